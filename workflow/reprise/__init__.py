@@ -1,0 +1,3 @@
+"""Reprise: video-language benchmark numbers that anyone can play again."""
+
+__version__ = "0.1.0"

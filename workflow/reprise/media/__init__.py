@@ -1,0 +1,1 @@
+"""Videos: probing, reading, sampling, trimming, joining, counting shots."""

@@ -1,0 +1,64 @@
+"""What an adapter is given and what it gives back: the seam between the inference job and a model."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True)
+class Request:
+    """One question about one clip, ready to be asked."""
+
+    request_id: str
+    item_id: str
+    role: str
+    ask: str
+    system: str
+    prompt: str
+    options: tuple[str, ...]
+    expected: str
+    max_tokens: int
+
+
+@dataclass(frozen=True)
+class Clip:
+    """A clip and the frames that its plan shows of it; no path and no indices for a blind run."""
+
+    clip_id: str
+    path: Path | None
+    indices: tuple[int, ...]
+    times_s: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a model said: text, or a score per option, or an error class and nothing else."""
+
+    text: str = ""
+    scores: tuple[float, ...] = ()
+    frames_shown: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """The `model` part of a run's key, as the adapter needs it."""
+
+    folder: Path | None
+    dtype: str
+    attention: str
+    trust_remote_code: bool
+    settings: dict[str, Any]
+
+
+class Adapter(Protocol):
+    """A model that answers all questions of a clip; loaded once a job, asked clip by clip."""
+
+    def __init__(self, spec: ModelSpec) -> None: ...
+
+    def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
+        """One answer per request, in order, each yielded as soon as it is there."""
+        ...

@@ -1,0 +1,60 @@
+"""Baselines whose scores are known in closed form: they test the pipeline and stand in for models in a rehearsal."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+
+from reprise.adapters.base import Answer, Clip, ModelSpec, Request
+from reprise.errors import UserError
+
+
+def _certain(request: Request, option: str) -> Answer:
+    """The answer of a model that is sure of one option."""
+    if request.ask == "score":
+        return Answer(scores=tuple(float(one == option) for one in request.options))
+    return Answer(text=option)
+
+
+class Oracle:
+    """Knows the expected option."""
+
+    def __init__(self, spec: ModelSpec) -> None:
+        del spec  # nothing to load
+
+    def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
+        for request in requests:
+            yield _certain(request, request.expected)
+
+
+class Constant:
+    """Says the option at one fixed place, whatever is asked: always Yes, always A."""
+
+    def __init__(self, spec: ModelSpec) -> None:
+        self._place = int(spec.settings.get("option", 0))
+
+    def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
+        for request in requests:
+            if not 0 <= self._place < len(request.options):
+                raise UserError(
+                    f"{request.request_id}: the constant baseline was told to take option {self._place} "
+                    f"of {list(request.options)}. Set settings.option in its file to a place that exists."
+                )
+            yield _certain(request, request.options[self._place])
+
+
+class Random:
+    """Draws a score per option, independent and uniform, from the seed and the request's id alone."""
+
+    def __init__(self, spec: ModelSpec) -> None:
+        self._seed = int(spec.settings.get("seed", 0))
+
+    def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
+        for request in requests:
+            draws = tuple(self._uniform(request.request_id, option) for option in request.options)
+            if request.ask == "score":
+                yield Answer(scores=tuple(draw / sum(draws) for draw in draws))
+            else:
+                yield Answer(text=max(zip(draws, request.options, strict=True))[1] if draws else "")
+
+    def _uniform(self, request_id: str, option: str) -> float:
+        digest = hashlib.sha256(f"{self._seed}/{request_id}/{option}".encode()).digest()
+        return (int.from_bytes(digest[:7]) + 1) / 2**56

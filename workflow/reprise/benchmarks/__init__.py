@@ -1,0 +1,99 @@
+"""Benchmarks: one module each. The registry holds module names; nothing else in the library knows a benchmark by name."""
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, cast
+
+from reprise.errors import UserError, unknown
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from reprise.measures import Measure, Resampling
+    from reprise.prompts import Prompt
+
+MODULES = {"velociti": "reprise.benchmarks.velociti"}
+
+
+class Benchmark(Protocol):
+    """What a benchmark's module defines."""
+
+    FORMS: Mapping[str, frozenset[str]]
+    """form of question -> the metrics that its answers give"""
+    GROUPS: tuple[str, ...]
+    """groups that a metric may be given for"""
+
+    def annotations(
+        self, files: Sequence[Path], clips: str, options: Mapping[str, object]
+    ) -> "tuple[pl.DataFrame, pl.DataFrame]":
+        """Clips and items of a release, in the one schema of all benchmarks."""
+        ...
+
+    def requests(self, items: "pl.DataFrame", form: str, prompt: "Prompt") -> "list[dict[str, object]]":
+        """What a form of question asks of each item: role, filled prompt, options, expected option."""
+        ...
+
+    STATISTICS: frozenset[str]
+    """numbers of the data itself"""
+    CHANCE: Mapping[str, float]
+    """metric -> what a random guesser reaches, in percent"""
+
+    def measures(
+        self, form: str, items: "pl.DataFrame", verdicts: "pl.DataFrame", resampling: "Resampling", *, drop_unread: bool
+    ) -> "list[Measure]":
+        """The metrics of a run's verdicts; `verdicts` has one row per request that was asked."""
+        ...
+
+    def statistics(self, items: "pl.DataFrame", clips: "pl.DataFrame") -> "list[tuple[str, str, float]]":
+        """Numbers of the data itself: metric, group, value."""
+        ...
+
+
+def load_benchmark(name: str) -> Benchmark:
+    """A benchmark's module."""
+    if name not in MODULES:
+        raise unknown("benchmark", name, MODULES, "config")
+    return cast(Benchmark, import_module(MODULES[name]))
+
+
+def read_rows(path: Path) -> "pl.DataFrame":
+    """Rows of a released table, whatever its file type, all columns as they come."""
+    import polars as pl
+
+    readers = {
+        ".parquet": pl.read_parquet,
+        ".csv": lambda p: pl.read_csv(p, infer_schema=False),
+        ".tsv": lambda p: pl.read_csv(p, infer_schema=False, separator="\t"),
+        ".json": pl.read_json,
+        ".jsonl": pl.read_ndjson,
+    }
+    if path.suffix not in readers:
+        raise UserError(f"{path}: file type '{path.suffix}' is not known. Allowed: {', '.join(sorted(readers))}.")
+    if path.suffix in {".csv", ".tsv"}:
+        _refuse_double_columns(path, "," if path.suffix == ".csv" else "\t")
+    try:
+        return readers[path.suffix](path)
+    except (pl.exceptions.PolarsError, OSError, ValueError) as error:
+        raise UserError(f"{path}: not readable as {path.suffix[1:]}: {error}. Fetch the release again.") from error
+
+
+def _refuse_double_columns(path: Path, separator: str) -> None:
+    import csv
+
+    with path.open(encoding="utf-8", newline="") as stream:
+        header = next(csv.reader(stream, delimiter=separator), [])
+    twice = sorted({name for name in header if header.count(name) > 1})
+    if twice:
+        raise UserError(f"{path}: column '{twice[0]}' is there twice. Found: {', '.join(header)}.")
+
+
+def require_columns(frame: "pl.DataFrame", columns: Sequence[str], path: Path) -> "pl.DataFrame":
+    """The named columns, or an error that lists those found."""
+    missing = [name for name in columns if name not in frame.columns]
+    if missing:
+        raise UserError(
+            f"{path}: column '{missing[0]}' is missing. Found: {', '.join(frame.columns)}. "
+            f"Needed: {', '.join(columns)}."
+        )
+    return frame.select(columns)

@@ -1,0 +1,71 @@
+"""Which rows belong to a published subset: a list of rows by id and caption digest, or a seeded draw."""
+
+import csv
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import polars as pl
+
+from reprise.errors import UserError
+
+LIST_COLUMNS = ("test_name", "video_id", "event", "captions")
+
+
+def captions_digest(first: str, second: str) -> str:
+    """Short digest of two captions in either order: names a row without repeating its text."""
+    both = "\n".join(sorted(" ".join(text.split()) for text in (first, second)))
+    return hashlib.sha256(both.encode()).hexdigest()[:16]
+
+
+def rows_in_subset(rows: pl.DataFrame, columns: Sequence[str], subset: object) -> list[bool]:
+    """For each row (test, video, event, positive, negative): is it in the subset?"""
+    values = list(rows.select(columns).iter_rows())
+    if subset is None:
+        return [False] * len(values)
+    settings = cast(Mapping[str, Any], subset)
+    if "file" in settings:
+        return _listed(values, Path(settings["file"]))
+    return _drawn(values, int(settings["per_test"]), int(settings["seed"]))
+
+
+def _listed(values: Sequence[tuple[str, ...]], path: Path) -> list[bool]:
+    """Match by captions first; a row whose captions were edited since is matched by video and event if that is unique."""
+    listed = _read_list(path)
+    by_captions = Counter((test, video, digest) for test, video, _, digest in listed)
+    found = []
+    for test, video, _, positive, negative in values:
+        identity = (test, video, captions_digest(positive, negative))
+        found.append(by_captions[identity] > 0)
+        by_captions[identity] -= found[-1]
+    left = Counter(
+        (test, video, event) for test, video, event, digest in listed if by_captions[(test, video, digest)] > 0
+    )
+    candidates = Counter(value[:3] for value, is_in in zip(values, found, strict=True) if not is_in)
+    return [
+        is_in or (left[value[:3]] == 1 and candidates[value[:3]] == 1)
+        for value, is_in in zip(values, found, strict=True)
+    ]
+
+
+def _read_list(path: Path) -> list[tuple[str, str, str, str]]:
+    try:
+        with path.open(encoding="utf-8", newline="") as stream:
+            reader = csv.DictReader(stream)
+            if tuple(reader.fieldnames or ()) != LIST_COLUMNS:
+                raise UserError(f"{path}: found columns {reader.fieldnames}, expected {', '.join(LIST_COLUMNS)}.")
+            return [(row["test_name"], row["video_id"], row["event"], row["captions"]) for row in reader]
+    except FileNotFoundError as error:
+        raise UserError(f"{path}: no such file; the suite names it as the list of the subset.") from error
+
+
+def _drawn(values: Sequence[tuple[str, ...]], per_test: int, seed: int) -> list[bool]:
+    """The rows of each test whose seeded digest is smallest: the same draw whatever the order of the rows."""
+    ranked: dict[str, list[tuple[str, int]]] = {}
+    for index, value in enumerate(values):
+        digest = hashlib.sha256("\n".join((str(seed), *value)).encode()).hexdigest()
+        ranked.setdefault(value[0], []).append((digest, index))
+    chosen = {index for entries in ranked.values() for _, index in sorted(entries)[:per_test]}
+    return [index in chosen for index in range(len(values))]

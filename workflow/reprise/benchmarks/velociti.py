@@ -1,0 +1,255 @@
+"""VELOCITI: video-language entailment by seven tests and a control, strict, classic and as multiple choice."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from reprise.benchmarks import read_rows, require_columns
+from reprise.benchmarks.subsets import rows_in_subset
+from reprise.errors import UserError, unknown
+from reprise.measures import Measure, Ratios, Resampling, difference, mean, measure, ones
+from reprise.prompts import Prompt, fill
+from reprise.schemas import CLIPS, ITEMS
+
+# The paper's order: Control, then the seven tests of the average.
+CONTROL = "control"
+TESTS = ("agent_random", "agent_bind", "coref", "action_adv", "action_manner", "action_bind", "chrono")
+AVERAGE = "average"
+GROUPS = (CONTROL, *TESTS, AVERAGE)
+FORMS = {
+    "entail": frozenset({"strict", "classic", "positive", "negative"}),
+    "mc": frozenset({"mc_a", "mc_b", "mc_bias", "mc_both"}),
+}
+STATISTICS = frozenset({"videos", "samples", "subset"})
+CHANCE = {"strict": 25.0, "classic": 50.0, "mc_a": 50.0, "mc_b": 50.0, "mc_both": 25.0}
+COLUMNS = ("test_name", "video_id", "event", "pos", "neg")
+# VidSitu names a 10 s clip by its YouTube id and span.
+VIDSITU_ID = re.compile(r"^v_(?P<video>[A-Za-z0-9_-]{11})_seg_(?P<start>\d+)_(?P<end>\d+)$")
+
+
+def annotations(
+    files: Sequence[Path], clips: str, options: Mapping[str, object]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Read the released rows; `clips` says whether videos come by YouTube id or as the released files."""
+    tables = [path for path in files if path.suffix in {".parquet", ".csv", ".json", ".jsonl"}]
+    if len(tables) != 1:
+        names = ", ".join(path.name for path in files) or "nothing"
+        raise UserError(f"VELOCITI release: expected one table of rows (parquet, csv, json or jsonl), found {names}.")
+    rows = require_columns(read_rows(tables[0]), COLUMNS, tables[0]).cast(pl.String).fill_null("")
+    rows = rows.with_columns(pl.col("video_id").str.replace(r"\.(mp4|mkv|webm|avi)$", ""))
+    _check_rows(rows, tables[0], keep_duplicates=options.get("duplicate_rows") == "keep")
+    items = _items(rows, rows_in_subset(rows, COLUMNS, options.get("subset")))
+    return _clips(rows["video_id"].unique(maintain_order=True).to_list(), clips), items
+
+
+def _check_rows(rows: pl.DataFrame, path: Path, *, keep_duplicates: bool) -> None:
+    """Refuse an unknown test, an empty text, a row that is there twice: by file and row."""
+    seen: dict[tuple[str, ...], int] = {}
+    for number, row in enumerate(rows.iter_rows(named=True), start=1):
+        where = f"{path}: row {number}"
+        if row["test_name"] not in (CONTROL, *TESTS):
+            raise unknown("test", row["test_name"], (CONTROL, *TESTS), where)
+        for column in ("video_id", "pos", "neg"):
+            if not row[column].strip():
+                raise UserError(f"{where}: '{column}' is empty. Mend the row or remove it.")
+        identity = tuple(row.values())
+        if identity in seen and not keep_duplicates:
+            raise UserError(
+                f"{where}: the same as row {seen[identity]} (test {row['test_name']}, video {row['video_id']}). "
+                "Remove one of them, or set `duplicate_rows: keep` in the benchmark's file to score both."
+            )
+        seen.setdefault(identity, number)
+
+
+def _items(rows: pl.DataFrame, in_subset: Sequence[bool]) -> pl.DataFrame:
+    """One item a row; its id ends in a number where a test asks several things of one event."""
+    counts: dict[str, int] = {}
+    items = []
+    for row, is_in_subset in zip(rows.iter_rows(named=True), in_subset, strict=True):
+        base = f"{row['test_name']}/{row['video_id']}/{_event_name(row['event'])}"
+        counts[base] = counts.get(base, 0) + 1
+        items.append(
+            {
+                "item_id": f"{base}/{counts[base]}",
+                "clip_id": clip_id(row["video_id"]),
+                "unit": row["video_id"],
+                "task": row["test_name"],
+                "texts": [{"name": "positive", "text": row["pos"]}, {"name": "negative", "text": row["neg"]}],
+                "answer": "",
+                "groups": [{"name": "subset", "text": "yes" if is_in_subset else "no"}],
+            }
+        )
+    return pl.DataFrame(items, schema=ITEMS)
+
+
+def _event_name(event: str) -> str:
+    """`Ev3`, or `Ev1-Ev2` for the JSON lists of tests about several events."""
+    return "-".join(json.loads(event)) if event.startswith("[") else event or "Ev"
+
+
+def clip_id(video_id: str) -> str:
+    """`<unit>.<part>`: the YouTube id and the span for a VidSitu clip, else the file's stem."""
+    match = VIDSITU_ID.match(video_id)
+    return f"{match['video']}.{match['start']}-{match['end']}" if match else f"{video_id}.whole"
+
+
+def _clips(video_ids: Sequence[str], clips: str) -> pl.DataFrame:
+    rows = []
+    for video_id in video_ids:
+        match = VIDSITU_ID.match(video_id)
+        if clips == "ids" and match is None:
+            raise UserError(
+                f"VELOCITI release: video_id '{video_id}' is no VidSitu id (v_<YouTube id>_seg_<start>_<end>). "
+                "Use `clips: release` in the suite to take the released files."
+            )
+        is_trim = clips == "ids" and match is not None
+        rows.append(
+            {
+                "clip_id": clip_id(video_id),
+                "unit": match["video"] if match else video_id,
+                "kind": "trim" if is_trim else "whole",
+                "source_id": match["video"] if is_trim and match else video_id,
+                "start_s": float(match["start"]) if is_trim and match else None,
+                "end_s": float(match["end"]) if is_trim and match else None,
+                "parts": [],
+            }
+        )
+    return pl.DataFrame(rows, schema=CLIPS)
+
+
+def requests(items: pl.DataFrame, form: str, prompt: Prompt) -> list[dict[str, object]]:
+    """`entail` asks about each caption alone, `mc` about both captions in both orders."""
+    asked = []
+    for item in items.iter_rows(named=True):
+        texts = {text["name"]: text["text"] for text in item["texts"]}
+        positive, negative = texts["positive"], texts["negative"]
+        if form == "entail":
+            fillings = [
+                ("pos", {"caption": positive}, ["Yes", "No"], "Yes"),
+                ("neg", {"caption": negative}, ["Yes", "No"], "No"),
+            ]
+        else:
+            fillings = [
+                ("a", {"caption_a": positive, "caption_b": negative}, ["A", "B"], "A"),
+                ("b", {"caption_a": negative, "caption_b": positive}, ["A", "B"], "B"),
+            ]
+        for role, values, options, expected in fillings:
+            asked.append(
+                {
+                    "request_id": f"{item['item_id']}#{role}",
+                    "item_id": item["item_id"],
+                    "clip_id": item["clip_id"],
+                    "role": role,
+                    "system": fill(prompt.system, values),
+                    "prompt": fill(prompt.user, values),
+                    "options": options,
+                    "expected": expected,
+                }
+            )
+    return asked
+
+
+def measures(
+    form: str, items: pl.DataFrame, verdicts: pl.DataFrame, resampling: Resampling, *, drop_unread: bool
+) -> list[Measure]:
+    """All metrics of a form, for Control, each test and their average.
+
+    `drop_unread` is the authors' convention: a sample with an answer that failed or could not be read leaves the
+    denominator. Otherwise it stays and counts as wrong.
+    """
+    samples = _samples(form, items, verdicts)
+    if drop_unread:
+        samples = samples.filter(~pl.col("failed") & ~pl.col("unparsed"))
+    return _entailment(samples, resampling) if form == "entail" else _multiple_choice(samples, resampling)
+
+
+def _samples(form: str, items: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
+    """One row a sample: both answers of an item side by side."""
+    roles = ("pos", "neg") if form == "entail" else ("a", "b")
+    wide = items.select("item_id", "unit", "task")
+    for role in roles:
+        one = verdicts.filter(pl.col("role") == role).select(
+            "item_id", *(pl.col(name).alias(f"{role}_{name}") for name in ("right", "score", "unparsed", "failed"))
+        )
+        wide = wide.join(one, on="item_id", how="inner")
+    return wide.with_columns(
+        unparsed=pl.any_horizontal(f"{role}_unparsed" for role in roles),
+        failed=pl.any_horizontal(f"{role}_failed" for role in roles),
+        both=pl.all_horizontal(f"{role}_right" for role in roles),
+    )
+
+
+def _entailment(samples: pl.DataFrame, resampling: Resampling) -> list[Measure]:
+    """StrictVLE, ClassicVLE where there are scores, and the positive / conditional negative analysis."""
+    samples = samples.with_columns(above=(pl.col("pos_score") > pl.col("neg_score")).fill_null(False))
+    found = _by_test(samples, "strict", "both", None, resampling)
+    found += _by_test(samples, "positive", "pos_right", None, resampling)
+    found += _by_test(samples, "negative", "both", "pos_right", resampling)
+    if samples["pos_score"].is_not_null().any():
+        found += _by_test(samples, "classic", "above", None, resampling)
+    return found
+
+
+def _multiple_choice(samples: pl.DataFrame, resampling: Resampling) -> list[Measure]:
+    """Accuracy with the positive caption as A, as B, in both orders, and the bias B minus A."""
+    found = _by_test(samples, "mc_a", "a_right", None, resampling)
+    found += _by_test(samples, "mc_b", "b_right", None, resampling)
+    found += _by_test(samples, "mc_both", "both", None, resampling)
+    for group, rows in _groups(samples):
+        found.append(measure("mc_bias", group, rows, _bias(rows), resampling, difference))
+    seven = samples.filter(pl.col("task").is_in(TESTS))
+    ratios = [ratio for test in TESTS for ratio in _bias(seven, only=test)]
+    found.append(measure("mc_bias", AVERAGE, seven, ratios, resampling, _mean_difference))
+    return found
+
+
+def _bias(rows: pl.DataFrame, only: str | None = None) -> list[tuple[pl.Series, pl.Series]]:
+    inside = _inside(rows, only)
+    return [(rows["b_right"].cast(pl.Float64) * inside, inside), (rows["a_right"].cast(pl.Float64) * inside, inside)]
+
+
+def _mean_difference(ratios: Ratios) -> Ratios:
+    return mean(ratios[:, 0::2] - ratios[:, 1::2])
+
+
+def _by_test(
+    samples: pl.DataFrame, metric: str, right: str, among: str | None, resampling: Resampling
+) -> list[Measure]:
+    """A share for each test, and the mean of the seven: each test counts the same, Control does not count."""
+    found = [measure(metric, group, rows, [_ratio(rows, right, among)], resampling) for group, rows in _groups(samples)]
+    seven = samples.filter(pl.col("task").is_in(TESTS))
+    ratios = [_ratio(seven, right, among, only=test) for test in TESTS]
+    return [*found, measure(metric, AVERAGE, seven, ratios, resampling, mean)]
+
+
+def _groups(samples: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
+    return [(test, samples.filter(pl.col("task") == test)) for test in (CONTROL, *TESTS)]
+
+
+def _ratio(
+    rows: pl.DataFrame, right: str, among: str | None, only: str | None = None
+) -> tuple[pl.Series, pl.Series]:
+    below = _inside(rows, only) * (rows[among].cast(pl.Float64) if among else ones(rows))
+    return rows[right].cast(pl.Float64) * below, below
+
+
+def _inside(rows: pl.DataFrame, only: str | None) -> pl.Series:
+    """1 for the rows of a test, 0 for the others; 1 for all when no test is named."""
+    return ones(rows) if only is None else (rows["task"] == only).cast(pl.Float64)
+
+
+def statistics(items: pl.DataFrame, clips: pl.DataFrame) -> list[tuple[str, str, float]]:
+    """Videos, samples and subset size of each test (Table 11)."""
+    found = []
+    for test in (CONTROL, *TESTS):
+        rows = items.filter(pl.col("task") == test)
+        in_subset = rows.filter(pl.col("groups").list.contains({"name": "subset", "text": "yes"}))
+        found += [
+            ("videos", test, float(rows["clip_id"].n_unique())),
+            ("samples", test, float(rows.height)),
+            ("subset", test, float(in_subset.height)),
+        ]
+    return found

@@ -1,0 +1,249 @@
+"""What a suite asks for: its runs, read off the tables, and a key file for every stage of every one of them."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from reprise.adapters import ADAPTERS
+from reprise.code import closure_digest, modules_digest
+from reprise.config import Configuration, Model, Row, TableSpec, load
+from reprise.errors import UserError
+from reprise.files import canonical_json, value_digest, write_if_changed
+from reprise.prompts import Prompt, load_prompts
+from reprise.store import Store
+
+UNPINNED = "unpinned"
+# The stages that a suite's data pass through before any model is asked.
+DATA_STAGES = ("release", "annotations", "sources", "clips", "facts")
+
+
+@dataclass(frozen=True, order=True)
+class Run:
+    """One model asked one benchmark's questions by one protocol on frames of one sampling."""
+
+    benchmark: str
+    protocol: str
+    sampling: str
+    model: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.benchmark}/{self.protocol}/{self.sampling}/{self.model}"
+
+
+def run_of(benchmark: str, row: Row) -> Run | None:
+    """The run behind a table's row; none for a row of chance, of the data, or of published numbers only."""
+    if row.model is None or row.protocol is None or row.sampling is None:
+        return None
+    return Run(benchmark, row.protocol, row.sampling, row.model)
+
+
+class Plan:
+    """The checked configuration of one suite, seen as runs, tables and keys."""
+
+    def __init__(self, config: Configuration) -> None:
+        self.config = config
+        self.store = Store(Path(config.main.store))
+        self.results = Path("results") / config.name
+        self.models = frozenset(slug for slug, model in config.models.items() if self._runs_here(slug, model))
+
+    def _runs_here(self, slug: str, model: Model) -> bool:
+        """Whether the suite's `run:` selects a model; a remote one also needs a budget."""
+        is_remote = ADAPTERS[model.adapter].is_remote
+        if is_remote and self.config.suite.budget_usd <= 0:
+            return False
+        for term in self.config.suite.run:
+            if isinstance(term, dict):
+                if not is_remote and model.gpus <= term["gpus"]:
+                    return True
+            elif term in (slug, "all") or (
+                term == "local" and not is_remote and model.gpus == 0 and model.repo is None
+            ):
+                return True
+        return False
+
+    def tables(self) -> Iterator[tuple[str, str, TableSpec]]:
+        """Every (benchmark, table, specification) of the suite."""
+        for benchmark, tables in self.config.tables.items():
+            for number, spec in tables.tables.items():
+                yield benchmark, number, spec
+
+    def table_runs(self, benchmark: str, table: str) -> list[Run]:
+        """The runs that one table needs and that this site can make."""
+        spec = self.config.tables[benchmark].tables[table]
+        runs = {run for row in spec.rows() if (run := run_of(benchmark, row)) and run.model in self.models}
+        return sorted(runs)
+
+    def runs(self) -> list[Run]:
+        """All runs of the suite."""
+        return sorted({run for benchmark, table, _ in self.tables() for run in self.table_runs(benchmark, table)})
+
+    def needs_data(self, benchmark: str, table: str) -> bool:
+        """Whether a table shows numbers of the data itself, where the data can be had."""
+        spec = self.config.tables[benchmark].tables[table]
+        return any(row.dataset for row in spec.rows())
+
+    def numbers(self) -> dict[str, list[str]]:
+        """Table number -> the benchmarks that have it."""
+        found: dict[str, list[str]] = {}
+        for benchmark, table, _ in self.tables():
+            found.setdefault(table, []).append(benchmark)
+        return dict(sorted(found.items(), key=lambda entry: int(entry[0].removeprefix("table"))))
+
+    def write_keys(self) -> None:
+        """Write every key file whose content differs from what is there, and the stamp of the suite."""
+        for name, value in self._keys():
+            write_if_changed(self.results / "keys" / f"{name}.json", json.dumps(value, indent=1, sort_keys=True) + "\n")
+        write_if_changed(Path("results/suite.json"), canonical_json({"suite": self.config.name}) + "\n")
+
+    def _keys(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        prompts = {name: load_prompts(Path(spec.prompts)) for name, spec in self.config.benchmarks.items()}
+        self._check_prompts(prompts)
+        for benchmark in self.config.benchmarks:
+            yield from self._data_keys(benchmark)
+            for protocol in self.config.benchmarks[benchmark].protocols:
+                yield f"requests/{benchmark}/{protocol}", self._request_key(benchmark, protocol, prompts[benchmark])
+            for name, rule in self.config.main.samplings.items():
+                yield f"frames/{benchmark}/{name}", {"rule": rule, "code": closure_digest("reprise.frames")}
+            yield f"metrics/{benchmark}", self._metric_key(benchmark)
+            yield f"statistics/{benchmark}", {"benchmark": benchmark, "code": closure_digest("reprise.statistics")}
+        for run in self.runs():
+            yield run.name, self._run_key(run, prompts[run.benchmark])
+        for benchmark, table, spec in self.tables():
+            yield f"tables/{benchmark}/{table}", self._table_key(benchmark, table, spec)
+
+    def _data_keys(self, benchmark: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        suite, spec = self.config.suite, self.config.benchmarks[benchmark]
+        entry = suite.benchmarks[benchmark]
+        settings: dict[str, dict[str, Any]] = {
+            "release": {
+                "benchmark": benchmark, "release": entry.release.model_dump(), "files": spec.release_files
+            },
+            "annotations": {
+                "benchmark": benchmark,
+                "clips": entry.clips,
+                "options": spec.options | {"subset": entry.subset.model_dump() if entry.subset else None},
+            },
+            "sources": {"shards": suite.shards, "route": entry.route.model_dump()},
+            "clips": {"shards": suite.shards, **suite.encode.model_dump()},
+            "facts": suite.facts.model_dump(),
+        }
+        for stage in DATA_STAGES:
+            yield f"{stage}/{benchmark}", settings[stage] | {"code": closure_digest(f"reprise.{stage}")}
+
+    def _request_key(self, benchmark: str, protocol: str, prompts: dict[str, Prompt]) -> dict[str, Any]:
+        spec = self.config.benchmarks[benchmark].protocols[protocol]
+        prompt = prompts[spec.prompt]
+        return {
+            "benchmark": benchmark,
+            "protocol": spec.model_dump(),
+            "prompt": {"name": prompt.name, "source": prompt.source, "system": prompt.system, "user": prompt.user},
+            "code": modules_digest(("reprise.requests", "reprise.prompts", f"reprise.benchmarks.{benchmark}")),
+        }
+
+    def _metric_key(self, benchmark: str) -> dict[str, Any]:
+        return {
+            "benchmark": benchmark,
+            "bootstrap": self.config.main.bootstrap.model_dump(),
+            "missing_share_max": self.config.suite.missing_share_max,
+            "forms": {name: p.model_dump() for name, p in self.config.benchmarks[benchmark].protocols.items()},
+            "code": value_digest(
+                [closure_digest(name) for name in ("reprise.metrics", "reprise.verdicts", f"reprise.benchmarks.{benchmark}")]
+            )[:16],
+        }
+
+    def _table_key(self, benchmark: str, table: str, spec: TableSpec) -> dict[str, Any]:
+        rows = [
+            {
+                "run": run.name if (run := run_of(benchmark, row)) and run.model in self.models else None,
+                "planned": run.name if run else None,
+            }
+            for row in spec.rows()
+        ]
+        return {
+            "suite": self.config.name,
+            "suite_title": self.config.suite.title,
+            "notice": self.config.suite.notice,
+            "benchmark": benchmark,
+            "benchmark_title": self.config.benchmarks[benchmark].title,
+            "paper": self.config.benchmarks[benchmark].paper,
+            "table": table,
+            "published": spec.published or table,
+            "spec": spec.model_dump(),
+            "rows": rows,
+            "missing_share_max": self.config.suite.missing_share_max,
+            "code": closure_digest("reprise.tables"),
+        }
+
+    def _run_key(self, run: Run, prompts: dict[str, Prompt]) -> dict[str, Any]:
+        """`answers` is what shapes the answers; its digest is the run's key. The rest says whose answers they are."""
+        model = self.config.models[run.model]
+        protocol = self.config.benchmarks[run.benchmark].protocols[run.protocol]
+        prompt = prompts[protocol.prompt]
+        adapter = ADAPTERS[model.adapter]
+        answers = {
+            "adapter": model.adapter,
+            "model": self._model_identity(run.model, model),
+            "settings": model.settings,
+            "dtype": model.dtype,
+            "attention": model.attention,
+            "trust_remote_code": model.trust_remote_code,
+            "prompt": {"system": prompt.system, "user": prompt.user},
+            "form": protocol.form,
+            "ask": protocol.ask,
+            "max_tokens": protocol.max_tokens,
+            "sampling": self.config.main.samplings[run.sampling],
+            "versions": {name: _version(name) for name in adapter.packages},
+            "code": modules_digest((adapter.module, *adapter.modules)),
+        }
+        return {
+            "run": run.name,
+            "label": model.label,
+            "checkpoint": model.checkpoint,
+            "repo": model.repo,
+            "gpus": model.gpus,
+            "answers": answers,
+            "key": value_digest(answers),
+        }
+
+    def _model_identity(self, slug: str, model: Model) -> dict[str, str]:
+        """What the weights are: a hub revision, or the digest of a local folder's files."""
+        if model.repo is not None:
+            return {"repo": model.repo, "revision": model.revision or UNPINNED}
+        if model.checkpoint is None:
+            return {}
+        folder = Path(model.checkpoint)
+        if not folder.is_dir():
+            raise UserError(f"config/models/{slug}.yaml: checkpoint: no folder '{folder}'.")
+        if not any(folder.glob("*.safetensors")):
+            raise UserError(
+                f"config/models/{slug}.yaml: checkpoint: '{folder}' holds no weights (*.safetensors). "
+                f"Found: {', '.join(sorted(path.name for path in folder.iterdir())) or 'nothing'}."
+            )
+        return {"checkpoint": self.store.folder_digest(folder)}
+
+    def _check_prompts(self, prompts: dict[str, dict[str, Prompt]]) -> None:
+        for benchmark, spec in self.config.benchmarks.items():
+            for name, protocol in spec.protocols.items():
+                if protocol.prompt not in prompts[benchmark]:
+                    raise UserError(
+                        f"config/benchmarks/{benchmark}.yaml: protocols.{name}.prompt: '{protocol.prompt}' is not in "
+                        f"{spec.prompts}. Allowed: {', '.join(sorted(prompts[benchmark]))}."
+                    )
+
+
+def _version(distribution: str) -> str:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def load_plan(overrides: dict[str, Any] | None = None) -> Plan:
+    """Read the configuration in the working directory and bring the key files up to date."""
+    plan = Plan(load(Path(), overrides))
+    plan.write_keys()
+    return plan

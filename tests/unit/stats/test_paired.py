@@ -1,0 +1,122 @@
+"""Two models on common items: hand-worked tables, scipy, exact and sampled permutations."""
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest, norm, permutation_test
+
+from reprise.stats import compare_paired, mcnemar_p, sign_flip_p
+
+
+def test_only_common_items_count() -> None:
+    first = {"a": 1.0, "b": 1.0, "c": 0.0, "only first": 0.0}
+    second = {"a": 1.0, "b": 0.0, "c": 0.0, "only second": 1.0}
+    result = compare_paired(first, second, {"a": "v1", "b": "v2", "c": "v2"})
+    assert result is not None
+    assert (result.n_items, result.n_clusters) == (3, 2)
+    assert result.difference == pytest.approx(1 / 3)
+    assert result.low == 0.0
+    assert result.high == pytest.approx(1 / 2)
+    assert result.p == 1.0  # one cluster differs: either sign is as extreme
+    assert result.mcnemar == 1.0
+
+
+def test_nothing_in_common_gives_none() -> None:
+    assert compare_paired({"a": 1.0}, {"b": 1.0}, {"a": "v", "b": "v"}) is None
+    assert compare_paired({}, {}, {}) is None
+
+
+def test_swapping_the_models_swaps_the_signs() -> None:
+    generator = np.random.default_rng(0)
+    first = {f"{index}": float(generator.integers(2)) for index in range(90)}
+    second = {f"{index}": float(generator.integers(2)) for index in range(90)}
+    clusters = {f"{index}": f"{index % 30}" for index in range(90)}
+    ahead, behind = compare_paired(first, second, clusters), compare_paired(second, first, clusters)
+    assert ahead is not None and behind is not None
+    assert ahead.low is not None and behind.high is not None
+    assert (ahead.difference, ahead.p, ahead.mcnemar) == (-behind.difference, behind.p, behind.mcnemar)
+    assert ahead.low == pytest.approx(-behind.high, abs=1e-12)
+
+
+def test_the_order_of_the_items_does_not_matter() -> None:
+    values = {f"{index}": index % 3 / 7 for index in range(60)}
+    others = {f"{index}": index % 5 / 7 for index in range(60)}
+    clusters = {f"{index}": f"{index % 20}" for index in range(60)}
+    backwards = dict(reversed(values.items()))
+    assert compare_paired(values, others, clusters) == compare_paired(backwards, others, clusters)
+
+
+def test_ratings_have_no_mcnemar_test() -> None:
+    result = compare_paired({"a": 3.0, "b": 2.0}, {"a": 1.0, "b": 2.0}, {"a": "v", "b": "w"})
+    assert result is not None
+    assert (result.difference, result.mcnemar) == (1.0, None)
+
+
+def test_one_cluster_has_no_interval() -> None:
+    result = compare_paired({"a": 1.0, "b": 0.0}, {"a": 0.0, "b": 0.0}, {"a": "v", "b": "v"})
+    assert result is not None
+    assert (result.difference, result.low, result.high) == (0.5, None, None)
+
+
+def test_an_item_without_a_cluster_is_refused() -> None:
+    with pytest.raises(ValueError, match="item 'b' has no cluster"):
+        compare_paired({"a": 1.0, "b": 1.0}, {"a": 1.0, "b": 1.0}, {"a": "v"})
+
+
+def test_a_value_that_is_no_number_is_refused() -> None:
+    with pytest.raises(ValueError, match="first: NaN"):
+        compare_paired({"a": float("nan")}, {"a": 1.0}, {"a": "v"})
+
+
+def test_mcnemar_counts_discordant_pairs_only() -> None:
+    first = np.repeat([1, 1, 0, 0], [50, 9, 2, 39])
+    second = np.repeat([1, 0, 1, 0], [50, 9, 2, 39])
+    assert mcnemar_p(first, second) == pytest.approx(binomtest(2, 11, 0.5).pvalue)
+    assert mcnemar_p(first, first) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "why"), [([1, 0.5], [1, 0], "0 or 1"), ([1], [1, 0], "1 answers against 2")]
+)
+def test_mcnemar_refuses_other_values(first: list[float], second: list[float], why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        mcnemar_p(first, second)
+
+
+def test_sign_flips_by_hand() -> None:
+    # Totals of 1, 2, 3 under all signs: 6 4 2 0 0 -2 -4 -6; two of eight are as far out as 6.
+    assert sign_flip_p([1, 2, 3], ["a", "b", "c"]) == 2 / 8
+    assert sign_flip_p([1, 2, -3], ["a", "b", "c"]) == 1.0
+    assert sign_flip_p([0, 0], ["a", "b"]) == 1.0
+
+
+def test_rows_of_one_cluster_flip_together() -> None:
+    assert sign_flip_p([1, 1, 1, 1], ["a", "a", "b", "b"]) == 2 / 4
+
+
+def test_all_sign_patterns_agree_with_scipy() -> None:
+    sums = np.random.default_rng(2).normal(0.6, 1, 9)
+    expected = permutation_test((sums,), np.mean, permutation_type="samples", n_resamples=np.inf).pvalue
+    assert sign_flip_p(sums, np.arange(9)) == pytest.approx(expected)
+
+
+def test_sampled_patterns_follow_the_normal_theory() -> None:
+    sums = np.random.default_rng(2).normal(0.1, 1, 400)
+    expected = 2 * norm.sf(abs(sums.sum()) / np.sqrt((sums**2).sum()))
+    assert sign_flip_p(sums, np.arange(400), draws=20_000) == pytest.approx(expected, abs=0.01)
+
+
+def test_a_sampled_p_is_never_zero_and_repeats() -> None:
+    assert sign_flip_p(np.ones(100), np.arange(100), draws=999) == 1 / 1000
+    noise = np.random.default_rng(0).normal(size=100)
+    assert sign_flip_p(noise, np.arange(100), seed=3) == sign_flip_p(noise, np.arange(100), seed=3)
+
+
+def test_p_is_uniform_when_the_models_are_equal() -> None:
+    generator = np.random.default_rng(1)
+    ps = [sign_flip_p(generator.normal(size=40), np.arange(40) // 2, draws=200) for _ in range(400)]
+    assert 0.02 <= np.mean(np.array(ps) <= 0.05) <= 0.08
+
+
+def test_no_rows_are_refused() -> None:
+    with pytest.raises(ValueError, match="no rows"):
+        sign_flip_p([], [])

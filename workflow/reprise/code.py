@@ -32,6 +32,35 @@ def _closure(module: str) -> frozenset[str]:
     return frozenset(seen)
 
 
+def function_digest(module: str, function: str) -> str:
+    """Digest of one function of a module and of the module's other names that it uses, directly or not.
+
+    A benchmark is one module: this keeps a change of its metrics from rerunning its reader.
+    """
+    named = _top_level(_module_file(module))
+    seen: set[str] = set()
+    waiting = [function]
+    while waiting:
+        name = waiting.pop()
+        if name in named and name not in seen:
+            seen.add(name)
+            waiting += [node.id for node in ast.walk(named[name]) if isinstance(node, ast.Name)]
+    return value_digest({name: _node_digest(named[name]) for name in sorted(seen)})[:16]
+
+
+@cache
+def _top_level(path: Path) -> dict[str, ast.stmt]:
+    """The definitions and assignments of a module by name."""
+    found: dict[str, ast.stmt] = {}
+    for node in _tree(path).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found[node.name] = node
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            found |= {target.id: node for target in targets if isinstance(target, ast.Name)}
+    return found
+
+
 def _module_file(module: str) -> Path:
     path = PACKAGE.joinpath(*module.split(".")[1:])
     return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
@@ -57,8 +86,13 @@ def _imports(path: Path) -> tuple[str, ...]:
 
 @cache
 def _statements_digest(path: Path) -> str:
-    tree = ast.parse(ast.unparse(_tree(path)))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and ast.get_docstring(node):
-            node.body = node.body[1:]
-    return text_digest(ast.dump(tree))
+    return _node_digest(_tree(path))
+
+
+def _node_digest(node: ast.AST) -> str:
+    """Digest of the statements under a node, docstrings left out."""
+    copy = ast.parse(ast.unparse(node))
+    for part in ast.walk(copy):
+        if isinstance(part, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(part):
+            part.body = part.body[1:]
+    return text_digest(ast.dump(copy))

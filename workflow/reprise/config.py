@@ -86,6 +86,7 @@ class Suite(Strict):
 
     title: str
     notice: str = ""
+    show_published: bool = True
     run: list[Slug | dict[Literal["gpus"], int]]
     budget_usd: float = Field(0, ge=0)
     shards: int = Field(ge=1, le=4096)
@@ -105,6 +106,7 @@ class Model(Strict):
     revision: str | None = None
     gpus: int = Field(0, ge=0)
     memory_mb: int = Field(2000, ge=100)
+    threads: int = Field(1, ge=1)
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     attention: Literal["sdpa", "eager", "flash_attention_2"] = "sdpa"
     trust_remote_code: bool = False
@@ -136,15 +138,20 @@ class Benchmark(Strict):
 
 
 class Column(Strict):
+    """One column: one metric, or several joined in a cell, of one group of items."""
+
     title: str
-    metrics: list[str] = Field(min_length=1)
+    metrics: list[str] | None = None
     group: str | None = None
     decimals: int = Field(1, ge=0, le=4)
     signed: bool = False
     span: str | None = None
+    lower_is_better: bool = False
 
 
 class Row(Strict):
+    """One row: a run, a random guesser (`chance`), the data themselves (`dataset`), or published numbers only."""
+
     label: str
     model: Slug | None = None
     protocol: Slug | None = None
@@ -153,25 +160,45 @@ class Row(Strict):
     dataset: bool = False
     group: str | None = None
     published: str | None = None
-    frames: str | None = None
 
 
 class Section(Strict):
+    """Rows under a title; what it says of protocol, sampling and published labels holds for its rows."""
+
     title: str | None = None
+    protocol: Slug | None = None
+    sampling: Slug | None = None
+    published_suffix: str = ""
     rows: list[Row] = Field(min_length=1)
+
+    def resolved(self) -> list[Row]:
+        return [
+            row.model_copy(
+                update={
+                    "protocol": row.protocol or self.protocol,
+                    "sampling": row.sampling or self.sampling,
+                    "published": row.published or f"{row.label}{self.published_suffix}",
+                }
+            )
+            for row in self.rows
+        ]
 
 
 class TableSpec(Strict):
     title: str
     caption: str
-    published: str | None = None
+    metrics: list[str] = []
     columns: list[Column] = Field(min_length=1)
     sections: list[Section] = Field(min_length=1)
     notes: list[str] = []
     best: bool = True
 
     def rows(self) -> list[Row]:
-        return [row for section in self.sections for row in section.rows]
+        """All rows with their sections' settings."""
+        return [row for section in self.sections for row in section.resolved()]
+
+    def metrics_of(self, column: Column) -> list[str]:
+        return column.metrics or self.metrics
 
 
 class Tables(Strict):
@@ -388,11 +415,13 @@ def _model_problems(model: Model) -> list[str]:
 def _row_problems(row: Row, benchmark: str, found: Configuration) -> list[str]:
     if row.model is None:
         return []
+    if row.protocol is None or row.sampling is None:
+        return ["names a model, so it (or its section) must name a protocol and a sampling too."]
     spec = found.benchmarks.get(benchmark)
     checks = [
         ("model", row.model, list(found.models)),
-        ("protocol", row.protocol or "", list(spec.protocols) if spec else [row.protocol or ""]),
-        ("sampling", row.sampling or "", list(found.main.samplings)),
+        ("protocol", row.protocol, list(spec.protocols) if spec else [row.protocol]),
+        ("sampling", row.sampling, list(found.main.samplings)),
     ]
     return [
         f"unknown {what} '{value}'.{suggestion(value, allowed)} Allowed: {', '.join(sorted(allowed))}."

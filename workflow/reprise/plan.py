@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from reprise.adapters import ADAPTERS
-from reprise.code import closure_digest, modules_digest
-from reprise.config import Configuration, Model, Row, TableSpec, load
+from reprise.benchmarks import benchmark_module
+from reprise.code import closure_digest, function_digest, modules_digest
+from reprise.config import Configuration, Model, ReleaseHub, Row, TableSpec, load
 from reprise.errors import UserError
 from reprise.files import canonical_json, value_digest, write_if_changed
 from reprise.prompts import Prompt, load_prompts
@@ -82,7 +83,10 @@ class Plan:
         return sorted({run for benchmark, table, _ in self.tables() for run in self.table_runs(benchmark, table)})
 
     def needs_data(self, benchmark: str, table: str) -> bool:
-        """Whether a table shows numbers of the data itself, where the data can be had."""
+        """Whether a table shows numbers of the data itself, and the data can be had."""
+        release = self.config.suite.benchmarks[benchmark].release
+        if isinstance(release, ReleaseHub) and release.revision == UNPINNED:
+            return False
         spec = self.config.tables[benchmark].tables[table]
         return any(row.dataset for row in spec.rows())
 
@@ -92,6 +96,14 @@ class Plan:
         for benchmark, table, _ in self.tables():
             found.setdefault(table, []).append(benchmark)
         return dict(sorted(found.items(), key=lambda entry: int(entry[0].removeprefix("table"))))
+
+    def benchmarks_with(self, table: str) -> list[str]:
+        """The benchmarks that have this table; asking for one that none has is the user's mistake."""
+        numbers = self.numbers()
+        if table not in numbers:
+            listed = ", ".join(f"{name} ({', '.join(having)})" for name, having in numbers.items())
+            raise UserError(f"results/tables/{table}: no paper of suite '{self.config.name}' has it. There are: {listed}.")
+        return numbers[table]
 
     def write_keys(self) -> None:
         """Write every key file whose content differs from what is there, and the stamp of the suite."""
@@ -109,7 +121,11 @@ class Plan:
             for name, rule in self.config.main.samplings.items():
                 yield f"frames/{benchmark}/{name}", {"rule": rule, "code": closure_digest("reprise.frames")}
             yield f"metrics/{benchmark}", self._metric_key(benchmark)
-            yield f"statistics/{benchmark}", {"benchmark": benchmark, "code": closure_digest("reprise.statistics")}
+            yield f"statistics/{benchmark}", {
+                "benchmark": benchmark,
+                "numbers": function_digest(benchmark_module(benchmark), "statistics"),
+                "code": closure_digest("reprise.statistics"),
+            }
         for run in self.runs():
             yield run.name, self._run_key(run, prompts[run.benchmark])
         for benchmark, table, spec in self.tables():
@@ -131,6 +147,7 @@ class Plan:
             "clips": {"shards": suite.shards, **suite.encode.model_dump()},
             "facts": suite.facts.model_dump(),
         }
+        settings["annotations"]["reader"] = function_digest(benchmark_module(benchmark), "annotations")
         for stage in DATA_STAGES:
             yield f"{stage}/{benchmark}", settings[stage] | {"code": closure_digest(f"reprise.{stage}")}
 
@@ -141,7 +158,8 @@ class Plan:
             "benchmark": benchmark,
             "protocol": spec.model_dump(),
             "prompt": {"name": prompt.name, "source": prompt.source, "system": prompt.system, "user": prompt.user},
-            "code": modules_digest(("reprise.requests", "reprise.prompts", f"reprise.benchmarks.{benchmark}")),
+            "form": function_digest(benchmark_module(benchmark), "requests"),
+            "code": modules_digest(("reprise.requests", "reprise.prompts")),
         }
 
     def _metric_key(self, benchmark: str) -> dict[str, Any]:
@@ -149,20 +167,12 @@ class Plan:
             "benchmark": benchmark,
             "bootstrap": self.config.main.bootstrap.model_dump(),
             "missing_share_max": self.config.suite.missing_share_max,
-            "forms": {name: p.model_dump() for name, p in self.config.benchmarks[benchmark].protocols.items()},
-            "code": value_digest(
-                [closure_digest(name) for name in ("reprise.metrics", "reprise.verdicts", f"reprise.benchmarks.{benchmark}")]
-            )[:16],
+            "protocols": {name: p.model_dump() for name, p in self.config.benchmarks[benchmark].protocols.items()},
+            "measures": function_digest(benchmark_module(benchmark), "measures"),
+            "code": value_digest([closure_digest(name) for name in ("reprise.metrics", "reprise.verdicts")])[:16],
         }
 
     def _table_key(self, benchmark: str, table: str, spec: TableSpec) -> dict[str, Any]:
-        rows = [
-            {
-                "run": run.name if (run := run_of(benchmark, row)) and run.model in self.models else None,
-                "planned": run.name if run else None,
-            }
-            for row in spec.rows()
-        ]
         return {
             "suite": self.config.name,
             "suite_title": self.config.suite.title,
@@ -171,9 +181,10 @@ class Plan:
             "benchmark_title": self.config.benchmarks[benchmark].title,
             "paper": self.config.benchmarks[benchmark].paper,
             "table": table,
-            "published": spec.published or table,
+            "file": self.config.suite.benchmarks[benchmark].tables,
+            "show_published": self.config.suite.show_published,
             "spec": spec.model_dump(),
-            "rows": rows,
+            "runs": [run.name for run in self.table_runs(benchmark, table)],
             "missing_share_max": self.config.suite.missing_share_max,
             "code": closure_digest("reprise.tables"),
         }

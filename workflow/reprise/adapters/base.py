@@ -48,10 +48,20 @@ class ModelSpec:
     """The `model` part of a run's key, as the adapter needs it."""
 
     folder: Path | None
+    device: str
+    threads: int
     dtype: str
     attention: str
     trust_remote_code: bool
     settings: dict[str, Any]
+
+
+class AnswerError(Exception):
+    """A clip's questions failed for a reason that has a name; it is counted, and asked again by a later run."""
+
+    def __init__(self, status: str, message: str) -> None:
+        super().__init__(f"{status}: {message}")
+        self.status = status
 
 
 class Adapter(Protocol):

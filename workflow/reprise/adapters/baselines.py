@@ -42,19 +42,19 @@ class Constant:
 
 
 class Random:
-    """Draws a score per option, independent and uniform, from the seed and the request's id alone."""
+    """Draws a score per option, independent and uniform, from the seed and the question alone."""
 
     def __init__(self, spec: ModelSpec) -> None:
         self._seed = int(spec.settings.get("seed", 0))
 
     def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
         for request in requests:
-            draws = tuple(self._uniform(request.request_id, option) for option in request.options)
+            draws = tuple(self._uniform(clip.clip_id, request.prompt, option) for option in request.options)
             if request.ask == "score":
                 yield Answer(scores=tuple(draw / sum(draws) for draw in draws))
             else:
                 yield Answer(text=max(zip(draws, request.options, strict=True))[1] if draws else "")
 
-    def _uniform(self, request_id: str, option: str) -> float:
-        digest = hashlib.sha256(f"{self._seed}/{request_id}/{option}".encode()).digest()
+    def _uniform(self, *question: str) -> float:
+        digest = hashlib.sha256("\n".join((str(self._seed), *question)).encode()).digest()
         return (int.from_bytes(digest[:7]) + 1) / 2**56

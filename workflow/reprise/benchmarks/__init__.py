@@ -45,16 +45,25 @@ class Benchmark(Protocol):
         """The metrics of a run's verdicts; `verdicts` has one row per request that was asked."""
         ...
 
+    def in_group(self, items: "pl.DataFrame", group: str) -> "pl.DataFrame":
+        """The items that a group's numbers are about."""
+        ...
+
     def statistics(self, items: "pl.DataFrame", clips: "pl.DataFrame") -> "list[tuple[str, str, float]]":
         """Numbers of the data itself: metric, group, value."""
         ...
 
 
-def load_benchmark(name: str) -> Benchmark:
-    """A benchmark's module."""
+def benchmark_module(name: str) -> str:
+    """Import string of a benchmark's module."""
     if name not in MODULES:
         raise unknown("benchmark", name, MODULES, "config")
-    return cast(Benchmark, import_module(MODULES[name]))
+    return MODULES[name]
+
+
+def load_benchmark(name: str) -> Benchmark:
+    """A benchmark's module."""
+    return cast(Benchmark, import_module(benchmark_module(name)))
 
 
 def read_rows(path: Path) -> "pl.DataFrame":

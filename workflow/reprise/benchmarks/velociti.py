@@ -241,6 +241,11 @@ def _inside(rows: pl.DataFrame, only: str | None) -> pl.Series:
     return ones(rows) if only is None else (rows["task"] == only).cast(pl.Float64)
 
 
+def in_group(items: pl.DataFrame, group: str) -> pl.DataFrame:
+    """The items that a group's numbers are about."""
+    return items.filter(pl.col("task").is_in(TESTS) if group == AVERAGE else pl.col("task") == group)
+
+
 def statistics(items: pl.DataFrame, clips: pl.DataFrame) -> list[tuple[str, str, float]]:
     """Videos, samples and subset size of each test (Table 11)."""
     found = []

@@ -1,0 +1,18 @@
+# Reprise: a table of contents. The settings are in config/, the rules in workflow/rules/, the work in workflow/reprise/.
+from snakemake.utils import min_version
+
+min_version("9.27")
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/annotations.smk"
+include: "workflow/rules/media.smk"
+include: "workflow/rules/inference.smk"
+include: "workflow/rules/scores.smk"
+include: "workflow/rules/tables.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        every_table(),

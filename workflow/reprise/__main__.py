@@ -1,0 +1,36 @@
+"""`python -m reprise <command>`: what a person types beside snakemake."""
+
+import argparse
+from pathlib import Path
+
+from reprise.errors import run_command
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m reprise", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    adopt = commands.add_parser("adopt", help="carry a run's answers over a change that cannot have altered them")
+    adopt.add_argument("run", help="<benchmark>/<protocol>/<sampling>/<model>")
+    adopt.add_argument("--why", required=True, help="the reason, which the provenance repeats")
+    adopt.add_argument("--sample", type=int, default=20, help="answers that are asked again first (default 20)")
+    pin = commands.add_parser("pin", help="resolve `revision: unpinned` online, in the configuration's files")
+    pin.add_argument("names", nargs="*", help="model slugs or suites; all of them when none is named")
+    store = commands.add_parser("store", help="show the store's size, or prune what no ledger names")
+    store.add_argument("--prune", action="store_true", help="delete videos and clips that no ledger in results/ names")
+    args = parser.parse_args()
+    if args.command == "adopt":
+        from reprise.adopt import adopt_run
+
+        adopt_run(args.run, args.why, args.sample)
+    elif args.command == "pin":
+        from reprise.pin import pin_files
+
+        pin_files(Path(), args.names)
+    else:
+        from reprise.upkeep import prune_store, show_store
+
+        (prune_store if args.prune else show_store)()
+
+
+if __name__ == "__main__":
+    run_command(main)

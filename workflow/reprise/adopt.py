@@ -1,0 +1,115 @@
+"""`adopt`: carry a run's answers over a change of key that cannot have altered them, after trying a sample."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from reprise.config import load
+from reprise.errors import UserError, suggestion
+from reprise.files import canonical_json
+from reprise.infer import LazyModel, Work, gather_work, prompt_digest
+from reprise.journal import Journal, entry_id, journal_path
+from reprise.plan import Plan, Run
+from reprise.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, RESPONSES, read_table
+from reprise.stage import read_key
+from reprise.store import append_line
+
+# Changes of these parts of a key are changes of what is asked, of whom or how: never carried over.
+FIXED_PARTS = ("adapter", "model", "settings", "dtype", "attention", "prompt", "form", "ask", "max_tokens", "sampling")
+
+
+def adopt_run(name: str, why: str, sample: int) -> None:
+    """Ask a sample again under the new key; if every answer is the same, copy the journal and say so."""
+    plan = Plan(load(Path()))
+    run = _find_run(plan, name)
+    paths = _paths(plan, run)
+    old, old_key = _old_answers(paths["responses"], name)
+    plan.write_keys()
+    new = read_key(paths["key"])
+    if new["key"] == old_key:
+        print(f"{name}: the key has not changed; there is nothing to adopt.")
+        return
+    _refuse_other_changes(plan, old_key, new, name)
+    works = gather_work(
+        read_table(paths["requests"], REQUESTS),
+        read_table(paths["frames"], FRAME_PLAN),
+        pl.concat([read_table(path, CLIP_LEDGER) for path in paths["ledgers"]]),
+        plan.store,
+    )
+    _check_sample(works, old, LazyModel(new, plan.store, plan.config.models[run.model].threads), sample, name)
+    target = Journal(journal_path(plan.store, new["key"]))
+    source = Journal(journal_path(plan.store, old_key))
+    carried = 0
+    for work in works:
+        for request in work.requests:
+            entry = entry_id(work.recipe, prompt_digest(request))
+            answer = source.get(entry)
+            if answer is not None and target.get(entry) is None:
+                target.add(entry, answer)
+                carried += 1
+    note = {"run": name, "from": old_key, "to": new["key"], "why": why, "sample": sample, "carried": carried}
+    append_line(plan.store.root / "adopted.jsonl", canonical_json(note))
+    print(f"{name}: {carried} answers carried over after {sample} of them came out the same. Run snakemake now.")
+
+
+def _find_run(plan: Plan, name: str) -> Run:
+    runs = {run.name: run for run in plan.runs()}
+    if name not in runs:
+        raise UserError(f"adopt: no run '{name}' in suite '{plan.config.name}'.{suggestion(name, runs)}")
+    return runs[name]
+
+
+def _paths(plan: Plan, run: Run) -> dict[str, Any]:
+    results = plan.results
+    shards = range(plan.config.suite.shards)
+    return {
+        "key": results / "keys" / f"{run.name}.json",
+        "responses": results / "responses" / f"{run.name}.parquet",
+        "requests": results / "requests" / run.benchmark / f"{run.protocol}.parquet",
+        "frames": results / "frames" / run.benchmark / f"{run.sampling}.parquet",
+        "ledgers": [results / "clips" / run.benchmark / f"{shard}.parquet" for shard in shards],
+    }
+
+
+def _old_answers(path: Path, name: str) -> tuple[dict[str, dict[str, Any]], str]:
+    if not path.is_file():
+        raise UserError(f"adopt: {path} is not there, so '{name}' has no answers to carry over. Run snakemake.")
+    table = read_table(path, RESPONSES)
+    return {row["request_id"]: row for row in table.iter_rows(named=True)}, str(table["key"][0])
+
+
+def _refuse_other_changes(plan: Plan, old_key: str, new: dict[str, Any], name: str) -> None:
+    """Only code and library versions may differ; a change of model, prompt or settings is another run."""
+    path = plan.store.root / "keys.jsonl"
+    known = {}
+    if path.is_file():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            entry = json.loads(line)
+            known[entry["key"]] = entry["answers"]
+    if old_key not in known:
+        raise UserError(f"adopt: {path} does not know key {old_key[:12]} of '{name}'; its answers must be asked again.")
+    changed = [part for part in FIXED_PARTS if known[old_key].get(part) != new["answers"].get(part)]
+    if changed:
+        raise UserError(
+            f"adopt: '{name}' differs in {', '.join(changed)}, which can alter answers. "
+            "Only a change of code or of library versions can be adopted; run snakemake to ask again."
+        )
+
+
+def _check_sample(
+    works: list[Work], old: dict[str, dict[str, Any]], model: LazyModel, sample: int, name: str
+) -> None:
+    """Ask a seeded sample again; refuse if one answer differs."""
+    known = [(w, r) for w in works for r in w.requests if r.request_id in old and not old[r.request_id]["error"]]
+    chosen = random.Random(0).sample(known, min(sample, len(known)))
+    for work, request in chosen:
+        answer = next(iter(model.answers(work.clip, [request])))
+        before = old[request.request_id]
+        if (answer.text, list(answer.scores)) != (before["text"], before["scores"]):
+            raise UserError(
+                f"adopt: '{name}' answers {request.request_id} with {answer.text or answer.scores}, before with "
+                f"{before['text'] or before['scores']}. The change altered the answers: run snakemake to ask again."
+            )

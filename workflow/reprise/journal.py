@@ -1,0 +1,57 @@
+"""The journal: every answer on disk the moment it is there, so that a killed job asks nothing twice."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+from reprise.adapters.base import Answer
+from reprise.files import canonical_json, value_digest
+from reprise.store import Store, append_line, read_lines
+
+
+def journal_path(store: Store, key: str) -> Path:
+    """The journal of one run key; runs whose answers are shaped alike share it."""
+    return store.path("journal", key, ".jsonl")
+
+
+def entry_id(recipe: str, prompt_sha256: str) -> str:
+    """What is asked of what: the clip's recipe (with its source's digest) and the final prompt with its settings."""
+    return value_digest([recipe, prompt_sha256])[:32]
+
+
+class Journal:
+    """Answers by entry id. Failures are never written: a later run asks again."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._answers = dict(_entries(path))
+        _end_torn_line(path)
+
+    def get(self, entry: str) -> Answer | None:
+        return self._answers.get(entry)
+
+    def add(self, entry: str, answer: Answer) -> None:
+        """Bring an answer to disk, then remember it."""
+        values = [answer.text, answer.scores, answer.frames_shown, answer.tokens_in, answer.tokens_out]
+        append_line(self._path, canonical_json([entry, *values]))
+        self._answers[entry] = answer
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+
+def _entries(path: Path) -> Iterator[tuple[str, Answer]]:
+    for row in read_lines(path):
+        entry, text, scores, frames, tokens_in, tokens_out = cast(tuple[str, str, list[float], Any, Any, Any], row)
+        yield entry, Answer(text, tuple(scores), frames, tokens_in, tokens_out)
+
+
+def _end_torn_line(path: Path) -> None:
+    """End a line that a kill cut short, so that the next answer does not hang on to it."""
+    if not path.is_file() or path.stat().st_size == 0:
+        return
+    with path.open("rb+") as stream:
+        stream.seek(-1, os.SEEK_END)
+        if stream.read(1) != b"\n":
+            stream.write(b"\n")

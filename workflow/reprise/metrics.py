@@ -1,0 +1,54 @@
+"""Stage `metrics`: a run's numbers, by both conventions, with what was asked, failed, unread and missing."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from reprise.benchmarks import Benchmark, load_benchmark
+from reprise.errors import run_command
+from reprise.measures import Resampling
+from reprise.requests import chosen_items
+from reprise.schemas import ITEMS, METRICS, VERDICTS, read_table, write_table
+from reprise.stage import arguments, read_key, say
+from reprise.verdicts import check_key
+
+# A convention and the reader that goes with it: what tables show, and what is compared with published numbers.
+CONVENTIONS = (("fixed", "robust"), ("authors", "authors"))
+
+
+def main() -> None:
+    args = arguments(
+        "Measure a run.", key=Path, run_key=Path, protocol=str, items=Path, robust=Path, authors=Path, out=Path
+    )
+    key, run_key = read_key(args.key), read_key(args.run_key)
+    protocol = key["protocols"][args.protocol]
+    items = chosen_items(read_table(args.items, ITEMS), protocol["items"])
+    rows = []
+    for convention, reader in CONVENTIONS:
+        path = getattr(args, reader)
+        read = read_table(path, VERDICTS)
+        check_key(read, run_key["key"], path)
+        for row in measured(load_benchmark(key["benchmark"]), protocol["form"], items, read, key, convention):
+            rows.append(
+                row | {"run": run_key["run"], "convention": convention, "reader": reader, "key": run_key["key"]}
+            )
+    frame = pl.DataFrame(rows, schema=METRICS)
+    write_table(frame, args.out, METRICS)
+    say(f"{frame.height} numbers")
+
+
+def measured(
+    benchmark: Benchmark, form: str, items: pl.DataFrame, verdicts: pl.DataFrame, key: dict[str, Any], convention: str
+) -> list[dict[str, Any]]:
+    """Every metric of a form by one convention; `missing` counts a group's items that were never asked."""
+    resampling = Resampling(**key["bootstrap"])
+    found = benchmark.measures(form, items, verdicts, resampling, drop_unread=convention == "authors")
+    asked = items["item_id"].is_in(verdicts["item_id"].unique().to_list())
+    missing = items.filter(~asked)
+    return [asdict(one) | {"missing": benchmark.in_group(missing, one.group).height} for one in found]
+
+
+if __name__ == "__main__":
+    run_command(main)

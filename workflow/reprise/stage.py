@@ -1,0 +1,35 @@
+"""What every stage command shares: its arguments, its key file, and how it says what it does."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from reprise.errors import UserError
+
+
+def arguments(description: str, **options: Any) -> argparse.Namespace:
+    """Parse `--name VALUE` options: a type for one value, a list of one type for several."""
+    parser = argparse.ArgumentParser(description=description)
+    for name, kind in options.items():
+        flag = f"--{name.replace('_', '-')}"
+        if isinstance(kind, list):
+            parser.add_argument(flag, type=kind[0], nargs="*", default=[])
+        else:
+            parser.add_argument(flag, type=kind, required=True)
+    return parser.parse_args()
+
+
+def read_key(path: Path) -> dict[str, Any]:
+    """The settings of a stage, as the workflow wrote them."""
+    try:
+        key: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise UserError(f"{path}: no such file. Run snakemake, which writes it from the configuration.") from error
+    return key
+
+
+def say(message: str) -> None:
+    """A line for the log of the job."""
+    print(message, file=sys.stderr, flush=True)

@@ -1,0 +1,219 @@
+"""One table: every cell looked up by row and column, as a table object and as tidy rows that lead back to its run."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+import polars as pl
+
+from reprise import __version__
+from reprise.benchmarks import load_benchmark
+from reprise.config import Column, Row, TableSpec
+from reprise.errors import UserError, unknown
+from reprise.render import table as rendered
+from reprise.render.best import mark_best
+from reprise.render.table import Cell, Number
+from reprise.tables.published import Published
+
+SHOWN = ("fixed", "robust")
+COMPARED = ("authors", "authors")
+TIDY = pl.Schema(
+    {
+        "suite": pl.String,
+        "table": pl.String,
+        "section": pl.String,
+        "row": pl.String,
+        "column": pl.String,
+        "metric": pl.String,
+        "group": pl.String,
+        "value": pl.Float64,
+        "low": pl.Float64,
+        "high": pl.Float64,
+        "asked": pl.Int32,
+        "scored": pl.Int32,
+        "failed": pl.Int32,
+        "unparsed": pl.Int32,
+        "missing": pl.Int32,
+        "convention": pl.String,
+        "reader": pl.String,
+        "source": pl.String,  # reproduced | imported | published | chance | data
+        "run": pl.String,
+        "key": pl.String,
+    }
+)
+
+
+@dataclass
+class Builder:
+    """What a table is made of, and the tidy rows gathered on the way."""
+
+    key: Mapping[str, Any]
+    spec: TableSpec
+    metrics: pl.DataFrame
+    published: Published
+    tidy: list[dict[str, Any]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.benchmark = load_benchmark(self.key["benchmark"])
+        self.numbers = {
+            (row["run"], row["metric"], row["group"], row["convention"], row["reader"]): row
+            for row in self.metrics.iter_rows(named=True)
+        }
+        self.check_names()
+        self.check_missing()
+
+    def check_names(self) -> None:
+        """Refuse a metric or group that the benchmark does not have."""
+        metrics = {name for form in self.benchmark.FORMS.values() for name in form} | self.benchmark.STATISTICS
+        where = f"{self.key['file']}: tables.{self.key['table']}"
+        for column in self.spec.columns:
+            for metric in self.spec.metrics_of(column):
+                if metric not in metrics:
+                    raise unknown("metric", metric, metrics, f"{where}: column '{column.title}'")
+        for group in [part.group for part in (*self.spec.columns, *self.spec.rows()) if part.group is not None]:
+            if group not in self.benchmark.GROUPS:
+                raise unknown("group", group, self.benchmark.GROUPS, where)
+
+    def check_missing(self) -> None:
+        """Stop the table when too many of a run's items have no clip."""
+        limit = float(self.key["missing_share_max"])
+        totals = self.metrics.filter(pl.col("convention") == "fixed").group_by("run", maintain_order=True)
+        for (run,), rows in totals.agg(pl.col("asked").sum(), pl.col("missing").sum()).group_by("run"):
+            asked, missing = rows["asked"][0], rows["missing"][0]
+            if missing > limit * (asked + missing):
+                raise UserError(
+                    f"{self.key['table']} of {self.key['benchmark']}: {100 * missing / (asked + missing):.1f} % of the "
+                    f"items of {run} have no clip, more than the {100 * limit:.1f} % that missing_share_max of suite "
+                    f"'{self.key['suite']}' allows. results/{self.key['suite']}/sources/ says which and why."
+                )
+
+    def table(self) -> rendered.Table:
+        """The table object."""
+        key, spec = self.key, self.spec
+        sections = tuple(
+            rendered.Section(tuple(self.row(row, section.title or "") for row in section.resolved()), section.title or "")
+            for section in spec.sections
+        )
+        table = rendered.Table(
+            title=f"{key['benchmark_title']}, Table {key['table'].removeprefix('table')}: {spec.title}",
+            caption=spec.caption,
+            label=f"tab:{key['benchmark'].replace('_', '-')}-{key['table']}",
+            stub="Test" if all(row.dataset for row in spec.rows()) else "Model",
+            groups=column_groups(spec.columns),
+            sections=sections,
+            notes=tuple(spec.notes),
+            provenance=self.provenance(),
+            notice=key["notice"],
+            comparison=key["show_published"] and bool(key["runs"]),
+        )
+        if not spec.best:
+            return table
+        for index, column in enumerate(spec.columns):
+            table = mark_best(table, [index], not column.lower_is_better)
+        return table
+
+    def row(self, row: Row, section: str) -> rendered.Row:
+        run = self.run_of(row)
+        cells = []
+        for column in self.spec.columns:
+            numbers = [self.number(row, column, metric, run, section) for metric in self.spec.metrics_of(column)]
+            cells.append(Cell(tuple(numbers)))
+        is_reference = row.chance or row.model in ("oracle", "always-first", "random")
+        return rendered.Row(row.label, tuple(cells), self.row_notes(row, run), reference=is_reference)
+
+    def run_of(self, row: Row) -> str | None:
+        """The run behind a row, if this site makes it."""
+        if row.dataset:
+            return f"{self.key['benchmark']}/data"
+        name = f"{self.key['benchmark']}/{row.protocol}/{row.sampling}/{row.model}"
+        return name if name in self.key["runs"] else None
+
+    def number(self, row: Row, column: Column, metric: str, run: str | None, section: str) -> Number:
+        """One number: measured here if it can be, else chance, else published, else a dash."""
+        group = row.group or column.group or ""
+        paper = self.published.get(row.published or row.label, group, metric) if self.key["show_published"] else None
+        place = {"section": section, "row": row.label, "column": column_name(column), "metric": metric, "group": group}
+        found = self.numbers.get((run or "", metric, group, *SHOWN))
+        if row.chance:
+            chance = self.benchmark.CHANCE.get(metric)
+            self.keep(place, "chance", {"value": chance})
+            return Number(chance, column.decimals, column.signed)
+        if found is not None:
+            source = "data" if row.dataset else "reproduced"
+            for reading in dict.fromkeys((SHOWN, COMPARED)):
+                other = self.numbers.get((run or "", metric, group, *reading))
+                if other is not None:
+                    self.keep(place, source, other)
+            state: rendered.State = "incomplete" if found["missing"] else "reproduced"
+            return Number(found["value"], column.decimals, column.signed, state, published=paper)
+        if paper is not None:
+            self.keep(place, "published", {"value": paper})
+            return Number(paper, column.decimals, column.signed, "published")
+        return Number(None, column.decimals, state="reproduced" if run else "not run")
+
+    def keep(self, place: Mapping[str, str], source: str, found: Mapping[str, Any]) -> None:
+        """Add a tidy row."""
+        known = {name: found[name] for name in TIDY if name in found}
+        name = f"{self.key['benchmark']}/{self.key['table']}"
+        self.tidy.append({"suite": self.key["suite"], "table": name, **known, **place, "source": source})
+
+    def row_notes(self, row: Row, run: str | None) -> tuple[str, ...]:
+        """What was missing, failed or unread in a row, and where the authors' convention gives another number."""
+        if run is None or row.chance or row.dataset:
+            return ()
+        shown, differing = [], []
+        for column in self.spec.columns:
+            for metric in self.spec.metrics_of(column):
+                place = (run, metric, row.group or column.group or "")
+                fixed, authors = (self.numbers.get((*place, *reading)) for reading in (SHOWN, COMPARED))
+                if fixed is not None:
+                    shown.append(fixed)
+                if fixed and authors and _printed(fixed, column) != _printed(authors, column):
+                    differing.append(f"{column_name(column)} {_printed(authors, column)}")
+        return (*_count_notes(shown), *_authors_note(differing))
+
+    def provenance(self) -> tuple[str, ...]:
+        keys = {row["run"]: row["key"] for row in self.metrics.iter_rows(named=True) if row["key"]}
+        lines = [
+            f"Suite {self.key['suite']} ({self.key['suite_title']}), Reprise {__version__}.",
+            f"Paper: {self.key['paper']}.",
+            "Shown: failed and unread answers count as wrong (convention fixed, reader robust); "
+            "intervals and the authors' convention are in the csv.",
+        ]
+        return (*lines, *(f"{run}: key {digest[:12]}" for run, digest in sorted(keys.items())))
+
+
+def _printed(found: Mapping[str, Any], column: Column) -> str:
+    return "-" if found["value"] is None else f"{found['value']:.{column.decimals}f}"
+
+
+def _count_notes(shown: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The largest counts over a row's groups; nothing when all is well."""
+    largest = max(shown, key=lambda one: one["asked"] + one["missing"], default=None)
+    if largest is None:
+        return []
+    counts = [
+        f"{max(one[name] for one in shown)} {words}"
+        for name, words in (("missing", "without a clip"), ("failed", "failed"), ("unparsed", "not readable"))
+        if any(one[name] for one in shown)
+    ]
+    total = largest["asked"] + largest["missing"]
+    return [f"Of up to {total} samples: {', '.join(counts)}; all but the first count as wrong."] if counts else []
+
+
+def _authors_note(differing: Sequence[str]) -> list[str]:
+    return [f"By the authors' convention and reader: {', '.join(differing)}."] if differing else []
+
+
+def column_name(column: Column) -> str:
+    """A column's name outside its spanning header."""
+    return f"{column.span} {column.title}" if column.span else column.title
+
+
+def column_groups(columns: Sequence[Column]) -> tuple[rendered.ColumnGroup, ...]:
+    """Neighbours under one spanning header together."""
+    return tuple(
+        rendered.ColumnGroup(tuple(rendered.Column(column.title) for column in members), span or "")
+        for span, members in ((span, list(group)) for span, group in groupby(columns, key=lambda c: c.span))
+    )

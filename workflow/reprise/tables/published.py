@@ -1,0 +1,50 @@
+"""The papers' own numbers, as they were transcribed: `resources/published/<paper>.csv`."""
+
+import csv
+import math
+from pathlib import Path
+
+from reprise.errors import UserError
+
+COLUMNS = ("paper", "table", "row", "frames", "group", "metric", "value")
+
+
+class Published:
+    """Published values by table, row, group and metric."""
+
+    def __init__(self, path: Path, table: str) -> None:
+        self._values: dict[tuple[str, str, str], float] = {}
+        for number, row in enumerate(_rows(path), start=2):
+            value = _value(row["value"], f"{path}: line {number}")
+            if row["table"] == table:
+                identity = (row["row"], row["group"], row["metric"])
+                if identity in self._values:
+                    raise UserError(
+                        f"{path}: line {number}: {table} has row '{row['row']}', group '{row['group']}', metric "
+                        f"'{row['metric']}' already. Tell the rows apart, or remove one."
+                    )
+                self._values[identity] = value
+
+    def get(self, row: str, group: str, metric: str) -> float | None:
+        return self._values.get((row, group, metric))
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    try:
+        with path.open(encoding="utf-8", newline="") as stream:
+            reader = csv.DictReader(stream)
+            if tuple(reader.fieldnames or ()) != COLUMNS:
+                raise UserError(f"{path}: found columns {reader.fieldnames}, expected {', '.join(COLUMNS)}.")
+            return list(reader)
+    except FileNotFoundError as error:
+        raise UserError(f"{path}: no such file; it holds the paper's published numbers.") from error
+
+
+def _value(text: str, where: str) -> float:
+    try:
+        value = float(text)
+    except (TypeError, ValueError):
+        raise UserError(f"{where}: value '{text}' is no number. Write a plain number such as 43.1.") from None
+    if not math.isfinite(value):
+        raise UserError(f"{where}: value '{text}' is not finite. Leave the line out if the paper prints no number.")
+    return value

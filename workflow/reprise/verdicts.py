@@ -1,0 +1,76 @@
+"""Stage `verdicts`: what each reader makes of every answer."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from reprise.errors import UserError, run_command
+from reprise.readers import READERS, Reading, output_block, read_authors, read_robust, read_scores
+from reprise.schemas import REQUESTS, RESPONSES, VERDICTS, read_table, write_table
+from reprise.stage import arguments, read_key, say
+
+TEXT_READERS = {"authors": read_authors, "robust": read_robust}
+
+
+def main() -> None:
+    args = arguments(
+        "Read a run's answers.", key=Path, run_key=Path, protocol=str, requests=Path, responses=Path,
+        authors=Path, robust=Path,
+    )  # fmt: skip
+    reading = read_key(args.key)["protocols"][args.protocol]["reading"]
+    responses = read_table(args.responses, RESPONSES)
+    check_key(responses, read_key(args.run_key)["key"], args.responses)
+    requests = read_table(args.requests, REQUESTS)
+    by_reader = {reader: verdicts(requests, responses, reader, reading) for reader in READERS}
+    for reader, frame in by_reader.items():
+        write_table(frame, getattr(args, reader), VERDICTS)
+        say(f"{reader}: {frame.height} answers, {frame['unparsed'].sum()} unparsed, {frame['failed'].sum()} failed")
+    differing = (by_reader["authors"]["value"] != by_reader["robust"]["value"]).sum()
+    say(f"the readers differ on {differing} answers")
+
+
+def check_key(frame: pl.DataFrame, key: str, path: Path) -> None:
+    """Refuse answers that were given under another key than the run has now."""
+    others = frame.filter(pl.col("key") != key)
+    if others.height:
+        raise UserError(
+            f"{path}: {others.height} rows carry key {others['key'][0][:12]}, the run's key is {key[:12]}. "
+            "Delete the file and run snakemake again; to carry answers over a refactoring use "
+            "`python -m reprise adopt`."
+        )
+
+
+def verdicts(requests: pl.DataFrame, responses: pl.DataFrame, reader: str, reading: str) -> pl.DataFrame:
+    """One row a response: the option that the reader reads, and whether it is the expected one."""
+    asked = requests.select("request_id", "options", "expected")
+    joined = responses.join(asked, on="request_id", how="left", maintain_order="left")
+    return pl.DataFrame([_verdict(row, reader, reading) for row in joined.iter_rows(named=True)], schema=VERDICTS)
+
+
+def _verdict(row: dict[str, Any], reader: str, reading: str) -> dict[str, Any]:
+    failed = bool(row["error"])
+    read = Reading("", None) if failed else read_answer(row, reader, reading)
+    return {
+        "request_id": row["request_id"],
+        "item_id": row["item_id"],
+        "role": row["role"],
+        "value": read.value,
+        "score": read.score,
+        "right": bool(read.value) and read.value == row["expected"],
+        "unparsed": not failed and not read.value,
+        "failed": failed,
+        "key": row["key"],
+    }
+
+
+def read_answer(row: dict[str, Any], reader: str, reading: str) -> Reading:
+    """Scores speak for themselves; a text goes through the reader, out of its output block where there is one."""
+    if row["scores"]:
+        return read_scores(row["scores"], row["options"])
+    text = output_block(row["text"]) if reading == "output_block" else row["text"]
+    return TEXT_READERS[reader](text, row["options"])
+
+
+if __name__ == "__main__":
+    run_command(main)

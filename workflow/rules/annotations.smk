@@ -1,0 +1,53 @@
+# From a release in its authors' layout to clips, items and filled prompts.
+
+
+rule release:
+    input:
+        key="results/{suite}/keys/release/{benchmark}.json",
+    output:
+        "results/{suite}/release/{benchmark}/files.json",
+    log:
+        "results/{suite}/logs/release/{benchmark}.log",
+    localrule: True
+    shell:
+        "{PYTHON:q} -m reprise.release --key {input.key} --store {STORE:q} --out {output} 2> {log}"
+
+
+rule annotations:
+    input:
+        key="results/{suite}/keys/annotations/{benchmark}.json",
+        release="results/{suite}/release/{benchmark}/files.json",
+    output:
+        clips="results/{suite}/annotations/{benchmark}/clips.parquet",
+        items="results/{suite}/annotations/{benchmark}/items.parquet",
+    log:
+        "results/{suite}/logs/annotations/{benchmark}.log",
+    shell:
+        "{PYTHON:q} -m reprise.annotations --key {input.key} --release {input.release}"
+        " --clips {output.clips} --items {output.items} 2> {log}"
+
+
+rule statistics:
+    input:
+        key="results/{suite}/keys/statistics/{benchmark}.json",
+        clips="results/{suite}/annotations/{benchmark}/clips.parquet",
+        items="results/{suite}/annotations/{benchmark}/items.parquet",
+    output:
+        "results/{suite}/statistics/{benchmark}.parquet",
+    log:
+        "results/{suite}/logs/statistics/{benchmark}.log",
+    shell:
+        "{PYTHON:q} -m reprise.statistics --key {input.key} --clips {input.clips} --items {input.items}"
+        " --out {output} 2> {log}"
+
+
+rule requests:
+    input:
+        key="results/{suite}/keys/requests/{benchmark}/{protocol}.json",
+        items="results/{suite}/annotations/{benchmark}/items.parquet",
+    output:
+        "results/{suite}/requests/{benchmark}/{protocol}.parquet",
+    log:
+        "results/{suite}/logs/requests/{benchmark}/{protocol}.log",
+    shell:
+        "{PYTHON:q} -m reprise.requests --key {input.key} --items {input.items} --out {output} 2> {log}"

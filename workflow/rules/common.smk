@@ -1,0 +1,65 @@
+# What all rules share: the plan of the configured suite, wildcard constraints, input functions.
+import re
+import sys
+
+from reprise.snake import load_plan_or_stop
+
+PYTHON = sys.executable
+PLAN = load_plan_or_stop(config)
+SUITE = PLAN.config.name
+STORE = PLAN.config.main.store
+
+
+def one_of(names):
+    """A wildcard's pattern: one of these names and nothing else."""
+    return "|".join(map(re.escape, sorted(names))) or "(?!)"
+
+
+wildcard_constraints:
+    suite=re.escape(SUITE),
+    benchmark=one_of(PLAN.config.benchmarks),
+    protocol=one_of({name for spec in PLAN.config.benchmarks.values() for name in spec.protocols}),
+    sampling=one_of(PLAN.config.main.samplings),
+    model=one_of(PLAN.config.models),
+    reader="authors|robust",
+    shard=r"\d+",
+    table=r"table\d+",
+    kind="tex|md|html",
+
+
+def shards_of(stage):
+    """Every shard of a stage, for the benchmark of the asking rule."""
+    return expand(
+        f"results/{{{{suite}}}}/{stage}/{{{{benchmark}}}}/{{shard}}.parquet",
+        shard=range(PLAN.config.suite.shards),
+    )
+
+
+def every_table():
+    return expand("results/tables/{table}.{kind}", table=PLAN.numbers(), kind=["tex", "md", "html"])
+
+
+def table_metrics(wildcards):
+    """The metrics of the runs behind a table that this site can make."""
+    runs = PLAN.table_runs(wildcards.benchmark, wildcards.table)
+    return [f"results/{SUITE}/metrics/{run.name}.parquet" for run in runs]
+
+
+def table_statistics(wildcards):
+    """Numbers of the data, for a table that shows them where the data can be had."""
+    if PLAN.needs_data(wildcards.benchmark, wildcards.table):
+        return [f"results/{SUITE}/statistics/{wildcards.benchmark}.parquet"]
+    return []
+
+
+def parts_of_table(wildcards):
+    """The papers that have a Table N; asking for one that none has is the user's mistake."""
+    return [
+        f"results/tables/{benchmark}/{wildcards.table}.{wildcards.kind}"
+        for benchmark in PLAN.benchmarks_with(wildcards.table)
+    ]
+
+
+def model_weights(wildcards):
+    """The note of a fetched hub snapshot; nothing for a local checkpoint or a model without weights."""
+    return [f"results/{SUITE}/weights/{wildcards.model}.json"] if PLAN.config.models[wildcards.model].repo else []

@@ -1,0 +1,37 @@
+# Weights come in once, in a light local rule; then every run is one job.
+
+
+rule weights:
+    output:
+        "results/{suite}/weights/{model}.json",
+    params:
+        repo=lambda wildcards: PLAN.config.models[wildcards.model].repo,
+        revision=lambda wildcards: PLAN.config.models[wildcards.model].revision,
+    log:
+        "results/{suite}/logs/weights/{model}.log",
+    localrule: True
+    shell:
+        "{PYTHON:q} -m reprise.weights --repo {params.repo:q} --revision {params.revision:q}"
+        " --model {wildcards.model} --store {STORE:q} --out {output} 2> {log}"
+
+
+rule infer:
+    input:
+        key="results/{suite}/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
+        requests="results/{suite}/requests/{benchmark}/{protocol}.parquet",
+        frames="results/{suite}/frames/{benchmark}/{sampling}.parquet",
+        ledgers=shards_of("clips"),
+        weights=model_weights,
+    output:
+        responses="results/{suite}/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
+        timings="results/{suite}/responses/{benchmark}/{protocol}/{sampling}/{model}.timings.parquet",
+    log:
+        "results/{suite}/logs/infer/{benchmark}/{protocol}/{sampling}/{model}.log",
+    threads: lambda wildcards: PLAN.config.models[wildcards.model].threads
+    resources:
+        gpu=lambda wildcards: PLAN.config.models[wildcards.model].gpus,
+        mem_mb=lambda wildcards: PLAN.config.models[wildcards.model].memory_mb,
+    shell:
+        "{PYTHON:q} -m reprise.infer --key {input.key} --requests {input.requests} --frames {input.frames}"
+        " --ledgers {input.ledgers} --store {STORE:q} --threads {threads}"
+        " --out {output.responses} --timings {output.timings} 2> {log}"

@@ -1,0 +1,55 @@
+# From source videos to clips, what is known of them, and which frames a sampling shows.
+
+
+rule sources:
+    input:
+        key="results/{suite}/keys/sources/{benchmark}.json",
+        clips="results/{suite}/annotations/{benchmark}/clips.parquet",
+    output:
+        "results/{suite}/sources/{benchmark}/{shard}.parquet",
+    log:
+        "results/{suite}/logs/sources/{benchmark}/{shard}.log",
+    shell:
+        "{PYTHON:q} -m reprise.sources --key {input.key} --clips {input.clips} --shard {wildcards.shard}"
+        " --store {STORE:q} --out {output} 2> {log}"
+
+
+rule clips:
+    input:
+        key="results/{suite}/keys/clips/{benchmark}.json",
+        clips="results/{suite}/annotations/{benchmark}/clips.parquet",
+        sources="results/{suite}/sources/{benchmark}/{shard}.parquet",
+    output:
+        "results/{suite}/clips/{benchmark}/{shard}.parquet",
+    log:
+        "results/{suite}/logs/clips/{benchmark}/{shard}.log",
+    shell:
+        "{PYTHON:q} -m reprise.clips --key {input.key} --clips {input.clips} --sources {input.sources}"
+        " --shard {wildcards.shard} --store {STORE:q} --out {output} 2> {log}"
+
+
+rule facts:
+    input:
+        key="results/{suite}/keys/facts/{benchmark}.json",
+        ledgers=shards_of("clips"),
+    output:
+        "results/{suite}/facts/{benchmark}.parquet",
+    log:
+        "results/{suite}/logs/facts/{benchmark}.log",
+    shell:
+        "{PYTHON:q} -m reprise.facts --key {input.key} --ledgers {input.ledgers} --store {STORE:q}"
+        " --out {output} 2> {log}"
+
+
+rule frames:
+    input:
+        key="results/{suite}/keys/frames/{benchmark}/{sampling}.json",
+        facts="results/{suite}/facts/{benchmark}.parquet",
+        ledgers=shards_of("clips"),
+    output:
+        "results/{suite}/frames/{benchmark}/{sampling}.parquet",
+    log:
+        "results/{suite}/logs/frames/{benchmark}/{sampling}.log",
+    shell:
+        "{PYTHON:q} -m reprise.frames --key {input.key} --facts {input.facts} --ledgers {input.ledgers}"
+        " --store {STORE:q} --out {output} 2> {log}"

@@ -1,0 +1,145 @@
+"""What a table says, whatever the format: numbers with their marks, rows in sections, columns in groups."""
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+Alignment = Literal["left", "center", "right"]
+State = Literal["reproduced", "imported", "incomplete", "published", "not run"]
+Joining = Literal["slash", "parentheses"]
+Bold = Literal["best", "significant"]
+
+LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9:._-]*")
+
+
+@dataclass(frozen=True)
+class Number:
+    """One number of a cell, unrounded, with all that the reader must know about it."""
+
+    value: float | None
+    """None prints an en dash."""
+    decimals: int = 1
+    signed: bool = False
+    """Print a plus before a positive number."""
+    state: State = "reproduced"
+    """Where it comes from; for `published` the value itself is the paper's."""
+    best: bool = False
+    second: bool = False
+    significant: bool = False
+    published: float | None = None
+    """The paper's value, shown beside the value in a table of comparison."""
+    notes: tuple[str, ...] = ()
+    """Texts of its footnotes; equal texts share one letter."""
+
+    def __post_init__(self) -> None:
+        for value in (self.value, self.published):
+            if value is not None and not math.isfinite(value):
+                raise ValueError(f"a number of a table must be finite or None, got {value}")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One or several numbers printed together; none leaves the cell blank."""
+
+    numbers: tuple[Number, ...] = ()
+    joining: Joining = "slash"
+    """`83.0 / 98.3`, or `88.0 (+49.1)`."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """A cell of words, such as a number of frames or a prompt's name."""
+
+    text: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column with its header."""
+
+    header: str
+    align: Alignment = "right"
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ColumnGroup:
+    """Neighbouring columns under one spanning header; without a header they stand alone."""
+
+    columns: tuple[Column, ...]
+    header: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Row:
+    """A label and one cell for each column."""
+
+    label: str
+    cells: tuple[Cell | Text, ...]
+    notes: tuple[str, ...] = ()
+    reference: bool = False
+    """Chance or people: never the best of its section."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """Rows between two rules, under a title if it has one."""
+
+    rows: tuple[Row, ...]
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A whole table; its methods and helpers return changed copies."""
+
+    title: str
+    """What the reader calls it, such as `VELOCITI, Table 3`."""
+    caption: str
+    label: str
+    """Name for references, such as `tab:velociti-table3`."""
+    stub: str
+    """Header of the row labels."""
+    groups: tuple[ColumnGroup, ...]
+    sections: tuple[Section, ...]
+    notes: tuple[str, ...] = ()
+    """Remarks under the table that belong to no single cell."""
+    provenance: tuple[str, ...] = ()
+    """Where the numbers come from, line by line."""
+    notice: str = ""
+    """A warning nobody may miss, before the caption: toy numbers, a synthetic release."""
+    comparison: bool = False
+    """Show `reproduced (published, difference)` where the published value is known."""
+    bold: Bold = "best"
+    """What bold print means; if it means `significant`, the best is underlined instead."""
+    significance: str = "significant"
+    """What a significant number is, for the legend."""
+
+    def __post_init__(self) -> None:
+        if not LABEL.fullmatch(self.label):
+            raise ValueError(f"table label '{self.label}': only letters, digits and :._- are allowed")
+        if not self.columns:
+            raise ValueError(f"table '{self.label}': no columns")
+        for row in self.rows():
+            if len(row.cells) != len(self.columns):
+                raise ValueError(
+                    f"table '{self.label}', row '{row.label}': {len(row.cells)} cells for {len(self.columns)} columns"
+                )
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """All columns from left to right, without the row labels."""
+        return tuple(column for group in self.groups for column in group.columns)
+
+    def rows(self) -> Iterator[Row]:
+        """All rows from top to bottom."""
+        return (row for section in self.sections for row in section.rows)
+
+
+def numbers_of(row: Row) -> tuple[Number, ...]:
+    """All numbers of a row from left to right."""
+    return tuple(number for cell in row.cells if isinstance(cell, Cell) for number in cell.numbers)

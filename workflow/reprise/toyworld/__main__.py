@@ -1,0 +1,43 @@
+"""The toy world's commands: write a release, render a source, train the demo's models."""
+
+import argparse
+from pathlib import Path
+
+from reprise.errors import run_command
+from reprise.toyworld.release import render_source, write_release
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m reprise.toyworld", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    release = commands.add_parser("release", help="write a benchmark's files in its authors' layout")
+    release.add_argument("benchmark", choices=["velociti"])
+    release.add_argument("--out", type=Path, required=True, metavar="DIR")
+    render = commands.add_parser("render", help="render one evaluation source")
+    render.add_argument("source_id")
+    render.add_argument("--out", type=Path, required=True, metavar="FILE")
+    train = commands.add_parser("train", help="train the demo's models")
+    train.add_argument("--config", type=Path, required=True)
+    train.add_argument("--out", type=Path, required=True, metavar="DIR")
+    train.add_argument("--resume", action="store_true", help="go on with a run that was stopped")
+    return parser
+
+
+def main() -> None:
+    """Run one command."""
+    arguments = _parser().parse_args()
+    if arguments.command == "release":
+        write_release(arguments.out)
+    elif arguments.command == "render":
+        render_source(arguments.source_id, arguments.out)
+    else:
+        from reprise.torch_setup import prepare  # torch is for training only
+
+        prepare()
+        from reprise.toyworld.train.loop import train
+
+        train(arguments.config, arguments.out, arguments.resume)
+
+
+if __name__ == "__main__":
+    run_command(main)

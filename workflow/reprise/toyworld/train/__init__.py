@@ -1,0 +1,1 @@
+"""Tiny models of the toy world, trained from scratch on a CPU."""

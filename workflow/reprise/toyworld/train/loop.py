@@ -1,0 +1,186 @@
+"""The training run: three stages, saved every few minutes, resumable at any step."""
+
+import json
+import math
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+from transformers import LlavaOnevisionForConditionalGeneration
+
+from reprise.errors import UserError
+from reprise.files import value_digest, whole_file, write_text
+from reprise.toyworld.train.batches import LETTER, STATEMENT, TEXT, VERDICT, Batch, Encoder
+from reprise.toyworld.train.config import TrainConfig, config_values, load_config
+from reprise.toyworld.train.export import export_checkpoint
+from reprise.toyworld.train.model import SceneHeads, build_model, scene_loss
+from reprise.toyworld.train.optimiser import MasterAdamW
+from reprise.toyworld.train.packed import PLAIN, compiled_paths, frame_tokens, packed_hidden
+from reprise.toyworld.train.producer import VIDEO_TOKENS, load_tokenizer, produced_batches
+from reprise.toyworld.train.score import Scorer, summary, validation_cases
+from reprise.toyworld.train.tokenizer import save_tokenizer
+
+LOSS_WEIGHTS = {VERDICT: 2.0, LETTER: 0.7, TEXT: 0.5, STATEMENT: 0.25}
+LOSS_NAMES = {VERDICT: "verdict", LETTER: "letter", TEXT: "text", STATEMENT: "statement"}
+SCENE_WEIGHT = 0.3
+LAST_RATE = 0.03
+DECAY = 0.02
+COMPILED_KINDS = ("see", "describe", "mix")
+VALIDATION_SOURCES = 24
+STATE, PROGRESS = "state.safetensors", "progress.json"
+
+
+def learning_rate(config: TrainConfig, step: int) -> float:
+    """Linear decay while it learns to see; then warm-up, a flat part and a cosine."""
+    if step < config.see_steps:
+        return config.see_rate * (1 - step / config.see_steps)
+    done, total = step - config.see_steps, config.describe_steps + config.mix_steps
+    if done < config.warmup_steps:
+        return config.rate * (done + 1) / config.warmup_steps
+    share = (done / total - config.flat_share) / (1 - config.flat_share)
+    return config.rate * (LAST_RATE + (1 - LAST_RATE) * 0.5 * (1 + math.cos(math.pi * max(0.0, share))))
+
+
+class Trainer:
+    """The model, its optimiser and where the run stands."""
+
+    def __init__(self, config: TrainConfig, folder: Path) -> None:
+        torch.manual_seed(config.seed)
+        self.config, self.folder, self.step = config, folder, 0
+        self.tokenizer = load_tokenizer(folder / "tokenizer")
+        self.encoder = Encoder(self.tokenizer, VIDEO_TOKENS)
+        self.model = build_model(config.size, self.tokenizer)
+        tokens = ((64 // config.size.patch) // 2) ** 2
+        self.heads = SceneHeads(config.size.width, tokens)
+        self.parameters = [*self.model.parameters(), *self.heads.parameters()]
+        self.optimiser = MasterAdamW(self.parameters, DECAY)
+        self.model.bfloat16()
+        self.heads.bfloat16()
+        self.paths = compiled_paths() if config.compile else PLAIN
+
+    def _text_losses(self, batch: Batch, hidden: tuple[Tensor, ...]) -> dict[int, Tensor]:
+        """The mean cross-entropy of each kind of token."""
+        rows, targets, kinds = [], [], []
+        for group, states in zip(batch.groups, hidden, strict=True):
+            kind = torch.from_numpy(group.kinds)[..., 1:].reshape(-1)
+            keep = kind.nonzero()[:, 0]
+            rows.append(states[:, :, :-1].reshape(-1, states.shape[-1])[keep])
+            targets.append(torch.from_numpy(group.ids)[..., 1:].reshape(-1)[keep])
+            kinds.append(kind[keep])
+        logits = self.model.lm_head(torch.cat(rows)).float()
+        losses = nn.functional.cross_entropy(logits, torch.cat(targets), reduction="none")
+        kind = torch.cat(kinds)
+        return {number: losses[kind == number].mean() for number in LOSS_WEIGHTS if bool((kind == number).any())}
+
+    def losses(self, batch: Batch) -> tuple[Tensor, dict[str, float]]:
+        """The loss of a batch and its parts."""
+        paths = self.paths if batch.kind in COMPILED_KINDS else PLAIN
+        total, parts = torch.zeros(()), {}
+        tokens = None
+        if batch.frames.shape[1]:
+            frames = torch.from_numpy(batch.frames)
+            clips = frames.shape[0]
+            tokens = frame_tokens(self.model, frames.flatten(0, 1), paths)
+            asked = torch.from_numpy(batch.queries).flatten(0, 1)
+            scene = scene_loss(self.heads(tokens.flatten(1), asked), torch.from_numpy(batch.targets).flatten(0, 1))
+            total = total + (1.0 if batch.kind == "see" else SCENE_WEIGHT) * scene
+            parts["scene"] = float(scene.detach())
+            tokens = tokens.reshape(clips, -1, tokens.shape[-1])
+        if batch.groups:
+            prefix = torch.from_numpy(batch.prefix)
+            segments = [torch.from_numpy(group.ids) for group in batch.groups]
+            hidden = packed_hidden(self.model, prefix, tokens, segments, paths)
+            for kind, loss in self._text_losses(batch, hidden).items():
+                total = total + LOSS_WEIGHTS[kind] * loss
+                parts[LOSS_NAMES[kind]] = float(loss.detach())
+        return total, parts
+
+    def advance(self, batch: Batch) -> dict[str, float]:
+        """One training step."""
+        if self.step == self.config.see_steps:
+            self.optimiser.restart()
+        total, parts = self.losses(batch)
+        total.backward()
+        parts["norm"] = self.optimiser.step(learning_rate(self.config, self.step))
+        self.step += 1
+        return parts
+
+    def save(self) -> None:
+        """Write the state, whole or not at all."""
+        with whole_file(self.folder / STATE) as temporary:
+            save_file({**self.optimiser.state(), "count": torch.tensor([self.optimiser.count, self.step])}, temporary)
+        digest = value_digest(config_values(self.config))
+        write_text(self.folder / PROGRESS, json.dumps({"step": self.step, "config": digest}) + "\n")
+
+    def resume(self) -> None:
+        """Go on where the saved state stands."""
+        state = load_file(self.folder / STATE)
+        known = json.loads((self.folder / PROGRESS).read_text(encoding="utf-8"))
+        if known["config"] != value_digest(config_values(self.config)):
+            raise UserError(f"{self.folder}: was started with another configuration. Give another --out.")
+        count, self.step = (int(value) for value in state.pop("count"))
+        self.optimiser.load(state, count)
+
+    def exact_model(self) -> LlavaOnevisionForConditionalGeneration:
+        """A copy of the model with the fp32 master weights."""
+        copy = build_model(self.config.size, self.tokenizer)
+        at = 0
+        with torch.no_grad():
+            for parameter in copy.parameters():
+                parameter.copy_(self.optimiser.master[at : at + parameter.numel()].view_as(parameter))
+                at += parameter.numel()
+        return copy.eval()
+
+    def progress_line(self) -> str:
+        """The validation numbers."""
+        yes, no = (self.tokenizer.convert_tokens_to_ids(word) for word in ("Yes", "No"))
+        scorer = Scorer(self.exact_model(), self.encoder, yes, no)
+        return summary(scorer.run(validation_cases(VALIDATION_SOURCES)))
+
+    def export(self, name: str) -> None:
+        """Write a checkpoint that the plain transformers classes load."""
+        export_checkpoint(self.exact_model(), self.tokenizer, self.config.size.patch, self.folder / name)
+
+
+def _log(message: str) -> None:
+    print(message, flush=True)
+
+
+def _steps(trainer: Trainer, batches: Iterator[Batch]) -> None:
+    """Train to the end."""
+    config = trainer.config
+    began = saved = time.monotonic()
+    for batch in batches:
+        parts = trainer.advance(batch)
+        step, now = trainer.step, time.monotonic()
+        if step % 25 == 0:
+            values = " ".join(f"{name} {value:.3f}" for name, value in parts.items())
+            _log(f"step {step} {batch.kind} {now - began:.0f}s {values}")
+        if now - saved > config.save_every_seconds:
+            trainer.save()
+            saved = now
+        if step > config.see_steps and step % config.evaluate_every_steps == 0:
+            _log(f"EVAL step {step} {now - began:.0f}s {trainer.progress_line()}")
+            trainer.export(f"step-{step}")
+        if step == config.early_step:
+            trainer.export("llava-ov-early")
+
+
+def train(config_file: Path, folder: Path, resume: bool) -> None:
+    """Run the training from its configuration; `resume` goes on where a killed run stopped."""
+    config = load_config(config_file)
+    if resume != (folder / STATE).exists():
+        hint = "drop --resume to start" if resume else "add --resume to go on, or give another --out"
+        raise UserError(f"{folder}: {'no saved state' if resume else 'holds a run'}; {hint}.")
+    if not resume:
+        save_tokenizer(folder / "tokenizer")
+    trainer = Trainer(config, folder)
+    if resume:
+        trainer.resume()
+    _steps(trainer, produced_batches(config_file, folder / "tokenizer", trainer.step))
+    trainer.save()
+    trainer.export("llava-ov-late")
+    _log(f"END step {trainer.step} {trainer.progress_line()}")

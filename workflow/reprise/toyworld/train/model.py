@@ -1,0 +1,114 @@
+"""The tiny LLaVA-OneVision: configuration, processor, and throw-away heads for the first stage."""
+
+import torch
+from torch import Tensor, nn
+from transformers import (
+    LlavaOnevisionConfig,
+    LlavaOnevisionForConditionalGeneration,
+    LlavaOnevisionImageProcessor,
+    LlavaOnevisionProcessor,
+    LlavaOnevisionVideoProcessor,
+    PreTrainedTokenizerFast,
+    Qwen2Config,
+    SiglipVisionConfig,
+)
+
+from reprise.toyworld.script import AGENTS, COLOURS, SHAPES
+from reprise.toyworld.train.batches import IMAGE_SIZE, TARGETS
+from reprise.toyworld.train.config import ModelSize
+
+HALF = [0.5, 0.5, 0.5]
+# Bicubic is what comes closest to the plain halving of the training frames.
+BICUBIC = 3
+
+
+def build_model(size: ModelSize, tokenizer: PreTrainedTokenizerFast) -> LlavaOnevisionForConditionalGeneration:
+    """A freshly initialised model; the global torch seed decides its weights."""
+    vision = SiglipVisionConfig(
+        hidden_size=size.vision_width,
+        intermediate_size=size.vision_inner,
+        num_hidden_layers=size.vision_layers,
+        num_attention_heads=size.heads,
+        image_size=IMAGE_SIZE,
+        patch_size=size.patch,
+        vision_use_head=False,
+    )
+    text = Qwen2Config(
+        hidden_size=size.width,
+        intermediate_size=size.inner,
+        num_hidden_layers=size.layers,
+        num_attention_heads=size.heads,
+        num_key_value_heads=size.heads,
+        vocab_size=size.vocabulary,
+        tie_word_embeddings=True,
+        initializer_range=0.04,
+        max_position_embeddings=4096,
+        rope_parameters={"rope_type": "default", "rope_theta": 10000.0},
+        bos_token_id=None,
+        pad_token_id=tokenizer.pad_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+    )
+    config = LlavaOnevisionConfig(
+        vision_config=vision,
+        text_config=text,
+        vision_feature_layer=-1,
+        vision_feature_select_strategy="full",
+        image_token_index=tokenizer.convert_tokens_to_ids("<image>"),
+        video_token_index=tokenizer.convert_tokens_to_ids("<video>"),
+        image_grid_pinpoints=[[IMAGE_SIZE, IMAGE_SIZE]],
+        tie_word_embeddings=True,
+    )
+    model = LlavaOnevisionForConditionalGeneration(config)
+    model.generation_config.eos_token_id = tokenizer.eos_token_id
+    model.generation_config.pad_token_id = tokenizer.pad_token_id
+    return model
+
+
+def build_processor(tokenizer: PreTrainedTokenizerFast, patch: int) -> LlavaOnevisionProcessor:
+    """The processor that goes with the model."""
+    square = {"height": IMAGE_SIZE, "width": IMAGE_SIZE}
+    shared = {"size": square, "resample": BICUBIC, "image_mean": HALF, "image_std": HALF}
+    return LlavaOnevisionProcessor(
+        image_processor=LlavaOnevisionImageProcessor(image_grid_pinpoints=[[IMAGE_SIZE, IMAGE_SIZE]], **shared),
+        tokenizer=tokenizer,
+        video_processor=LlavaOnevisionVideoProcessor(do_sample_frames=False, **shared),
+        num_image_tokens=(IMAGE_SIZE // patch) ** 2,
+        vision_feature_select_strategy="full",
+        chat_template=tokenizer.chat_template,
+    )
+
+
+class SceneHeads(nn.Module):  # type: ignore[misc]
+    """Asks a frame's tokens for one agent: is it there, where, how large, turned, hollow? Not exported."""
+
+    features: Tensor
+
+    def __init__(self, width: int, tokens: int) -> None:
+        super().__init__()
+        table = torch.zeros(len(AGENTS), len(COLOURS) + len(SHAPES))
+        for index, agent in enumerate(AGENTS):
+            table[index, COLOURS.index(agent.colour)] = 1
+            table[index, len(COLOURS) + SHAPES.index(agent.shape)] = 1
+        self.register_buffer("features", table, persistent=False)
+        self.frame = nn.Linear(width * tokens, 256)
+        self.query = nn.Linear(table.shape[1], 256)
+        self.mix = nn.Linear(256, 256)
+        self.out = nn.Linear(256, TARGETS)
+
+    def forward(self, frames: Tensor, queries: Tensor) -> Tensor:
+        """`frames` (n, tokens * width), `queries` (n, q) agent numbers; gives (n, q, targets)."""
+        asked = self.query(self.features.to(frames.dtype)[queries])
+        hidden = torch.relu(self.frame(frames)[:, None] * (1 + asked) + asked)
+        return self.out(torch.relu(self.mix(hidden)))
+
+
+def scene_loss(predicted: Tensor, targets: Tensor) -> Tensor:
+    """Presence everywhere; the rest where the agent is there."""
+    predicted = predicted.float()
+    there = targets[..., 0]
+    presence = nn.functional.binary_cross_entropy_with_logits(predicted[..., 0], there)
+    hollow = nn.functional.binary_cross_entropy_with_logits(predicted[..., 7], targets[..., 7], reduction="none")
+    gap = (predicted[..., 1:7] - targets[..., 1:7]).square()
+    weights = torch.tensor([12.0, 12.0, 12.0, 12.0, 1.0, 1.0])
+    each = (gap * weights).sum(-1) + 0.5 * hollow
+    return presence + (each * there).sum() / there.sum().clamp(min=1)

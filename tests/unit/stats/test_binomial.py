@@ -1,9 +1,8 @@
 """Exact binomial tests: hand-worked values and scipy."""
 
 import pytest
-from scipy.stats import binomtest
-
 from reprise.stats import Alternative, binomial_p, clopper_pearson
+from scipy.stats import binomtest
 
 CASES = [
     (k, n, chance)

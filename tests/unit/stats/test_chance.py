@@ -1,7 +1,6 @@
 """Chance levels against the values that the papers type."""
 
 import pytest
-
 from reprise.stats import (
     PairChance,
     chance_all_right,

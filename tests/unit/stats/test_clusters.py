@@ -5,8 +5,6 @@ import time
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.stats import bootstrap, norm
-
 from reprise.stats import (
     Interval,
     Ratio,
@@ -18,6 +16,7 @@ from reprise.stats import (
     clustered_statistic_interval,
 )
 from reprise.stats.clusters import cluster_sums, resampled_sums
+from scipy.stats import bootstrap, norm
 
 Z = float(norm.ppf(0.975))
 

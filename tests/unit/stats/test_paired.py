@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest, norm, permutation_test
-
 from reprise.stats import compare_paired, mcnemar_p, sign_flip_p
+from scipy.stats import binomtest, norm, permutation_test
 
 
 def test_only_common_items_count() -> None:

@@ -12,6 +12,8 @@ from reprise.render.table import Column, Table
 ALIGNMENTS = {"left": "l", "center": "c", "right": "r"}
 LINE_PT = 345  # width of a line of `article`, which has the narrowest page
 
+CAPITAL_IN_DIGITS = 1.2
+
 
 class Font(NamedTuple):
     """A font size with what it takes."""
@@ -76,11 +78,16 @@ def font_lines(layout: Layout) -> list[str]:
     return [font.command, rf"\setlength{{\tabcolsep}}{{{font.separation_pt}pt}}"]
 
 
-def column_widths(layout: Layout) -> list[int]:
-    """Characters of the widest cell of each column."""
+def column_widths(layout: Layout) -> list[float]:
+    """Width of the widest cell of each column, in digits."""
     rows = [("", *map(plain_text, layout.headers))]
     rows += [(plain_text(row.label), *map(plain_text, row.cells)) for part in layout.sections for row in part.rows]
-    return [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [max(map(width_in_digits, column)) for column in zip(*rows, strict=True)]
+
+
+def width_in_digits(text: str) -> float:
+    """About how many digits are as wide as the text."""
+    return sum(CAPITAL_IN_DIGITS if sign.isupper() else 1 for sign in text)
 
 
 def column_format(columns: Sequence[Column]) -> str:
@@ -138,7 +145,7 @@ def row_source(cells: Sequence[str], widths: Sequence[int] = ()) -> str:
 
 def remarks(table: Table, layout: Layout) -> list[str]:
     """Legend, footnotes and notes in small print under the table, a paragraph each."""
-    footnotes = [rf"\textsuperscript{{{letter}}} {escape(text)}" for letter, text in layout.footnotes]
+    footnotes = [rf"\textsuperscript{{{letter}}}~{escape(text)}" for letter, text in layout.footnotes]
     groups = [[spell(line) for line in layout.legend], footnotes, [escape(note) for note in table.notes]]
     paragraphs = ["\n".join(lines) + r"\par" for lines in groups if lines]
     return [r"\par\smallskip", r"{\footnotesize\raggedright", *paragraphs, "}"] if paragraphs else []

@@ -131,7 +131,8 @@ def escape(text: str) -> str:
 
 def comment(text: str) -> str:
     """Text as one commented line of LaTeX source, in ASCII."""
-    return "% " + "".join(sign if sign.isascii() else f"[{code_point(sign)}]" for sign in collapse_blanks(text).strip())
+    signs = (sign if sign.isascii() else f"[{code_point(sign)}]" for sign in collapse_blanks(text))
+    return f"% {''.join(signs)}".rstrip()
 
 
 def collapse_blanks(text: str) -> str:

@@ -16,6 +16,8 @@ MEANING: dict[State, str] = {
     "not run": "Not run.",
 }
 
+NO_BREAK = "\N{NO-BREAK SPACE}"  # a symbol alone at the end of a line would explain nothing
+
 
 class Entry(NamedTuple):
     """One line of the legend and whether the table needs it."""
@@ -38,11 +40,13 @@ def entries(table: Table, numbers: list[Number]) -> Iterator[Entry]:
     by_best = table.bold == "best"
     yield Entry(by_best and best, (Span("Bold", bold=True), Span(": best of its group of rows.")))
     yield Entry(by_best and second, (Span("Underlined", underlined=True), Span(": second best of its group of rows.")))
-    yield Entry(by_best and significant, (Marks(("*",)), Span(f" {table.significance}.")))
+    yield Entry(by_best and significant, (Marks(("*",)), Span(f"{NO_BREAK}{table.significance}.")))
     yield Entry(not by_best and significant, (Span("Bold", bold=True), Span(f": {table.significance}.")))
     yield Entry(not by_best and best, (Span("Underlined", underlined=True), Span(": best of its group of rows.")))
     for state, symbol in MARKS.items():
-        yield Entry(any(number.state == state for number in numbers), (Marks((symbol,)), Span(f" {MEANING[state]}")))
+        yield Entry(
+            any(number.state == state for number in numbers), (Marks((symbol,)), Span(f"{NO_BREAK}{MEANING[state]}"))
+        )
     yield Entry(len(shown) < len(numbers), (Span(f"{EN_DASH}: no value."),))
     compared = table.comparison and any(format_comparison(number) for number in numbers)
     yield Entry(compared, (Span(f"In parentheses: published value, and difference (here {MINUS} published)."),))

@@ -79,7 +79,7 @@ def test_any_file_type_of_the_release_reads_the_same(tmp_path: Path, suffix: str
 def test_a_broken_release_is_refused_by_file_and_row(
     tmp_path: Path, rows: list[list[str]], columns: list[str], message: str
 ) -> None:
-    with pytest.raises(UserError, match="rows.csv|VELOCITI release") as error:
+    with pytest.raises(UserError, match=r"rows\.csv|VELOCITI release") as error:
         velociti.annotations(release(tmp_path, rows, columns), "ids", {})
     assert message in str(error.value)
 
@@ -92,7 +92,7 @@ def test_a_row_that_is_there_twice_can_be_kept(tmp_path: Path) -> None:
 
 def test_two_tables_in_a_release_are_refused(tmp_path: Path) -> None:
     files = release(tmp_path, rows_of("control", 1))
-    with pytest.raises(UserError, match="expected one table"):
+    with pytest.raises(UserError, match="expected one table with columns"):
         velociti.annotations([*files, *files], "ids", {})
 
 
@@ -167,7 +167,9 @@ def test_multiple_choice_asks_in_both_orders(tmp_path: Path) -> None:
 def test_a_caption_cannot_act_as_a_template(tmp_path: Path) -> None:
     files = release(tmp_path, [["control", video(1), "Ev1", "a {caption} {frame_count}", "n"]])
     _, items = velociti.annotations(files, "ids", {})
-    assert "video: a {caption} {frame_count}\n" in str(velociti.requests(items, "entail", PROMPTS["entail"])[0]["prompt"])
+    assert "video: a {caption} {frame_count}\n" in str(
+        velociti.requests(items, "entail", PROMPTS["entail"])[0]["prompt"]
+    )
 
 
 # --- metrics -------------------------------------------------------------------------------------------------------
@@ -180,7 +182,9 @@ def items_of(counts: dict[str, int], tmp_path: Path) -> pl.DataFrame:
     return velociti.annotations(release(tmp_path, rows), "ids", {})[1]
 
 
-def verdict(item: str, role: str, value: str, expected: str, score: float | None, status: str = "") -> dict[str, object]:
+def verdict(
+    item: str, role: str, value: str, expected: str, score: float | None, status: str = ""
+) -> dict[str, object]:
     return {
         "request_id": f"{item}#{role}", "item_id": item, "role": role, "value": value, "score": score,
         "right": value == expected, "unparsed": status == "unparsed", "failed": status == "failed", "key": "k",

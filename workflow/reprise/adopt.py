@@ -99,9 +99,7 @@ def _refuse_other_changes(plan: Plan, old_key: str, new: dict[str, Any], name: s
         )
 
 
-def _check_sample(
-    works: list[Work], old: dict[str, dict[str, Any]], model: LazyModel, sample: int, name: str
-) -> None:
+def _check_sample(works: list[Work], old: dict[str, dict[str, Any]], model: LazyModel, sample: int, name: str) -> None:
     """Ask a seeded sample again; refuse if one answer differs."""
     known = [(w, r) for w in works for r in w.requests if r.request_id in old and not old[r.request_id]["error"]]
     chosen = random.Random(0).sample(known, min(sample, len(known)))

@@ -160,6 +160,7 @@ class Row(Strict):
     dataset: bool = False
     group: str | None = None
     published: str | None = None
+    frames: str | None = None
 
 
 class Section(Strict):
@@ -270,7 +271,9 @@ def _problem(kind: type[BaseModel], detail: Any) -> str:
     key = ".".join(str(part) for part in detail["loc"]) or "(whole file)"
     if detail["type"] == "extra_forbidden":
         allowed = _fields_at(kind, detail["loc"][:-1])
-        return f"{key}: unknown key.{suggestion(str(detail['loc'][-1]), allowed)} Allowed: {', '.join(sorted(allowed))}."
+        return (
+            f"{key}: unknown key.{suggestion(str(detail['loc'][-1]), allowed)} Allowed: {', '.join(sorted(allowed))}."
+        )
     if detail["type"] == "missing":
         return f"{key}: missing."
     message = detail["msg"].replace("Input should", "should").replace("String should", "should")
@@ -384,7 +387,9 @@ def _cross_checks(found: Configuration, suite_file: str) -> list[str]:
             problems.append(f"{file}: benchmark: found '{tables.benchmark}', expected '{name}' as in {suite_file}.")
         for number, spec in tables.tables.items():
             for row in spec.rows():
-                problems += [f"{file}: tables.{number}: row '{row.label}': {p}" for p in _row_problems(row, name, found)]
+                problems += [
+                    f"{file}: tables.{number}: row '{row.label}': {p}" for p in _row_problems(row, name, found)
+                ]
     return problems
 
 

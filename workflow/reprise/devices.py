@@ -33,7 +33,9 @@ def take_gpus(count: int, folder: Path) -> list[IO[str]]:
         return []
     names = visible_gpus()
     if len(names) < count:
-        raise UserError(f"the model needs {count} GPUs, this machine shows {len(names)}. Take it out of the suite's run.")
+        raise UserError(
+            f"the model needs {count} GPUs, this machine shows {len(names)}. Take it out of the suite's run."
+        )
     folder.mkdir(parents=True, exist_ok=True)
     while True:
         taken = _free_locks(names, count, folder)

@@ -144,9 +144,7 @@ def ask_all(
         digests = [prompt_digest(request) for request in work.requests]
         entries = [entry_id(work.recipe, digest) for digest in digests]
         pending = {
-            entry: request
-            for entry, request in zip(entries, work.requests, strict=True)
-            if journal.get(entry) is None
+            entry: request for entry, request in zip(entries, work.requests, strict=True) if journal.get(entry) is None
         }
         start = time.monotonic()
         failed = ask_clip(work.clip, pending, model, journal)
@@ -165,9 +163,7 @@ def ask_all(
     return responses, timings
 
 
-def ask_clip(
-    clip: Clip, pending: Mapping[str, Request], model: LazyModel, journal: Journal
-) -> dict[str, Answer]:
+def ask_clip(clip: Clip, pending: Mapping[str, Request], model: LazyModel, journal: Journal) -> dict[str, Answer]:
     """Ask about one clip and journal what comes; returns the failures, which are never journaled."""
     failed: dict[str, Answer] = {}
     if not pending:

@@ -102,7 +102,9 @@ class Plan:
         numbers = self.numbers()
         if table not in numbers:
             listed = ", ".join(f"{name} ({', '.join(having)})" for name, having in numbers.items())
-            raise UserError(f"results/tables/{table}: no paper of suite '{self.config.name}' has it. There are: {listed}.")
+            raise UserError(
+                f"results/tables/{table}: no paper of suite '{self.config.name}' has it. There are: {listed}."
+            )
         return numbers[table]
 
     def write_keys(self) -> None:
@@ -121,11 +123,14 @@ class Plan:
             for name, rule in self.config.main.samplings.items():
                 yield f"frames/{benchmark}/{name}", {"rule": rule, "code": closure_digest("reprise.frames")}
             yield f"metrics/{benchmark}", self._metric_key(benchmark)
-            yield f"statistics/{benchmark}", {
-                "benchmark": benchmark,
-                "numbers": function_digest(benchmark_module(benchmark), "statistics"),
-                "code": closure_digest("reprise.statistics"),
-            }
+            yield (
+                f"statistics/{benchmark}",
+                {
+                    "benchmark": benchmark,
+                    "numbers": function_digest(benchmark_module(benchmark), "statistics"),
+                    "code": closure_digest("reprise.statistics"),
+                },
+            )
         for run in self.runs():
             yield run.name, self._run_key(run, prompts[run.benchmark])
         for benchmark, table, spec in self.tables():
@@ -135,9 +140,7 @@ class Plan:
         suite, spec = self.config.suite, self.config.benchmarks[benchmark]
         entry = suite.benchmarks[benchmark]
         settings: dict[str, dict[str, Any]] = {
-            "release": {
-                "benchmark": benchmark, "release": entry.release.model_dump(), "files": spec.release_files
-            },
+            "release": {"benchmark": benchmark, "release": entry.release.model_dump(), "files": spec.release_files},
             "annotations": {
                 "benchmark": benchmark,
                 "clips": entry.clips,

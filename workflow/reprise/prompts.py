@@ -36,7 +36,9 @@ def load_prompts(path: Path) -> dict[str, Prompt]:
     for name, entry in raw.items():
         wrong = sorted(set(entry) - {"source", "system", "user"})
         if wrong or "user" not in entry:
-            raise UserError(f"{path}: {name}: found keys {sorted(entry)}, expected user, and optionally system, source.")
+            raise UserError(
+                f"{path}: {name}: found keys {sorted(entry)}, expected user, and optionally system, source."
+            )
         prompts[name] = Prompt(name, entry.get("source", ""), entry.get("system", ""), entry["user"])
     return prompts
 

@@ -119,9 +119,7 @@ RESPONSES = pl.Schema(
     }
 )
 
-TIMINGS = pl.Schema(
-    {"clip_id": pl.String, "requests": pl.Int32, "seconds": pl.Float64, "resumed": pl.Int32}
-)
+TIMINGS = pl.Schema({"clip_id": pl.String, "requests": pl.Int32, "seconds": pl.Float64, "resumed": pl.Int32})
 
 VERDICTS = pl.Schema(
     {

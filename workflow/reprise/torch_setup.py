@@ -8,8 +8,8 @@ def prepare() -> None:
     """Work offline, and let a CUDA-built torchvision load beside a CPU-built torch.
 
     The wheel of torchvision that pip takes holds operators compiled against CUDA. On a CPU build of torch they cannot
-    be loaded, and torchvision fails to import because it registers fake versions of operators nobody declared. Declaring
-    them is enough: the video processors use none of them.
+    be loaded, and torchvision fails to import because it registers fake versions of operators that nobody declared.
+    Declaring them is enough: the video processors use none of them.
     """
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")

@@ -1,4 +1,4 @@
-"""Benchmarks: one module each. The registry holds module names; nothing else in the library knows a benchmark by name."""
+"""Benchmarks: one module each. The registry holds module names; nothing else of the library names a benchmark."""
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -95,6 +95,26 @@ def _refuse_double_columns(path: Path, separator: str) -> None:
     twice = sorted({name for name in header if header.count(name) > 1})
     if twice:
         raise UserError(f"{path}: column '{twice[0]}' is there twice. Found: {', '.join(header)}.")
+
+
+def only_table(files: Sequence[Path], columns: Sequence[str]) -> Path:
+    """The one file of a release that is a table of these columns; beside others it is told by them."""
+    tables = [path for path in files if path.suffix in {".parquet", ".csv", ".tsv", ".json", ".jsonl"}]
+    if len(tables) > 1:
+        tables = [path for path in tables if set(columns) <= set(_columns(path))]
+    if len(tables) != 1:
+        names = ", ".join(path.name for path in files) or "nothing"
+        raise UserError(
+            f"release: expected one table with columns {', '.join(columns)}, found {len(tables)} in {names}."
+        )
+    return tables[0]
+
+
+def _columns(path: Path) -> list[str]:
+    try:
+        return read_rows(path).columns
+    except UserError:
+        return []  # a file of another shape is not the table that is looked for
 
 
 def require_columns(frame: "pl.DataFrame", columns: Sequence[str], path: Path) -> "pl.DataFrame":

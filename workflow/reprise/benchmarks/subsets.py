@@ -32,7 +32,7 @@ def rows_in_subset(rows: pl.DataFrame, columns: Sequence[str], subset: object) -
 
 
 def _listed(values: Sequence[tuple[str, ...]], path: Path) -> list[bool]:
-    """Match by captions first; a row whose captions were edited since is matched by video and event if that is unique."""
+    """Match by captions first; a row whose captions were edited since, by video and event if that is unique."""
     listed = _read_list(path)
     by_captions = Counter((test, video, digest) for test, video, _, digest in listed)
     found = []

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.benchmarks import read_rows, require_columns
+from reprise.benchmarks import only_table, read_rows, require_columns
 from reprise.benchmarks.subsets import rows_in_subset
 from reprise.errors import UserError, unknown
 from reprise.measures import Measure, Ratios, Resampling, difference, mean, measure, ones
@@ -30,17 +30,12 @@ COLUMNS = ("test_name", "video_id", "event", "pos", "neg")
 VIDSITU_ID = re.compile(r"^v_(?P<video>[A-Za-z0-9_-]{11})_seg_(?P<start>\d+)_(?P<end>\d+)$")
 
 
-def annotations(
-    files: Sequence[Path], clips: str, options: Mapping[str, object]
-) -> tuple[pl.DataFrame, pl.DataFrame]:
+def annotations(files: Sequence[Path], clips: str, options: Mapping[str, object]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Read the released rows; `clips` says whether videos come by YouTube id or as the released files."""
-    tables = [path for path in files if path.suffix in {".parquet", ".csv", ".json", ".jsonl"}]
-    if len(tables) != 1:
-        names = ", ".join(path.name for path in files) or "nothing"
-        raise UserError(f"VELOCITI release: expected one table of rows (parquet, csv, json or jsonl), found {names}.")
-    rows = require_columns(read_rows(tables[0]), COLUMNS, tables[0]).cast(pl.String).fill_null("")
+    path = only_table(files, COLUMNS)
+    rows = require_columns(read_rows(path), COLUMNS, path).cast(pl.String).fill_null("")
     rows = rows.with_columns(pl.col("video_id").str.replace(r"\.(mp4|mkv|webm|avi)$", ""))
-    _check_rows(rows, tables[0], keep_duplicates=options.get("duplicate_rows") == "keep")
+    _check_rows(rows, path, keep_duplicates=options.get("duplicate_rows") == "keep")
     items = _items(rows, rows_in_subset(rows, COLUMNS, options.get("subset")))
     return _clips(rows["video_id"].unique(maintain_order=True).to_list(), clips), items
 
@@ -229,9 +224,7 @@ def _groups(samples: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
     return [(test, samples.filter(pl.col("task") == test)) for test in (CONTROL, *TESTS)]
 
 
-def _ratio(
-    rows: pl.DataFrame, right: str, among: str | None, only: str | None = None
-) -> tuple[pl.Series, pl.Series]:
+def _ratio(rows: pl.DataFrame, right: str, among: str | None, only: str | None = None) -> tuple[pl.Series, pl.Series]:
     below = _inside(rows, only) * (rows[among].cast(pl.Float64) if among else ones(rows))
     return rows[right].cast(pl.Float64) * below, below
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import polars as pl
+
 from reprise.config import TableSpec
 from reprise.errors import run_command
 from reprise.files import whole_file, write_text

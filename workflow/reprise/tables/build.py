@@ -92,7 +92,9 @@ class Builder:
         """The table object."""
         key, spec = self.key, self.spec
         sections = tuple(
-            rendered.Section(tuple(self.row(row, section.title or "") for row in section.resolved()), section.title or "")
+            rendered.Section(
+                tuple(self.row(row, section.title or "") for row in section.resolved()), section.title or ""
+            )
             for section in spec.sections
         )
         table = rendered.Table(
@@ -132,7 +134,8 @@ class Builder:
     def number(self, row: Row, column: Column, metric: str, run: str | None, section: str) -> Number:
         """One number: measured here if it can be, else chance, else published, else a dash."""
         group = row.group or column.group or ""
-        paper = self.published.get(row.published or row.label, group, metric) if self.key["show_published"] else None
+        label = row.published or row.label
+        paper = self.published.get(label, row.frames, group, metric) if self.key["show_published"] else None
         place = {"section": section, "row": row.label, "column": column_name(column), "metric": metric, "group": group}
         found = self.numbers.get((run or "", metric, group, *SHOWN))
         if row.chance:

@@ -10,23 +10,27 @@ COLUMNS = ("paper", "table", "row", "frames", "group", "metric", "value")
 
 
 class Published:
-    """Published values by table, row, group and metric."""
+    """A table's published values by row, frames, group and metric."""
 
     def __init__(self, path: Path, table: str) -> None:
-        self._values: dict[tuple[str, str, str], float] = {}
+        self._values: dict[tuple[str, str, str, str], float] = {}
         for number, row in enumerate(_rows(path), start=2):
             value = _value(row["value"], f"{path}: line {number}")
             if row["table"] == table:
-                identity = (row["row"], row["group"], row["metric"])
+                identity = (row["row"], row["frames"], row["group"], row["metric"])
                 if identity in self._values:
                     raise UserError(
-                        f"{path}: line {number}: {table} has row '{row['row']}', group '{row['group']}', metric "
-                        f"'{row['metric']}' already. Tell the rows apart, or remove one."
+                        f"{path}: line {number}: {table} has {identity} (row, frames, group, metric) already. "
+                        "Tell the rows apart, or remove one."
                     )
                 self._values[identity] = value
 
-    def get(self, row: str, group: str, metric: str) -> float | None:
-        return self._values.get((row, group, metric))
+    def get(self, row: str, frames: str | None, group: str, metric: str) -> float | None:
+        """A value; a row that names no frames takes the only one there is."""
+        if frames is not None:
+            return self._values.get((row, frames, group, metric))
+        found = [value for place, value in self._values.items() if (place[0], *place[2:]) == (row, group, metric)]
+        return found[0] if len(found) == 1 else None
 
 
 def _rows(path: Path) -> list[dict[str, str]]:

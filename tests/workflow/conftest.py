@@ -1,0 +1,180 @@
+"""A copy of the project with a small suite of its own: real clips, released rows, baselines instead of models."""
+
+import csv
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from reprise.media.ffmpeg import QUIET, ffmpeg_executable
+
+ROOT = Path(__file__).parents[2]
+COPIED = (
+    "Snakefile",
+    "workflow",
+    "config",
+    "profiles",
+    "resources/prompts",
+    "resources/published",
+    "resources/subsets",
+)
+JOB = re.compile(r"^(?:local)?rule (\w+):$", re.MULTILINE)
+SUITE = """\
+title: Small
+show_published: false
+run: [local]
+shards: 2
+missing_share_max: 0.5
+benchmarks:
+  velociti:
+    tables: config/tables/small.yaml
+    release: {kind: folder, path: release}
+    clips: ids
+    route: {kind: folder, path: videos, pattern: "{source_id}.mp4"}
+    subset: {per_test: 2}
+"""
+TABLES = """\
+benchmark: velociti
+tables:
+  table2:
+    title: StrictVLE
+    caption: Strict.
+    metrics: [strict]
+    columns: [{title: Ctrl, group: control}, {title: Avg, group: average}]
+    sections:
+      - protocol: entail
+        sampling: fps1
+        rows:
+          - {label: Random, chance: true}
+          - {label: Oracle, model: oracle}
+          - {label: Always Yes, model: always-first}
+  table5:
+    title: Choice
+    caption: Choice.
+    columns:
+      - {title: A, metrics: [mc_a], group: average}
+      - {title: B, metrics: [mc_b], group: average}
+      - {title: Both, metrics: [mc_both], group: average}
+    sections:
+      - protocol: mc
+        sampling: fps1
+        rows: [{label: Always A, model: always-first}, {label: Draws, model: random}]
+  table11:
+    title: Counts
+    caption: Counts.
+    columns: [{title: Samples, metrics: [samples], decimals: 0}]
+    sections: [{rows: [{label: Ctrl, dataset: true, group: control}]}]
+"""
+
+
+@dataclass
+class Project:
+    """A copy of the project in a folder of the test."""
+
+    root: Path
+
+    def snakemake(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run snakemake in the copy, with the copy's own library."""
+        command = [sys.executable, "-m", "snakemake", "--cores", "2", *arguments]
+        return self.run(command)
+
+    def reprise(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run one of the library's commands in the copy."""
+        return self.run([sys.executable, "-m", *arguments])
+
+    def run(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        environment = os.environ | {"PYTHONPATH": str(self.root / "workflow"), "PYTHONDONTWRITEBYTECODE": "1"}
+        return subprocess.run(
+            command, cwd=self.root, env=environment, capture_output=True, text=True, timeout=600, check=False
+        )
+
+    def made(self, *arguments: str) -> list[str]:
+        """Run to success; the rules of the jobs that ran."""
+        done = self.snakemake(*arguments)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return sorted(JOB.findall(done.stdout + done.stderr))
+
+    def planned(self, *arguments: str) -> list[str]:
+        """The rules of the jobs that a dry run lists."""
+        return self.made("--dry-run", *arguments)
+
+    def edit(self, name: str, old: str, new: str) -> None:
+        path = self.root / name
+        text = path.read_text()
+        assert old in text, f"{name} does not hold {old!r}"
+        path.write_text(text.replace(old, new, 1))
+
+    def write(self, name: str, text: str) -> None:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def make_video(path: Path, seconds: int, pattern: str = "testsrc2") -> None:
+    """A real h264 file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    source = f"{pattern}=size=128x128:rate=24:duration={seconds}"
+    options = ["-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-threads", "1"]
+    subprocess.run([ffmpeg_executable(), *QUIET, "-y", "-f", "lavfi", "-i", source, *options, str(path)], check=True)
+
+
+def copy_project(target: Path) -> Project:
+    for name in COPIED:
+        source, copy = ROOT / name, target / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy2(source, copy)
+    return Project(target)
+
+
+def small_rows() -> list[list[str]]:
+    """Two clips of one source video and one of another; four samples a test."""
+    tests = "control agent_random agent_bind coref action_adv action_manner action_bind chrono".split()
+    clips = ["v_aaaaaaaaaaa_seg_0_10", "v_aaaaaaaaaaa_seg_10_20", "v_bbbbbbbbbbb_seg_2_12"]
+    return [
+        [test, clips[i % 3], f"Ev{i + 1}", f"{test} {i} holds", f"{test} {i} fails"] for test in tests for i in range(4)
+    ]
+
+
+def small_suite(project: Project) -> None:
+    """Give the copy a suite of real files and make it the configured one."""
+    project.write("config/suites/small.yaml", SUITE)
+    project.write("config/tables/small.yaml", TABLES)
+    project.edit("config/config.yaml", "suite: demo", "suite: small")
+    (project.root / "release").mkdir()
+    with (project.root / "release/rows.csv").open("w", newline="") as stream:
+        csv.writer(stream).writerows([["test_name", "video_id", "event", "pos", "neg"], *small_rows()])
+    make_video(project.root / "videos/aaaaaaaaaaa.mp4", 21)
+    make_video(project.root / "videos/bbbbbbbbbbb.mp4", 13, "testsrc")
+
+
+@pytest.fixture(scope="session")
+def finished_small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy whose small suite has been run once; tests take their own copies of it."""
+    project = copy_project(tmp_path_factory.mktemp("finished") / "project")
+    small_suite(project)
+    project.made()
+    return project.root
+
+
+@pytest.fixture
+def small(finished_small: Path, tmp_path: Path) -> Project:
+    """A finished small suite that the test may change; times are kept, so nothing is out of date."""
+    shutil.copytree(finished_small, tmp_path / "project", symlinks=True)
+    return Project(tmp_path / "project")
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Project:
+    """A copy with the small suite, nothing run."""
+    project = copy_project(tmp_path / "project")
+    small_suite(project)
+    return project

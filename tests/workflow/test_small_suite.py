@@ -1,0 +1,234 @@
+"""The whole workflow on a small suite of real clips: what runs, what does not, and what the tables say."""
+
+import csv
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from reprise.files import file_digest
+from tests.workflow.conftest import Project, copy_project
+
+
+def cells(project: Project, table: str) -> dict[tuple[str, str], dict[str, str]]:
+    """The rows of a tidy table by row label and column, as the fixed convention has them."""
+    with (project.root / f"results/tables/velociti/{table}.csv").open() as stream:
+        return {(row["row"], row["column"]): row for row in csv.DictReader(stream) if row["convention"] != "authors"}
+
+
+def responses(project: Project) -> dict[str, tuple[str, int]]:
+    """Digest and time of every response file."""
+    found = (project.root / "results/small/responses").rglob("*.parquet")
+    return {str(path.relative_to(project.root)): (file_digest(path), path.stat().st_mtime_ns) for path in found}
+
+
+def test_baselines_reach_their_closed_forms(small: Project) -> None:
+    table = cells(small, "table2")
+    assert float(table["Oracle", "Avg"]["value"]) == 100
+    assert float(table["Always Yes", "Avg"]["value"]) == 0
+    assert float(table["Random", "Avg"]["value"]) == 25
+    choice = cells(small, "table5")
+    assert [float(choice["Always A", column]["value"]) for column in ("A", "B", "Both")] == [100, 0, 0]
+    assert float(cells(small, "table11")["Ctrl", "Samples"]["value"]) == 4
+
+
+def test_every_number_leads_back_to_its_answers(small: Project) -> None:
+    row = cells(small, "table2")["Oracle", "Ctrl"]
+    assert (row["asked"], row["scored"], row["failed"], row["missing"]) == ("4", "4", "0", "0")
+    answers = pl.read_parquet(small.root / f"results/small/responses/{row['run']}.parquet")
+    assert set(answers["key"]) == {row["key"]}
+    assert set(answers["frames_shown"]) == {0}, "a baseline looks at no frame"
+
+
+def test_a_second_run_does_nothing(small: Project) -> None:
+    assert small.made() == []
+
+
+def test_one_table_runs_only_what_it_needs(fresh: Project) -> None:
+    jobs = fresh.planned("results/tables/velociti/table5.tex")
+    assert jobs.count("infer") == 2 and jobs.count("table") == 1 and "statistics" not in jobs
+
+
+def test_a_table_of_the_data_asks_no_model(fresh: Project) -> None:
+    jobs = fresh.planned("results/tables/velociti/table11.md")
+    assert jobs == ["annotations", "release", "statistics", "table"]
+
+
+def test_a_changed_setting_reruns_exactly_its_run(small: Project) -> None:
+    """Also where Snakemake's own memory is lost: the key file is an input."""
+    shutil.rmtree(small.root / ".snakemake/metadata")
+    before = responses(small)
+    small.edit("config/models/random.yaml", "seed: 0", "seed: 1")
+    expected = ["all", *["collected_table"] * 3, "infer", "metrics", "table", "verdicts"]
+    assert small.planned() == expected
+    assert small.made() == expected
+    after = responses(small)
+    changed = {name for name in before if before[name] != after[name]}
+    assert {name.split("/")[-1].split(".")[0] for name in changed} == {"random"}
+    assert small.made() == []
+
+
+def test_going_back_asks_nothing_again(small: Project) -> None:
+    before = {name: digest for name, (digest, _) in responses(small).items() if "timings" not in name}
+    small.edit("config/models/random.yaml", "seed: 0", "seed: 1")
+    small.made()
+    small.edit("config/models/random.yaml", "seed: 1", "seed: 0")
+    small.made()
+    after = {name: digest for name, (digest, _) in responses(small).items() if "timings" not in name}
+    assert after == before
+    timings = pl.read_parquet(small.root / "results/small/responses/velociti/mc/fps1/random.timings.parquet")
+    assert (timings["resumed"] == timings["requests"]).all()
+
+
+def test_a_comment_reruns_nothing_and_a_statement_its_stage(small: Project) -> None:
+    small.edit("workflow/reprise/metrics.py", "def main() -> None:", "# a remark\ndef main() -> None:")
+    assert small.made() == []
+    small.edit("workflow/reprise/metrics.py", 'say(f"{frame.height} numbers")', 'say(f"{frame.height} values")')
+    assert set(small.planned()) == {"all", "collected_table", "metrics", "table"}
+
+
+def test_switching_suites_never_mixes_their_numbers(small: Project) -> None:
+    """Another suite of the same tables with other models, there and back."""
+    small.write("config/suites/other.yaml", (small.root / "config/suites/small.yaml").read_text()
+        .replace("title: Small", "title: Other").replace("run: [local]", "run: [oracle]"))  # fmt: skip
+    first = (small.root / "results/tables/velociti/table2.md").read_text()
+    small.made("--config", "suite=other")
+    second = (small.root / "results/tables/velociti/table2.md").read_text()
+    assert "Suite other" in second and "Suite other" not in first
+    assert ("Always Yes", "Avg") not in cells(small, "table2"), "not run in the other suite"
+    assert "infer" not in (jobs := small.made()) and "table" in jobs
+    assert (small.root / "results/tables/velociti/table2.md").read_text() == first
+
+
+def test_unchanged_content_of_another_shard_count_is_not_made_again(small: Project) -> None:
+    clips = sorted((small.root / "resources/store/clips").rglob("*.mp4"))
+    times = [path.stat().st_mtime_ns for path in clips]
+    small.edit("config/suites/small.yaml", "shards: 2", "shards: 3")
+    small.made()
+    again = sorted((small.root / "resources/store/clips").rglob("*.mp4"))
+    assert again == clips and [path.stat().st_mtime_ns for path in again] == times
+
+
+# --- bad data ------------------------------------------------------------------------------------------------------
+
+
+def test_a_missing_video_is_counted_and_the_table_says_so(fresh: Project) -> None:
+    (fresh.root / "videos/bbbbbbbbbbb.mp4").unlink()
+    fresh.made("results/tables/velociti/table2.md")
+    row = cells(fresh, "table2")["Oracle", "Ctrl"]
+    assert (row["asked"], row["missing"], float(row["value"])) == ("3", "1", 100.0)
+    assert "without a clip" in (fresh.root / "results/tables/velociti/table2.md").read_text()
+
+
+def test_a_truncated_video_is_a_named_status_and_no_crash(fresh: Project) -> None:
+    video = fresh.root / "videos/aaaaaaaaaaa.mp4"
+    video.write_bytes(video.read_bytes()[: video.stat().st_size // 2])
+    fresh.made("results/tables/velociti/table11.md")
+    fresh.snakemake("results/tables/velociti/table2.md")
+    ledgers = [pl.read_parquet(path) for path in (fresh.root / "results/small/sources/velociti").glob("*.parquet")]
+    statuses = dict(pl.concat(ledgers).select("source_id", "status").iter_rows())
+    assert statuses["bbbbbbbbbbb"] == "ok" and statuses["aaaaaaaaaaa"] != "ok"
+
+
+def test_too_many_missing_clips_stop_the_table(fresh: Project) -> None:
+    fresh.edit("config/suites/small.yaml", "missing_share_max: 0.5", "missing_share_max: 0.1")
+    (fresh.root / "videos/bbbbbbbbbbb.mp4").unlink()
+    done = fresh.snakemake("results/tables/velociti/table2.md")
+    assert done.returncode != 0
+    assert "25.0 % of the items of velociti/entail/fps1/" in done.stdout + done.stderr
+    assert not (fresh.root / "results/tables/velociti/table2.md").exists()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("control 0 holds", "", "row 1: 'pos' is empty"),
+        ("test_name", "test", "column 'test_name' is missing. Found: test, video_id"),
+        ("coref,", "corf,", "unknown test 'corf'. Did you mean 'coref'?"),
+    ],
+)
+def test_a_broken_release_stops_with_one_message(fresh: Project, old: str, new: str, message: str) -> None:
+    fresh.edit("release/rows.csv", old, new)
+    done = fresh.snakemake("results/tables/velociti/table11.md")
+    assert done.returncode != 0 and message in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list((fresh.root / "results/small/annotations").rglob("*.parquet"))
+
+
+def test_a_published_value_that_is_no_number_stops_the_table(small: Project) -> None:
+    small.edit(
+        "resources/published/velociti.csv",
+        "velociti,table2,Random,,control,strict,25",
+        "velociti,table2,Random,,control,strict,~25",
+    )
+    done = small.snakemake("results/tables/velociti/table2.md")
+    assert done.returncode != 0
+    assert "resources/published/velociti.csv: line 2: value '~25" in done.stdout + done.stderr
+
+
+def test_answers_of_another_key_are_refused(small: Project) -> None:
+    path = small.root / "results/small/responses/velociti/mc/fps1/random.parquet"
+    pl.read_parquet(path).with_columns(key=pl.lit("0" * 64)).write_parquet(path)
+    done = small.snakemake("results/tables/velociti/table5.md")
+    assert done.returncode != 0 and "rows carry key 000000000000" in done.stdout + done.stderr
+
+
+def test_a_parquet_of_another_schema_names_file_and_column(small: Project) -> None:
+    path = small.root / "results/small/metrics/velociti/mc/fps1/random.parquet"
+    pl.read_parquet(path).drop("missing").write_parquet(path)
+    done = small.snakemake("results/tables/velociti/table5.md")
+    assert done.returncode != 0
+    assert "random.parquet: column 'missing' is missing, expected Int32" in done.stdout + done.stderr
+
+
+# --- kills ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_killed_workflow_resumes_and_equals_an_unbroken_one(fresh: Project, finished_small: Path) -> None:
+    """SIGKILL to the whole process group at several moments, then the plain command."""
+    command = ["python", "-m", "snakemake", "--cores", "2"]
+    for seconds in (2.0, 4.0, 6.0):
+        process = subprocess.Popen(
+            command, cwd=fresh.root, env=_environment(fresh), start_new_session=True,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        time.sleep(seconds)
+        if process.poll() is None:
+            _kill_group(process)
+        process.wait()
+        assert fresh.snakemake("--unlock").returncode == 0
+    fresh.made()
+    ours, theirs = (
+        {str(p.relative_to(root)): file_digest(p) for p in (root / "results").rglob("*.parquet") if "timings" not in p.name}
+        for root in (fresh.root, finished_small)
+    )  # fmt: skip
+    assert ours == theirs
+
+
+def _environment(project: Project) -> dict[str, str]:
+    import os
+    import sys
+
+    return os.environ | {
+        "PYTHONPATH": str(project.root / "workflow"),
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+    }
+
+
+def _kill_group(process: "subprocess.Popen[bytes]") -> None:
+    import os
+
+    os.killpg(process.pid, signal.SIGKILL)
+
+
+def test_a_copy_without_metadata_has_nothing_to_do(small: Project, tmp_path: Path) -> None:
+    """Results and store moved to another folder, Snakemake's records left behind."""
+    other = copy_project(tmp_path / "other")
+    for name in ("results", "resources/store", "release", "videos", "config"):
+        shutil.rmtree(other.root / name, ignore_errors=True)
+        shutil.copytree(small.root / name, other.root / name)
+    assert other.made() == []

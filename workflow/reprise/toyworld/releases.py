@@ -1,0 +1,16 @@
+"""Which releases the toy world can write: one function a benchmark."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from reprise.errors import unknown
+from reprise.toyworld import velociti
+
+WRITERS: dict[str, Callable[[Path], None]] = {"velociti": velociti.write_release}
+
+
+def write_release(benchmark: str, folder: Path) -> None:
+    """Write the toy world's release of a benchmark, in its authors' layout."""
+    if benchmark not in WRITERS:
+        raise unknown("benchmark of the toy world", benchmark, WRITERS, "release")
+    WRITERS[benchmark](folder)

@@ -115,7 +115,6 @@ class Plan:
 
     def _keys(self) -> Iterator[tuple[str, dict[str, Any]]]:
         prompts = {name: load_prompts(Path(spec.prompts)) for name, spec in self.config.benchmarks.items()}
-        self._check_prompts(prompts)
         for benchmark in self.config.benchmarks:
             yield from self._data_keys(benchmark)
             for protocol in self.config.benchmarks[benchmark].protocols:
@@ -147,8 +146,8 @@ class Plan:
                 "options": spec.options | {"subset": entry.subset.model_dump() if entry.subset else None},
             },
             "sources": {"shards": suite.shards, "route": entry.route.model_dump()},
-            "clips": {"shards": suite.shards, **suite.encode.model_dump()},
-            "facts": suite.facts.model_dump(),
+            "clips": {"shards": suite.shards, **suite.clip_settings.model_dump()},
+            "facts": suite.fact_settings.model_dump(),
         }
         settings["annotations"]["reader"] = function_digest(benchmark_module(benchmark), "annotations")
         for stage in DATA_STAGES:
@@ -238,15 +237,6 @@ class Plan:
                 f"Found: {', '.join(sorted(path.name for path in folder.iterdir())) or 'nothing'}."
             )
         return {"checkpoint": self.store.folder_digest(folder)}
-
-    def _check_prompts(self, prompts: dict[str, dict[str, Prompt]]) -> None:
-        for benchmark, spec in self.config.benchmarks.items():
-            for name, protocol in spec.protocols.items():
-                if protocol.prompt not in prompts[benchmark]:
-                    raise UserError(
-                        f"config/benchmarks/{benchmark}.yaml: protocols.{name}.prompt: '{protocol.prompt}' is not in "
-                        f"{spec.prompts}. Allowed: {', '.join(sorted(prompts[benchmark]))}."
-                    )
 
 
 def _version(distribution: str) -> str:

@@ -10,7 +10,7 @@ import polars as pl
 from reprise import __version__
 from reprise.benchmarks import load_benchmark
 from reprise.config import Column, Row, TableSpec
-from reprise.errors import UserError, unknown
+from reprise.errors import UserError
 from reprise.render import table as rendered
 from reprise.render.best import mark_best
 from reprise.render.table import Cell, Number
@@ -60,20 +60,7 @@ class Builder:
             (row["run"], row["metric"], row["group"], row["convention"], row["reader"]): row
             for row in self.metrics.iter_rows(named=True)
         }
-        self.check_names()
         self.check_missing()
-
-    def check_names(self) -> None:
-        """Refuse a metric or group that the benchmark does not have."""
-        metrics = {name for form in self.benchmark.FORMS.values() for name in form} | self.benchmark.STATISTICS
-        where = f"{self.key['file']}: tables.{self.key['table']}"
-        for column in self.spec.columns:
-            for metric in self.spec.metrics_of(column):
-                if metric not in metrics:
-                    raise unknown("metric", metric, metrics, f"{where}: column '{column.title}'")
-        for group in [part.group for part in (*self.spec.columns, *self.spec.rows()) if part.group is not None]:
-            if group not in self.benchmark.GROUPS:
-                raise unknown("group", group, self.benchmark.GROUPS, where)
 
     def check_missing(self) -> None:
         """Stop the table when too many of a run's items have no clip."""

@@ -4,7 +4,8 @@ import argparse
 from pathlib import Path
 
 from reprise.errors import run_command
-from reprise.toyworld.release import render_source, write_release
+from reprise.toyworld.render import render_source
+from reprise.toyworld.velociti import write_release
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -20,6 +21,9 @@ def _parser() -> argparse.ArgumentParser:
     train.add_argument("--config", type=Path, required=True)
     train.add_argument("--out", type=Path, required=True, metavar="DIR")
     train.add_argument("--resume", action="store_true", help="go on with a run that was stopped")
+    measure = commands.add_parser("measure", help="score a checkpoint on the evaluation set")
+    measure.add_argument("checkpoint", type=Path)
+    measure.add_argument("--out", type=Path, required=True, metavar="FILE")
     return parser
 
 
@@ -31,12 +35,17 @@ def main() -> None:
     elif arguments.command == "render":
         render_source(arguments.source_id, arguments.out)
     else:
-        from reprise.torch_setup import prepare  # torch is for training only
+        from reprise.torch_setup import prepare  # the other commands need no torch
 
         prepare()
-        from reprise.toyworld.train.loop import train
+        if arguments.command == "train":
+            from reprise.toyworld.train.loop import train
 
-        train(arguments.config, arguments.out, arguments.resume)
+            train(arguments.config, arguments.out, arguments.resume)
+        else:
+            from reprise.toyworld.train.measure import measure
+
+            measure(arguments.checkpoint, arguments.out)
 
 
 if __name__ == "__main__":

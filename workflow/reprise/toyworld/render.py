@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from reprise.files import whole_file
 from reprise.media.ffmpeg import ffmpeg_executable
+from reprise.toyworld.generate import load_source_script
 from reprise.toyworld.poses import Pose, pose_at
 from reprise.toyworld.script import FPS, SIZE, SLOT_SECONDS, Figure, Scene, Script, Source
 
@@ -195,3 +196,8 @@ def write_video(work: Script | Source, path: Path) -> None:
         done = subprocess.run(_encode_command(temporary), input=frames, capture_output=True, check=False)
         if done.returncode:
             raise RuntimeError(f"{path}: ffmpeg failed: {done.stderr.decode(errors='replace').strip()}")
+
+
+def render_source(source_id: str, path: Path) -> None:
+    """Render one evaluation source to a video file."""
+    write_video(load_source_script(source_id), path)

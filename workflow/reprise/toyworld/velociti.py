@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 
 from reprise.files import write_text
 from reprise.toyworld.captions import caption
-from reprise.toyworld.generate import EVALUATION_SEED, Dice, evaluation_sources, load_source_script
+from reprise.toyworld.generate import EVALUATION_SEED, Dice, evaluation_sources
 from reprise.toyworld.pairs import PAIR_MAKERS, TESTS, Pair, Setting
-from reprise.toyworld.render import write_video
 from reprise.toyworld.script import ACTION, SLOTS, Figure, Script, Source, to_json
 
 PAIRS_PER_CLIP = 2
@@ -144,8 +143,3 @@ def write_release(folder: Path) -> None:
     write_text(vidsitu / "split_files" / "vseg_split_valid_lb.json", _json_text(list(clips)))
     write_text(vidsitu / "vseg_ann_files" / "vsann_valid_lb.json", _json_text(annotations))
     write_text(folder / "velociti_sources.json", _json_text([to_json(source) for source in evaluation_sources()]))
-
-
-def render_source(source_id: str, path: Path) -> None:
-    """Render one evaluation source to a video file."""
-    write_video(load_source_script(source_id), path)

@@ -12,13 +12,13 @@ from transformers import LlavaOnevisionForConditionalGeneration
 
 from reprise.toyworld.generate import CLIPS_PER_SOURCE, make_source
 from reprise.toyworld.pairs import TESTS, Pair
-from reprise.toyworld.release import clip_pairs
 from reprise.toyworld.render import render_frame
 from reprise.toyworld.script import Script
 from reprise.toyworld.train.batches import IMAGE_SIZE, Encoder, sample_times
 from reprise.toyworld.train.packed import PLAIN, frame_tokens, packed_hidden
 from reprise.toyworld.train.prompts import prompts
 from reprise.toyworld.train.tasks import Segment
+from reprise.toyworld.velociti import clip_pairs
 
 VALIDATION_SEED = 777001
 FRAMES = 10

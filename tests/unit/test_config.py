@@ -1,0 +1,138 @@
+"""The configuration: every mistake is one short message that names file and key, and all of them come at once."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from reprise.config import load
+from reprise.errors import UserError
+from reprise.plan import Plan
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A copy of the configuration that a test may break."""
+    shutil.copytree(ROOT / "config", tmp_path / "config")
+    (tmp_path / "resources").symlink_to(ROOT / "resources")
+    return tmp_path
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+
+
+@pytest.mark.parametrize("suite", sorted(path.stem for path in (ROOT / "config/suites").glob("*.yaml")))
+def test_every_suite_of_the_project_reads(root: Path, suite: str) -> None:
+    assert load(root, {"suite": suite}).name == suite
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "message"),
+    [
+        ("config.yaml", "suite: demo", "suite: dem", "suite: unknown suite 'dem'. Did you mean 'demo'?"),
+        ("config.yaml", "samplings:", "sampling:", "sampling: unknown key. Did you mean 'samplings'?"),
+        ("config.yaml", "store: resources/store", "suite: paper", "not valid YAML: key 'suite' is there twice"),
+        ("config.yaml", "fps: 8}", "fsp: 8}", "samplings.fps8: rule 'fps_mid': unknown parameter 'fsp'. Did you mean 'fps'?"),
+        ("config.yaml", "fps8: {rule: fps_mid", "fps8: {rule: fps_middle", "samplings.fps8: rule: unknown sampling rule 'fps_middle'"),
+        ("config.yaml", "draws: 2000", "draws: many", "bootstrap.draws: should be a valid integer"),
+        ("suites/demo.yaml", "shards: 4", "shards: 0", "config/suites/demo.yaml: shards: should be greater than or equal to 1, found 0."),
+        ("suites/demo.yaml", "run: [local]", "run: [locl]", "run: unknown model 'locl'. Did you mean 'local'?"),
+        ("suites/demo.yaml", "missing_share_max", "missing_max", "missing_max: unknown key. Did you mean 'missing_share_max'?"),
+        ("suites/demo.yaml", "clips: ids", "clips: id", "benchmarks.velociti.clips: should be 'ids' or 'release', found 'id'."),
+        ("suites/demo.yaml", "route: {kind: toyworld}", "route: {kind: toy}", "benchmarks.velociti.route"),
+        ("suites/demo.yaml", "tables: config/tables/demo/velociti.yaml", "tables: config/tables/x.yaml", "config/tables/x.yaml: no such file"),
+        ("models/random.yaml", "adapter: random", "adapter: rndom", "config/models/random.yaml: adapter: unknown adapter 'rndom'. Did you mean 'random'?"),
+        ("models/random.yaml", "settings:", "setting:", "setting: unknown key. Did you mean 'settings'?"),
+        ("models/toy-llava-ov.yaml", "checkpoint: ", "repo: x/y\ncheckpoint: ", "say either checkpoint (a local folder) or repo (a hub id), and not both."),
+        ("models/llava-onevision-7b.yaml", "revision: unpinned", "", "config/models/llava-onevision-7b.yaml: revision: missing; write `unpinned`"),
+        ("models/llava-onevision-7b.yaml", "dtype: float16", "dtype: fp16", "dtype: should be 'float32', 'bfloat16' or 'float16', found 'fp16'."),
+        ("tables/demo/velociti.yaml", "model: oracle", "model: oracel", "row 'Oracle': unknown model 'oracel'. Did you mean 'oracle'?"),
+        ("tables/demo/velociti.yaml", "protocol: entail\n", "protocol: ential\n", "unknown protocol 'ential'. Did you mean 'entail'?"),
+        ("tables/demo/velociti.yaml", "sampling: fps1", "sampling: fps01", "unknown sampling 'fps01'. Did you mean 'fps1'?"),
+        ("tables/demo/velociti.yaml", "best: false", "bst: false", "tables.table3.bst: unknown key. Did you mean 'best'?"),
+        ("tables/demo/velociti.yaml", "benchmark: velociti", "benchmark: velocity", "benchmark: found 'velocity', expected 'velociti'"),
+        ("tables/demo/velociti.yaml", "metrics: [strict]", "metrics: [strit]", "tables.table2: column 'Ctrl': unknown metric 'strit'. Did you mean 'strict'?"),
+        ("tables/demo/velociti.yaml", "group: agent_random}", "group: agent_rand}", "tables.table2: unknown group 'agent_rand'. Did you mean 'agent_random'?"),
+        ("benchmarks/velociti.yaml", "form: mc, prompt: mc, ask", "form: choice, prompt: mc, ask", "protocols.mc.form: unknown form 'choice'. Allowed: entail, mc."),
+        ("benchmarks/velociti.yaml", "prompt: mc.authors", "prompt: mc.author", "protocols.mc.authors.prompt: unknown prompt 'mc.author'. Did you mean 'mc.authors'?"),
+        ("benchmarks/velociti.yaml", "ask: score", "ask: scores", "protocols.entail.ask: should be 'score', 'choose' or 'write', found 'scores'."),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_named(root: Path, file: str, old: str, new: str, message: str) -> None:
+    edit(root / "config" / file, old, new)
+    with pytest.raises(UserError) as error:
+        load(root)
+    assert message in str(error.value)
+
+
+def test_all_problems_come_at_once(root: Path) -> None:
+    edit(root / "config/models/random.yaml", "adapter: random", "adapter: rndom")
+    edit(root / "config/models/oracle.yaml", "label:", "lable:")
+    edit(root / "config/tables/demo/velociti.yaml", "model: oracle", "model: oracel")
+    edit(root / "config/suites/demo.yaml", "run: [local]", "run: [nobody]")
+    with pytest.raises(UserError) as error:
+        load(root)
+    message = str(error.value)
+    for part in ("rndom", "lable", "oracel", "nobody"):
+        assert part in message
+    assert "problems in the configuration" in message
+
+
+def test_an_unknown_override_of_one_call_is_named(root: Path) -> None:
+    with pytest.raises(UserError, match="--config suit: unknown key. Did you mean 'suite'"):
+        load(root, {"suit": "paper"})
+
+
+@pytest.mark.parametrize(
+    ("terms", "budget", "expected"),
+    [
+        ("[none]", 0, set()),
+        ("[random, oracle]", 0, {"random", "oracle"}),
+        ("[local]", 0, {"oracle", "random", "always-first", "toy-llava-ov", "toy-llava-ov-early"}),
+        ("[{gpus: 1}, none]", 0, {"oracle", "random", "always-first", "toy-llava-ov", "toy-llava-ov-early",
+                                  "llava-onevision-7b", "llava-onevision-7b-si", "qwen2-vl-7b", "video-llava-7b"}),
+    ],
+)  # fmt: skip
+def test_a_site_says_once_what_it_can_run(root: Path, terms: str, budget: float, expected: set[str]) -> None:
+    edit(root / "config/suites/demo.yaml", "run: [local]", f"run: {terms}")
+    edit(root / "config/suites/demo.yaml", "budget_usd: 0", f"budget_usd: {budget}")
+    assert Plan(load(root)).models & expected == expected
+    assert not any(model.startswith("llava") for model in Plan(load(root)).models - expected)
+
+
+def test_a_table_that_no_paper_has_lists_those_that_exist(root: Path) -> None:
+    with pytest.raises(UserError) as error:
+        Plan(load(root)).benchmarks_with("table99")
+    assert "results/tables/table99: no paper of suite 'demo' has it. There are: table2 (velociti" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [(None, "checkpoint: no folder"), (["config.json"], "holds no weights (*.safetensors). Found: config.json.")],
+)
+def test_a_checkpoint_without_weights_is_named(
+    root: Path, monkeypatch: pytest.MonkeyPatch, files: list[str] | None, message: str
+) -> None:
+    if files is not None:
+        (root / "weights").mkdir()
+        for name in files:
+            (root / "weights" / name).write_text("{}")
+    path = root / "config/models/toy-llava-ov.yaml"
+    path.write_text("label: Toy\nadapter: transformers\ncheckpoint: weights\n")
+    monkeypatch.chdir(root)
+    with pytest.raises(UserError) as error:
+        Plan(load(Path())).write_keys()
+    assert "config/models/toy-llava-ov.yaml" in str(error.value) and message in str(error.value)
+
+
+def test_a_model_that_does_not_run_needs_no_weights(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (root / "config/models/toy-llava-ov.yaml").write_text("label: Toy\nadapter: transformers\ncheckpoint: nowhere\n")
+    edit(root / "config/suites/demo.yaml", "run: [local]", "run: [oracle]")
+    monkeypatch.chdir(root)
+    Plan(load(Path())).write_keys()
+    assert (root / "results/demo/keys/velociti/entail/fps1/oracle.json").is_file()

@@ -1,0 +1,118 @@
+"""What no file of the configuration can know alone: names that other files, and the benchmarks' modules, define."""
+
+from pathlib import Path
+from typing import Any
+
+from reprise import sampling
+from reprise.adapters import ADAPTERS
+from reprise.benchmarks import MODULES, load_benchmark
+from reprise.config.schema import Configuration, Model, Row, TableSpec
+from reprise.errors import UserError, suggestion, unknown
+from reprise.prompts import load_prompts
+
+
+def cross_checks(found: Configuration, suite_file: str) -> list[str]:
+    """What no file can know alone: names that other files define."""
+    problems = [
+        f"config/config.yaml: samplings.{name}: {reason}"
+        for name, rule in found.main.samplings.items()
+        for reason in _rule_problems(rule)
+    ]
+    for slug, model in found.models.items():
+        problems += [f"config/models/{slug}.yaml: {reason}" for reason in _model_problems(model)]
+    for term in found.suite.run:
+        if isinstance(term, str) and term not in {"local", "none", "all", *found.models}:
+            allowed = ["local", "none", "all", *sorted(found.models)]
+            problems.append(f"{suite_file}: run: unknown model '{term}'.{suggestion(term, allowed)}")
+    for name, tables in found.tables.items():
+        file = found.suite.benchmarks[name].tables
+        if tables.benchmark != name:
+            problems.append(f"{file}: benchmark: found '{tables.benchmark}', expected '{name}' as in {suite_file}.")
+        for number, spec in tables.tables.items():
+            for row in spec.rows():
+                problems += [
+                    f"{file}: tables.{number}: row '{row.label}': {p}" for p in _row_problems(row, name, found)
+                ]
+    return problems
+
+
+def benchmark_problems(found: Configuration, root: Path) -> list[str]:
+    """Names that a benchmark's module and its prompts define: forms, prompts, metrics, groups."""
+    problems: list[str] = []
+    for name, spec in found.benchmarks.items():
+        file = f"config/benchmarks/{name}.yaml"
+        if name not in MODULES:
+            problems.append(str(unknown("benchmark", name, MODULES, file)))
+            continue
+        forms = load_benchmark(name).FORMS
+        prompts = load_prompts(root / spec.prompts)
+        for protocol, settings in spec.protocols.items():
+            for what, value, allowed in (("form", settings.form, forms), ("prompt", settings.prompt, prompts)):
+                if value not in allowed:
+                    problems.append(str(unknown(what, value, allowed, f"{file}: protocols.{protocol}.{what}")))
+        if name in found.tables:
+            tables_file = found.suite.benchmarks[name].tables
+            for table, table_spec in found.tables[name].tables.items():
+                problems += [f"{tables_file}: tables.{table}: {p}" for p in _column_problems(table_spec, name)]
+    return problems
+
+
+def _column_problems(spec: TableSpec, benchmark: str) -> list[str]:
+    module = load_benchmark(benchmark)
+    metrics = {name for form in module.FORMS.values() for name in form} | module.STATISTICS
+    named = [(column, metric) for column in spec.columns for metric in spec.metrics_of(column)]
+    problems = [
+        f"column '{column.title}': unknown metric '{metric}'.{suggestion(metric, metrics)} "
+        f"Allowed: {', '.join(sorted(metrics))}."
+        for column, metric in named
+        if metric not in metrics
+    ]
+    problems += [
+        f"column '{c.title}': names no metric, and neither does its table."
+        for c in spec.columns
+        if not spec.metrics_of(c)
+    ]
+    groups = {part.group for part in (*spec.columns, *spec.rows()) if part.group is not None}
+    return problems + [
+        f"unknown group '{group}'.{suggestion(group, module.GROUPS)} Allowed: {', '.join(module.GROUPS)}."
+        for group in sorted(groups - set(module.GROUPS))
+    ]
+
+
+def _rule_problems(rule: dict[str, Any]) -> list[str]:
+    try:
+        sampling.check(rule)
+    except UserError as error:
+        return [str(error)]
+    return []
+
+
+def _model_problems(model: Model) -> list[str]:
+    if model.adapter not in ADAPTERS:
+        hint = suggestion(model.adapter, ADAPTERS)
+        return [f"adapter: unknown adapter '{model.adapter}'.{hint} Allowed: {', '.join(sorted(ADAPTERS))}."]
+    if not ADAPTERS[model.adapter].needs_weights:
+        return []
+    if (model.checkpoint is None) == (model.repo is None):
+        return ["say either checkpoint (a local folder) or repo (a hub id), and not both."]
+    if model.repo is not None and model.revision is None:
+        return ["revision: missing; write `unpinned` and run `python -m reprise pin` to resolve it."]
+    return []
+
+
+def _row_problems(row: Row, benchmark: str, found: Configuration) -> list[str]:
+    if row.model is None:
+        return []
+    if row.protocol is None or row.sampling is None:
+        return ["names a model, so it (or its section) must name a protocol and a sampling too."]
+    spec = found.benchmarks.get(benchmark)
+    checks = [
+        ("model", row.model, list(found.models)),
+        ("protocol", row.protocol, list(spec.protocols) if spec else [row.protocol]),
+        ("sampling", row.sampling, list(found.main.samplings)),
+    ]
+    return [
+        f"unknown {what} '{value}'.{suggestion(value, allowed)} Allowed: {', '.join(sorted(allowed))}."
+        for what, value, allowed in checks
+        if value not in allowed
+    ]

@@ -1,0 +1,215 @@
+"""What each file of the configuration may say."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from reprise.fetch.settings import Route
+from reprise.media.settings import ClipSettings, FactSettings
+
+SLUG = r"^[a-z0-9][a-z0-9._-]*$"
+Slug = Annotated[str, Field(pattern=SLUG)]
+
+
+class Strict(BaseModel):
+    """A part of the configuration; a key it does not know is a mistake."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Bootstrap(Strict):
+    draws: int = Field(2000, ge=100)
+    level: float = Field(0.95, gt=0.5, lt=1)
+    seed: int = 0
+
+
+class Main(Strict):
+    """config/config.yaml: which suite, and what all suites share."""
+
+    suite: Slug
+    store: str = "resources/store"
+    bootstrap: Bootstrap = Bootstrap()
+    samplings: dict[Slug, dict[str, Any]]
+
+
+class ReleaseToy(Strict):
+    kind: Literal["toyworld"]
+
+
+class ReleaseFolder(Strict):
+    """A folder on this machine in the authors' layout."""
+
+    kind: Literal["folder"]
+    path: str
+
+
+class ReleaseHub(Strict):
+    """A Hugging Face data set at a pinned revision."""
+
+    kind: Literal["huggingface"]
+    repo: str
+    revision: str
+
+
+Release = Annotated[ReleaseToy | ReleaseFolder | ReleaseHub, Field(discriminator="kind")]
+
+
+class SubsetFile(Strict):
+    """A list of rows that somebody published."""
+
+    file: str
+
+
+class SubsetDraw(Strict):
+    """A seeded draw of this many rows a test."""
+
+    per_test: int = Field(ge=1)
+    seed: int = 0
+
+
+class SuiteBenchmark(Strict):
+    tables: str
+    release: Release
+    clips: Literal["ids", "release"]
+    route: Route
+    subset: SubsetFile | SubsetDraw | None = None
+
+
+class Suite(Strict):
+    """config/suites/<suite>.yaml: read alone, never merged with another."""
+
+    title: str
+    notice: str = ""
+    show_published: bool = True
+    run: list[Slug | dict[Literal["gpus"], int]]
+    budget_usd: float = Field(0, ge=0)
+    shards: int = Field(ge=1, le=4096)
+    missing_share_max: float = Field(ge=0, le=1)
+    clip_settings: ClipSettings = ClipSettings()
+    fact_settings: FactSettings = FactSettings()
+    benchmarks: dict[Slug, SuiteBenchmark]
+
+
+class Model(Strict):
+    """config/models/<slug>.yaml: one model and all that shapes its answers."""
+
+    label: str
+    adapter: str
+    checkpoint: str | None = None
+    repo: str | None = None
+    revision: str | None = None
+    gpus: int = Field(0, ge=0)
+    memory_mb: int = Field(2000, ge=100)
+    threads: int = Field(1, ge=1)
+    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
+    attention: Literal["sdpa", "eager", "flash_attention_2"] = "sdpa"
+    trust_remote_code: bool = False
+    settings: dict[str, Any] = {}
+
+
+class Protocol(Strict):
+    """What a benchmark asks: a form of question, its prompt, and how long the answer may be."""
+
+    form: str
+    prompt: str
+    ask: Literal["score", "choose", "write"]
+    max_tokens: int = Field(1, ge=1)
+    reading: Literal["plain", "output_block"] = "plain"
+    items: Slug | None = None
+
+
+class Benchmark(Strict):
+    """config/benchmarks/<benchmark>.yaml."""
+
+    title: str
+    paper: str
+    license: str
+    prompts: str
+    published: str
+    release_files: list[str]
+    options: dict[str, str] = {}
+    protocols: dict[Slug, Protocol]
+
+
+class Column(Strict):
+    """One column: one metric, or several joined in a cell, of one group of items."""
+
+    title: str
+    metrics: list[str] | None = None
+    group: str | None = None
+    decimals: int = Field(1, ge=0, le=4)
+    signed: bool = False
+    span: str | None = None
+    lower_is_better: bool = False
+
+
+class Row(Strict):
+    """One row: a run, a random guesser (`chance`), the data themselves (`dataset`), or published numbers only."""
+
+    label: str
+    model: Slug | None = None
+    protocol: Slug | None = None
+    sampling: Slug | None = None
+    chance: bool = False
+    dataset: bool = False
+    group: str | None = None
+    published: str | None = None
+    frames: str | None = None
+
+
+class Section(Strict):
+    """Rows under a title; what it says of protocol, sampling and published labels holds for its rows."""
+
+    title: str | None = None
+    protocol: Slug | None = None
+    sampling: Slug | None = None
+    published_suffix: str = ""
+    rows: list[Row] = Field(min_length=1)
+
+    def resolved(self) -> list[Row]:
+        return [
+            row.model_copy(
+                update={
+                    "protocol": row.protocol or self.protocol,
+                    "sampling": row.sampling or self.sampling,
+                    "published": row.published or f"{row.label}{self.published_suffix}",
+                }
+            )
+            for row in self.rows
+        ]
+
+
+class TableSpec(Strict):
+    title: str
+    caption: str
+    metrics: list[str] = []
+    columns: list[Column] = Field(min_length=1)
+    sections: list[Section] = Field(min_length=1)
+    notes: list[str] = []
+    best: bool = True
+
+    def rows(self) -> list[Row]:
+        """All rows with their sections' settings."""
+        return [row for section in self.sections for row in section.resolved()]
+
+    def metrics_of(self, column: Column) -> list[str]:
+        return column.metrics or self.metrics
+
+
+class Tables(Strict):
+    """config/tables/<benchmark>.yaml: the rows (runs) and columns (metrics) of every table of a paper."""
+
+    benchmark: Slug
+    tables: dict[Annotated[str, Field(pattern=r"^table[0-9]+$")], TableSpec]
+
+
+class Configuration(BaseModel):
+    """Everything that one suite needs, read and checked."""
+
+    model_config = ConfigDict(frozen=True)
+    name: str
+    main: Main
+    suite: Suite
+    benchmarks: dict[str, Benchmark]
+    tables: dict[str, Tables]
+    models: dict[str, Model]

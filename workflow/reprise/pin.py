@@ -45,7 +45,7 @@ def _resolve(repo: str, kind: str, path: Path) -> str:
     from huggingface_hub.errors import HfHubHTTPError
 
     try:
-        revision = HfApi().repo_info(repo, repo_type=kind).sha
+        revision: str | None = HfApi().repo_info(repo, repo_type=kind).sha
     except (HfHubHTTPError, OSError) as error:
         raise UserError(
             f"{path}: the hub did not resolve {kind} '{repo}' ({error}). It stays unpinned. "

@@ -4,6 +4,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from reprise.robust import read_robust
+
 READERS = ("authors", "robust")
 OUTPUT_BLOCK = re.compile(r"<<<output>>>(.*?)(?:<<</?output>>>|<</output>>>|\Z)", re.DOTALL | re.IGNORECASE)
 
@@ -30,6 +32,11 @@ def read_authors(text: str, options: Sequence[str]) -> Reading:
     if set(options) == {"Yes", "No"}:
         return Reading(next((option for option in ("Yes", "No") if option in text), ""), None)
     return Reading(text if text in options else "", None)
+
+
+def robust(text: str, options: Sequence[str]) -> Reading:
+    """What a person would read; nothing where a person would hesitate."""
+    return Reading(read_robust(text, options), None)
 
 
 def output_block(text: str) -> str:

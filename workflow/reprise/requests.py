@@ -7,7 +7,7 @@ import polars as pl
 from reprise.benchmarks import load_benchmark
 from reprise.errors import run_command
 from reprise.prompts import Prompt
-from reprise.schemas import ITEMS, REQUESTS, read_table, write_table
+from reprise.schemas import ITEMS, REQUESTS, in_group_named, read_table, write_table
 from reprise.stage import arguments, read_key, say
 
 
@@ -28,7 +28,7 @@ def chosen_items(items: pl.DataFrame, subset: str | None) -> pl.DataFrame:
     """All items, or those that the release or the suite puts into a subset."""
     if subset is None:
         return items
-    return items.filter(pl.col("groups").list.contains({"name": subset, "text": "yes"}))
+    return items.filter(in_group_named(subset))
 
 
 if __name__ == "__main__":

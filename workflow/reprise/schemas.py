@@ -7,152 +7,144 @@ import polars as pl
 from reprise.errors import UserError
 from reprise.files import whole_file
 
+
+def _schema(**columns: pl.DataType | type[pl.DataType]) -> pl.Schema:
+    return pl.Schema(columns)
+
+
 NAMED_TEXTS = pl.List(pl.Struct({"name": pl.String, "text": pl.String}))
 
-CLIPS = pl.Schema(
-    {
-        "clip_id": pl.String,  # <unit>.<part>
-        "unit": pl.String,  # what is sharded and resampled together: a source video, a counterfactual pair
-        "kind": pl.String,  # trim | whole | concat | segment | images
-        "source_id": pl.String,  # id in the source ledger; empty for a concatenation
-        "start_s": pl.Float64,  # null for a whole file
-        "end_s": pl.Float64,
-        "parts": pl.List(pl.String),  # clip ids joined by a concatenation, image names of a pseudo-clip
-    }
+CLIPS = _schema(
+    clip_id=pl.String,  # <unit>.<part>
+    unit=pl.String,  # what is sharded and resampled together: a source video, a counterfactual pair
+    kind=pl.String,  # trim | whole | concat | segment | images
+    source_id=pl.String,  # id in the source ledger; empty for a concatenation
+    start_s=pl.Float64,  # null for a whole file
+    end_s=pl.Float64,
+    parts=pl.List(pl.String),  # clip ids joined by a concatenation, image names of a pseudo-clip
 )
 
-ITEMS = pl.Schema(
-    {
-        "item_id": pl.String,
-        "clip_id": pl.String,
-        "unit": pl.String,  # cluster of the bootstrap
-        "task": pl.String,  # VELOCITI test, Vinoground score, TemporalBench split, ...
-        "texts": NAMED_TEXTS,  # caption texts, question, options, by role
-        "answer": pl.String,  # ground truth; empty where the protocol defines it
-        "groups": NAMED_TEXTS,  # categories, dataset, dimensions, membership in a subset
-    }
+ITEMS = _schema(
+    item_id=pl.String,
+    clip_id=pl.String,
+    unit=pl.String,  # cluster of the bootstrap
+    task=pl.String,  # VELOCITI test, Vinoground score, TemporalBench split, ...
+    texts=NAMED_TEXTS,  # caption texts, question, options, by role
+    answer=pl.String,  # ground truth; empty where the protocol defines it
+    groups=NAMED_TEXTS,  # categories, dataset, dimensions, membership in a subset
 )
 
-SOURCES = pl.Schema(
-    {
-        "source_id": pl.String,
-        "unit": pl.String,
-        "status": pl.String,  # ok, or a named reason
-        "transient": pl.Boolean,  # worth another try
-        "attempts": pl.Int32,
-        "object": pl.String,  # path under the store; empty unless ok
-        "sha256": pl.String,
-        "bytes": pl.Int64,
-        "message": pl.String,  # raw, as it came
-    }
+SOURCES = _schema(
+    source_id=pl.String,
+    unit=pl.String,
+    status=pl.String,  # ok, or a named reason
+    transient=pl.Boolean,  # worth another try
+    attempts=pl.Int32,
+    object=pl.String,  # path under the store; empty unless ok
+    sha256=pl.String,
+    bytes=pl.Int64,
+    message=pl.String,  # raw, as it came
 )
 
-CLIP_LEDGER = pl.Schema(
-    {
-        "clip_id": pl.String,
-        "unit": pl.String,
-        "status": pl.String,  # ok, or a named reason
-        "object": pl.String,  # path under the store; empty unless ok
-        "recipe": pl.String,  # digest of what made it: source digest, span, encoder settings
-        "sha256": pl.String,
-        "black_start": pl.Int32,  # frame numbers of the black span [start, end) of a concatenation
-        "black_end": pl.Int32,
-        "message": pl.String,
-    }
+CLIP_LEDGER = _schema(
+    clip_id=pl.String,
+    unit=pl.String,
+    status=pl.String,  # ok, or a named reason
+    object=pl.String,  # path under the store; empty unless ok
+    recipe=pl.String,  # digest of what made it: source digest, span, encoder settings
+    sha256=pl.String,
+    black_start=pl.Int32,  # frame numbers of the black span [start, end) of a concatenation
+    black_end=pl.Int32,
+    message=pl.String,
 )
 
-FACTS = pl.Schema(
-    {
-        "clip_id": pl.String,
-        "duration_s": pl.Float64,
-        "frames": pl.Int32,  # from the packet index, never from a header
-        "fps": pl.Float64,
-        "variable_rate": pl.Boolean,
-        "width": pl.Int32,
-        "height": pl.Int32,
-        "codec": pl.String,
-        "shots": pl.Int32,
-        "motion": pl.Float64,  # mean optical flow, % of the long side per sampled pair
-        "motion_median": pl.Float64,
-        "black_share": pl.Float64,
-        "sha256": pl.String,
-    }
+FACTS = _schema(
+    clip_id=pl.String,
+    duration_s=pl.Float64,
+    frames=pl.Int32,  # from the packet index, never from a header
+    fps=pl.Float64,
+    variable_rate=pl.Boolean,
+    width=pl.Int32,
+    height=pl.Int32,
+    codec=pl.String,
+    shots=pl.Int32,
+    motion=pl.Float64,  # mean optical flow, % of the long side per sampled pair
+    motion_median=pl.Float64,
+    black_share=pl.Float64,
+    sha256=pl.String,
 )
 
-FRAME_PLAN = pl.Schema(
-    {
-        "clip_id": pl.String,
-        "indices": pl.List(pl.Int32),
-        "times_s": pl.List(pl.Float64),
-        "note": pl.String,  # why fewer or other frames than the rule asked for; usually empty
-    }
+FRAME_PLAN = _schema(
+    clip_id=pl.String,
+    indices=pl.List(pl.Int32),
+    times_s=pl.List(pl.Float64),
+    note=pl.String,  # why fewer or other frames than the rule asked for; usually empty
 )
 
-REQUESTS = pl.Schema(
-    {
-        "request_id": pl.String,  # <item id>#<role>
-        "item_id": pl.String,
-        "clip_id": pl.String,
-        "role": pl.String,  # what the protocol asks of the item: pos, neg, a, b, ...
-        "ask": pl.String,  # score | choose | write
-        "system": pl.String,
-        "prompt": pl.String,
-        "options": pl.List(pl.String),
-        "expected": pl.String,  # the option that is right; empty where a judge or a metric decides
-        "max_tokens": pl.Int32,
-    }
+REQUESTS = _schema(
+    request_id=pl.String,  # <item id>#<role>
+    item_id=pl.String,
+    clip_id=pl.String,
+    role=pl.String,  # what the protocol asks of the item: pos, neg, a, b, ...
+    ask=pl.String,  # score | choose | write
+    system=pl.String,
+    prompt=pl.String,
+    options=pl.List(pl.String),
+    expected=pl.String,  # the option that is right; empty where a judge or a metric decides
+    max_tokens=pl.Int32,
 )
 
-RESPONSES = pl.Schema(
-    {
-        "request_id": pl.String,
-        "item_id": pl.String,
-        "role": pl.String,
-        "text": pl.String,  # raw answer; empty where only scores were asked
-        "scores": pl.List(pl.Float64),  # one per option, as the adapter defines them; empty where none
-        "frames_shown": pl.Int32,
-        "prompt_sha256": pl.String,
-        "tokens_in": pl.Int32,
-        "tokens_out": pl.Int32,
-        "error": pl.String,  # error class; empty for an answer
-        "key": pl.String,  # digest of the run's key
-    }
+RESPONSES = _schema(
+    request_id=pl.String,
+    item_id=pl.String,
+    role=pl.String,
+    text=pl.String,  # raw answer; empty where only scores were asked
+    scores=pl.List(pl.Float64),  # one per option, as the adapter defines them; empty where none
+    frames_shown=pl.Int32,
+    prompt_sha256=pl.String,
+    tokens_in=pl.Int32,
+    tokens_out=pl.Int32,
+    error=pl.String,  # error class; empty for an answer
+    key=pl.String,  # digest of the run's key
 )
 
-TIMINGS = pl.Schema({"clip_id": pl.String, "requests": pl.Int32, "seconds": pl.Float64, "resumed": pl.Int32})
+TIMINGS = _schema(clip_id=pl.String, requests=pl.Int32, seconds=pl.Float64, resumed=pl.Int32)
 
-VERDICTS = pl.Schema(
-    {
-        "request_id": pl.String,
-        "item_id": pl.String,
-        "role": pl.String,
-        "value": pl.String,  # the option read from the answer; empty if unparsed or failed
-        "score": pl.Float64,  # entailment score, similarity or rating; null where the answer has none
-        "right": pl.Boolean,
-        "unparsed": pl.Boolean,
-        "failed": pl.Boolean,
-        "key": pl.String,
-    }
+VERDICTS = _schema(
+    request_id=pl.String,
+    item_id=pl.String,
+    role=pl.String,
+    value=pl.String,  # the option read from the answer; empty if unparsed or failed
+    score=pl.Float64,  # entailment score, similarity or rating; null where the answer has none
+    right=pl.Boolean,
+    unparsed=pl.Boolean,
+    failed=pl.Boolean,
+    key=pl.String,
 )
 
-METRICS = pl.Schema(
-    {
-        "run": pl.String,
-        "metric": pl.String,
-        "group": pl.String,
-        "value": pl.Float64,  # null where nothing was asked
-        "low": pl.Float64,
-        "high": pl.Float64,
-        "asked": pl.Int32,
-        "scored": pl.Int32,
-        "failed": pl.Int32,
-        "unparsed": pl.Int32,
-        "missing": pl.Int32,
-        "convention": pl.String,  # fixed | authors
-        "reader": pl.String,  # robust | authors
-        "key": pl.String,
-    }
+METRICS = _schema(
+    run=pl.String,
+    metric=pl.String,
+    group=pl.String,
+    value=pl.Float64,  # null where nothing was asked
+    low=pl.Float64,
+    high=pl.Float64,
+    asked=pl.Int32,
+    scored=pl.Int32,
+    failed=pl.Int32,
+    unparsed=pl.Int32,
+    missing=pl.Int32,
+    convention=pl.String,  # fixed | authors
+    reader=pl.String,  # robust | authors
+    key=pl.String,
 )
+
+
+def in_group_named(name: str) -> pl.Expr:
+    """Whether an item is in the group of this name, such as a subset."""
+    entry = pl.element()
+    is_member = (entry.struct.field("name") == name) & (entry.struct.field("text") == "yes")
+    return pl.col("groups").list.eval(is_member).list.any()
 
 
 def write_table(frame: pl.DataFrame, path: Path, schema: pl.Schema) -> None:

@@ -55,7 +55,7 @@ class Store:
 
     def _known_digests(self) -> dict[tuple[object, ...], str]:
         if self._digests is None:
-            self._digests = {tuple(row[:4]): row[4] for row in read_lines(self.root / "digests.jsonl")}
+            self._digests = {tuple(row[:4]): str(row[4]) for row in read_lines(self.root / "digests.jsonl")}
         return self._digests
 
     def sizes(self) -> dict[str, tuple[int, int]]:

@@ -1,16 +1,17 @@
 """Stage `verdicts`: what each reader makes of every answer."""
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from reprise.errors import UserError, run_command
-from reprise.readers import READERS, Reading, output_block, read_authors, read_robust, read_scores
+from reprise.readers import READERS, Reading, output_block, read_authors, read_scores, robust
 from reprise.schemas import REQUESTS, RESPONSES, VERDICTS, read_table, write_table
 from reprise.stage import arguments, read_key, say
 
-TEXT_READERS = {"authors": read_authors, "robust": read_robust}
+TEXT_READERS: dict[str, Callable[[str, Sequence[str]], Reading]] = {"authors": read_authors, "robust": robust}
 
 
 def main() -> None:

@@ -37,12 +37,13 @@ class TransformersAdapter:
         frames = read_frames(clip.path, clip.indices) if clip.path is not None and clip.indices else None
         for request in requests:
             try:
-                yield self._answer(request, clip, frames)
+                with torch.inference_mode():
+                    answer = self._answer(request, clip, frames)
             except torch.cuda.OutOfMemoryError as error:
                 torch.cuda.empty_cache()
                 raise AnswerError("out_of_memory", str(error)) from error
+            yield answer
 
-    @torch.inference_mode()
     def _answer(self, request: Request, clip: Clip, frames: "np.ndarray | None") -> Answer:
         inputs = self._inputs(request, clip, frames)
         tokens_in = int(inputs["input_ids"].shape[1])

@@ -43,11 +43,9 @@ def _listed(values: Sequence[tuple[str, ...]], path: Path) -> list[bool]:
     left = Counter(
         (test, video, event) for test, video, event, digest in listed if by_captions[(test, video, digest)] > 0
     )
-    candidates = Counter(value[:3] for value, is_in in zip(values, found, strict=True) if not is_in)
-    return [
-        is_in or (left[value[:3]] == 1 and candidates[value[:3]] == 1)
-        for value, is_in in zip(values, found, strict=True)
-    ]
+    places = [(test, video, event) for test, video, event, _, _ in values]
+    candidates = Counter(place for place, is_in in zip(places, found, strict=True) if not is_in)
+    return [is_in or (left[place] == 1 and candidates[place] == 1) for place, is_in in zip(places, found, strict=True)]
 
 
 def _read_list(path: Path) -> list[tuple[str, str, str, str]]:

@@ -12,7 +12,7 @@ from reprise.benchmarks.subsets import rows_in_subset
 from reprise.errors import UserError, unknown
 from reprise.measures import Measure, Ratios, Resampling, difference, mean, measure, ones
 from reprise.prompts import Prompt, fill
-from reprise.schemas import CLIPS, ITEMS
+from reprise.schemas import CLIPS, ITEMS, in_group_named
 
 # The paper's order: Control, then the seven tests of the average.
 CONTROL = "control"
@@ -92,7 +92,7 @@ def clip_id(video_id: str) -> str:
 
 
 def _clips(video_ids: Sequence[str], clips: str) -> pl.DataFrame:
-    rows = []
+    rows: list[dict[str, object]] = []
     for video_id in video_ids:
         match = VIDSITU_ID.match(video_id)
         if clips == "ids" and match is None:
@@ -244,7 +244,7 @@ def statistics(items: pl.DataFrame, clips: pl.DataFrame) -> list[tuple[str, str,
     found = []
     for test in (CONTROL, *TESTS):
         rows = items.filter(pl.col("task") == test)
-        in_subset = rows.filter(pl.col("groups").list.contains({"name": "subset", "text": "yes"}))
+        in_subset = rows.filter(in_group_named("subset"))
         found += [
             ("videos", test, float(rows["clip_id"].n_unique())),
             ("samples", test, float(rows.height)),

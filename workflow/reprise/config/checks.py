@@ -72,10 +72,10 @@ def _column_problems(spec: TableSpec, benchmark: str) -> list[str]:
         for c in spec.columns
         if not spec.metrics_of(c)
     ]
-    groups = {part.group for part in (*spec.columns, *spec.rows()) if part.group is not None}
+    groups = {column.group for column in spec.columns} | {row.group for row in spec.rows()}
     return problems + [
         f"unknown group '{group}'.{suggestion(group, module.GROUPS)} Allowed: {', '.join(module.GROUPS)}."
-        for group in sorted(groups - set(module.GROUPS))
+        for group in sorted({group for group in groups if group} - set(module.GROUPS))
     ]
 
 

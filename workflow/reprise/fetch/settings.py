@@ -3,7 +3,6 @@
 from typing import Annotated, Literal
 
 from pydantic import Field
-
 from reprise.keyfile import Key, Settings
 
 AVC_FIRST = "bv*[vcodec^=avc1][height<=720]+ba/b[vcodec^=avc1][height<=720]/bv*[height<=720]+ba/b[height<=720]"

@@ -1,0 +1,147 @@
+"""Tables: where each cell comes from, what footnotes say, and what stops a table."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from reprise.config import TableSpec
+from reprise.errors import UserError
+from reprise.render import render
+from reprise.schemas import METRICS
+from reprise.tables.build import Builder
+from reprise.tables.published import COLUMNS, Published
+
+SPEC = {
+    "title": "Strict",
+    "caption": "Strict entailment.",
+    "metrics": ["strict"],
+    "columns": [{"title": "Ctrl", "group": "control"}, {"title": "Avg", "group": "average"}],
+    "sections": [
+        {
+            "title": "All",
+            "protocol": "entail",
+            "sampling": "fps1",
+            "rows": [
+                {"label": "Random", "chance": True},
+                {"label": "OV-7B", "model": "ov"},
+                {"label": "QVL-7B", "model": "qvl"},
+                {"label": "GPT-4o", "published": "GPT-4o [subset]"},
+                {"label": "Nobody"},
+            ],
+        }
+    ],
+}
+
+
+def published(folder: Path, *lines: str) -> Published:
+    path = folder / "velociti.csv"
+    path.write_text("\n".join([",".join(COLUMNS), *lines]) + "\n")
+    return Published(path, "table2")
+
+
+def metric(group: str, value: float | None, **changes: Any) -> dict[str, Any]:
+    row = {
+        "run": "velociti/entail/fps1/ov", "metric": "strict", "group": group, "value": value, "low": 1.0, "high": 99.0,
+        "asked": 10, "scored": 10, "failed": 0, "unparsed": 0, "missing": 0, "convention": "fixed", "reader": "robust",
+        "key": "f" * 64,
+    }  # fmt: skip
+    return row | changes
+
+
+def builder(folder: Path, rows: list[dict[str, Any]], **changes: Any) -> Builder:
+    key = {
+        "benchmark": "velociti", "benchmark_title": "VELOCITI", "paper": "P", "table": "table2", "suite": "s",
+        "suite_title": "S", "notice": "", "missing_share_max": 0.1, "show_published": True,
+        "runs": ["velociti/entail/fps1/ov"],
+    }  # fmt: skip
+    values = published(
+        folder,
+        "velociti,table2,OV-7B,,control,strict,81.6",
+        "velociti,table2,QVL-7B,,control,strict,84.6",
+        "velociti,table2,GPT-4o [subset],,control,strict,63.3",
+        "velociti,table3,OV-7B,,control,strict,1.0",
+    )
+    return Builder(key | changes, TableSpec.model_validate(SPEC), pl.DataFrame(rows, schema=METRICS), values)
+
+
+def authors(row: dict[str, Any], value: float) -> dict[str, Any]:
+    return row | {"convention": "authors", "reader": "authors", "value": value}
+
+
+def sources(made: Builder) -> dict[tuple[str, str], tuple[str, float]]:
+    made.table()
+    return {
+        (row["row"], row["column"]): (row["source"], row["value"])
+        for row in made.tidy
+        if row.get("convention") != "authors"
+    }
+
+
+def test_a_cell_is_measured_else_chance_else_published_else_a_dash(tmp_path: Path) -> None:
+    made = builder(tmp_path, [metric("control", 80.04), metric("average", 32.0)])
+    assert sources(made) == {
+        ("Random", "Ctrl"): ("chance", 25.0),
+        ("Random", "Avg"): ("chance", 25.0),
+        ("OV-7B", "Ctrl"): ("reproduced", 80.04),
+        ("OV-7B", "Avg"): ("reproduced", 32.0),
+        ("QVL-7B", "Ctrl"): ("published", 84.6),
+        ("GPT-4o", "Ctrl"): ("published", 63.3),
+    }
+    text = render(made.table(), "md")
+    assert "80.0 (81.6, −1.6)" in text, "reproduced, published and the difference"
+    assert "| Nobody" in text and "–" in text
+
+
+def test_a_demo_row_never_takes_a_published_value(tmp_path: Path) -> None:
+    made = builder(tmp_path, [metric("control", 80.0)], show_published=False)
+    assert {source for source, _ in sources(made).values()} == {"chance", "reproduced"}
+
+
+def test_what_failed_and_where_the_authors_differ_stands_below(tmp_path: Path) -> None:
+    row = metric("control", 80.0, failed=1, unparsed=2, missing=1)
+    text = render(builder(tmp_path, [row, authors(row, 91.4)]).table(), "md")
+    assert "1 without a clip, 1 failed, 2 not readable" in text
+    assert "By the authors' convention and reader: Ctrl 91.4" in text
+
+
+def test_both_conventions_are_in_the_tidy_rows(tmp_path: Path) -> None:
+    row = metric("control", 80.0)
+    made = builder(tmp_path, [row, authors(row, 80.0)])
+    made.table()
+    found = [(r["convention"], r["reader"], r["key"]) for r in made.tidy if r["source"] == "reproduced"]
+    assert found == [("fixed", "robust", "f" * 64), ("authors", "authors", "f" * 64)]
+
+
+def test_too_many_missing_clips_stop_the_table(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="16.7 % of the items of velociti/entail/fps1/ov have no clip, more than the 10.0 %"):
+        builder(tmp_path, [metric("control", 80.0, missing=2)])
+
+
+def test_a_metric_of_nothing_is_a_dash_and_never_zero(tmp_path: Path) -> None:
+    made = builder(tmp_path, [metric("control", None, low=None, high=None, asked=0, scored=0)])
+    assert "0.0" not in render(made.table(), "md").split("\n\n")[2]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("velociti,table2,X,,control,strict,43.1%", "line 2: value '43.1%' is no number"),
+        ("velociti,table2,X,,control,strict,", "line 2: value '' is no number"),
+        ("velociti,table2,X,,control,strict,nan", "line 2: value 'nan' is not finite"),
+        ("velociti,table2,X,,control,strict,1\nvelociti,table2,X,,control,strict,2", "line 3: table2 has"),
+    ],
+)
+def test_a_bad_published_value_is_named_by_line(tmp_path: Path, line: str, message: str) -> None:
+    with pytest.raises(UserError) as error:
+        published(tmp_path, line)
+    assert "velociti.csv" in str(error.value) and message in str(error.value)
+
+
+def test_published_files_need_their_columns_and_must_exist(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("a,b\n")
+    with pytest.raises(UserError, match="found columns"):
+        Published(tmp_path / "x.csv", "table2")
+    with pytest.raises(UserError, match="no such file"):
+        Published(tmp_path / "y.csv", "table2")

@@ -12,7 +12,7 @@ from reprise.toyworld.train.prompts import CHAT_TEMPLATE, phrases
 
 PAD, START, END, IMAGE, VIDEO = "<|endoftext|>", "<|im_start|>", "<|im_end|>", "<image>", "<video>"
 TAGS = tuple(f"<<<{tag}>>>" for tag in ("thinking", "reflection", "output"))
-TAGS += tuple(f"<</{tag}>>>" for tag in ("thinking", "reflection", "output"))
+TAGS += tuple(f"<<</{tag}>>>" for tag in ("thinking", "reflection", "output"))
 BYTE_TOKENS = 256
 
 

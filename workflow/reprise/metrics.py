@@ -10,9 +10,8 @@ from reprise.benchmarks import Benchmark, load_benchmark
 from reprise.errors import run_command
 from reprise.measures import Resampling
 from reprise.requests import chosen_items
-from reprise.schemas import ITEMS, METRICS, VERDICTS, read_table, write_table
+from reprise.schemas import ITEMS, METRICS, VERDICTS, check_key, read_table, write_table
 from reprise.stage import arguments, read_key, say
-from reprise.verdicts import check_key
 
 # A convention and the reader that goes with it: what tables show, and what is compared with published numbers.
 CONVENTIONS = (("fixed", "robust"), ("authors", "authors"))

@@ -121,6 +121,7 @@ class Plan:
                 yield f"requests/{benchmark}/{protocol}", self._request_key(benchmark, protocol, prompts[benchmark])
             for name, rule in self.config.main.samplings.items():
                 yield f"frames/{benchmark}/{name}", {"rule": rule, "code": closure_digest("reprise.frames")}
+            yield f"verdicts/{benchmark}", self._verdict_key(benchmark)
             yield f"metrics/{benchmark}", self._metric_key(benchmark)
             yield (
                 f"statistics/{benchmark}",
@@ -164,14 +165,23 @@ class Plan:
             "code": modules_digest(("reprise.requests", "reprise.prompts")),
         }
 
+    def _verdict_key(self, benchmark: str) -> dict[str, Any]:
+        protocols = self.config.benchmarks[benchmark].protocols
+        return {
+            "readings": {name: protocol.reading for name, protocol in protocols.items()},
+            "code": closure_digest("reprise.verdicts"),
+        }
+
     def _metric_key(self, benchmark: str) -> dict[str, Any]:
+        protocols = self.config.benchmarks[benchmark].protocols
         return {
             "benchmark": benchmark,
             "bootstrap": self.config.main.bootstrap.model_dump(),
-            "missing_share_max": self.config.suite.missing_share_max,
-            "protocols": {name: p.model_dump() for name, p in self.config.benchmarks[benchmark].protocols.items()},
+            "protocols": {
+                name: {"form": protocol.form, "items": protocol.items} for name, protocol in protocols.items()
+            },
             "measures": function_digest(benchmark_module(benchmark), "measures"),
-            "code": value_digest([closure_digest(name) for name in ("reprise.metrics", "reprise.verdicts")])[:16],
+            "code": closure_digest("reprise.metrics"),
         }
 
     def _table_key(self, benchmark: str, table: str, spec: TableSpec) -> dict[str, Any]:

@@ -170,3 +170,14 @@ def read_table(path: Path, schema: pl.Schema) -> pl.DataFrame:
     if problems:
         raise UserError(f"{path}: {'; '.join(problems)}. Delete the file and run snakemake again.")
     return frame.select(list(schema))
+
+
+def check_key(frame: pl.DataFrame, key: str, path: Path) -> None:
+    """Refuse answers that were given under another key than the run has now."""
+    others = frame.filter(pl.col("key") != key)
+    if others.height:
+        raise UserError(
+            f"{path}: {others.height} rows carry key {others['key'][0][:12]}, the run's key is {key[:12]}. "
+            "Delete the file and run snakemake again; to carry answers over a refactoring use "
+            "`python -m reprise adopt`."
+        )

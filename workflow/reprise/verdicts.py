@@ -6,9 +6,9 @@ from typing import Any
 
 import polars as pl
 
-from reprise.errors import UserError, run_command
+from reprise.errors import run_command
 from reprise.readers import READERS, Reading, output_block, read_authors, read_scores, robust
-from reprise.schemas import REQUESTS, RESPONSES, VERDICTS, read_table, write_table
+from reprise.schemas import REQUESTS, RESPONSES, VERDICTS, check_key, read_table, write_table
 from reprise.stage import arguments, read_key, say
 
 TEXT_READERS: dict[str, Callable[[str, Sequence[str]], Reading]] = {"authors": read_authors, "robust": robust}
@@ -19,7 +19,7 @@ def main() -> None:
         "Read a run's answers.", key=Path, run_key=Path, protocol=str, requests=Path, responses=Path,
         authors=Path, robust=Path,
     )  # fmt: skip
-    reading = read_key(args.key)["protocols"][args.protocol]["reading"]
+    reading = read_key(args.key)["readings"][args.protocol]
     responses = read_table(args.responses, RESPONSES)
     check_key(responses, read_key(args.run_key)["key"], args.responses)
     requests = read_table(args.requests, REQUESTS)
@@ -29,17 +29,6 @@ def main() -> None:
         say(f"{reader}: {frame.height} answers, {frame['unparsed'].sum()} unparsed, {frame['failed'].sum()} failed")
     differing = (by_reader["authors"]["value"] != by_reader["robust"]["value"]).sum()
     say(f"the readers differ on {differing} answers")
-
-
-def check_key(frame: pl.DataFrame, key: str, path: Path) -> None:
-    """Refuse answers that were given under another key than the run has now."""
-    others = frame.filter(pl.col("key") != key)
-    if others.height:
-        raise UserError(
-            f"{path}: {others.height} rows carry key {others['key'][0][:12]}, the run's key is {key[:12]}. "
-            "Delete the file and run snakemake again; to carry answers over a refactoring use "
-            "`python -m reprise adopt`."
-        )
 
 
 def verdicts(requests: pl.DataFrame, responses: pl.DataFrame, reader: str, reading: str) -> pl.DataFrame:

@@ -19,35 +19,35 @@ rule annotations:
         release="results/{suite}/release/{benchmark}/files.json",
     output:
         clips="results/{suite}/annotations/{benchmark}/clips.parquet",
-        items="results/{suite}/annotations/{benchmark}/items.parquet",
+        item_table="results/{suite}/annotations/{benchmark}/items.parquet",
     log:
         "results/{suite}/logs/annotations/{benchmark}.log",
     shell:
         "{PYTHON:q} -m reprise.annotations --key {input.key} --release {input.release}"
-        " --clips {output.clips} --items {output.items} 2> {log}"
+        " --clips {output.clips} --items {output.item_table} 2> {log}"
 
 
 rule statistics:
     input:
         key="results/{suite}/keys/statistics/{benchmark}.json",
         clips="results/{suite}/annotations/{benchmark}/clips.parquet",
-        items="results/{suite}/annotations/{benchmark}/items.parquet",
+        item_table="results/{suite}/annotations/{benchmark}/items.parquet",
     output:
         "results/{suite}/statistics/{benchmark}.parquet",
     log:
         "results/{suite}/logs/statistics/{benchmark}.log",
     shell:
-        "{PYTHON:q} -m reprise.statistics --key {input.key} --clips {input.clips} --items {input.items}"
+        "{PYTHON:q} -m reprise.statistics --key {input.key} --clips {input.clips} --items {input.item_table}"
         " --out {output} 2> {log}"
 
 
 rule requests:
     input:
         key="results/{suite}/keys/requests/{benchmark}/{protocol}.json",
-        items="results/{suite}/annotations/{benchmark}/items.parquet",
+        item_table="results/{suite}/annotations/{benchmark}/items.parquet",
     output:
         "results/{suite}/requests/{benchmark}/{protocol}.parquet",
     log:
         "results/{suite}/logs/requests/{benchmark}/{protocol}.log",
     shell:
-        "{PYTHON:q} -m reprise.requests --key {input.key} --items {input.items} --out {output} 2> {log}"
+        "{PYTHON:q} -m reprise.requests --key {input.key} --items {input.item_table} --out {output} 2> {log}"

@@ -3,7 +3,7 @@
 
 rule verdicts:
     input:
-        key="results/{suite}/keys/metrics/{benchmark}.json",
+        key="results/{suite}/keys/verdicts/{benchmark}.json",
         run_key="results/{suite}/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
         requests="results/{suite}/requests/{benchmark}/{protocol}.parquet",
         responses="results/{suite}/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
@@ -22,7 +22,7 @@ rule metrics:
     input:
         key="results/{suite}/keys/metrics/{benchmark}.json",
         run_key="results/{suite}/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
-        items="results/{suite}/annotations/{benchmark}/items.parquet",
+        item_table="results/{suite}/annotations/{benchmark}/items.parquet",
         authors="results/{suite}/verdicts/{benchmark}/{protocol}/{sampling}/{model}/authors.parquet",
         robust="results/{suite}/verdicts/{benchmark}/{protocol}/{sampling}/{model}/robust.parquet",
     output:
@@ -31,4 +31,4 @@ rule metrics:
         "results/{suite}/logs/metrics/{benchmark}/{protocol}/{sampling}/{model}.log",
     shell:
         "{PYTHON:q} -m reprise.metrics --key {input.key} --run-key {input.run_key} --protocol {wildcards.protocol}"
-        " --items {input.items} --authors {input.authors} --robust {input.robust} --out {output} 2> {log}"
+        " --items {input.item_table} --authors {input.authors} --robust {input.robust} --out {output} 2> {log}"

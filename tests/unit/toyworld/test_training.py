@@ -188,6 +188,16 @@ def test_a_run_writes_loadable_checkpoints_and_can_be_resumed(config_file: Path,
     train(config_file, out, resume=True)
 
 
+def test_a_run_can_begin_with_a_checkpoint(config_file: Path, tmp_path: Path) -> None:
+    first = _trainer(load_config(config_file), tmp_path / "first")
+    _advance(first, 4)
+    first.export("saved")
+    second = Trainer(first.config, tmp_path / "first", tmp_path / "first" / "saved")
+    rounded = first.optimiser.master.bfloat16().float()
+    weights = sum(parameter.numel() for parameter in second.model.parameters())
+    assert torch.equal(second.optimiser.master[:weights], rounded[:weights])
+
+
 def test_another_configuration_is_refused_on_resume(config_file: Path, tmp_path: Path) -> None:
     trainer = _trainer(load_config(config_file), tmp_path / "run")
     trainer.save()

@@ -21,6 +21,7 @@ def _parser() -> argparse.ArgumentParser:
     train.add_argument("--config", type=Path, required=True)
     train.add_argument("--out", type=Path, required=True, metavar="DIR")
     train.add_argument("--resume", action="store_true", help="go on with a run that was stopped")
+    train.add_argument("--from", type=Path, dest="checkpoint", metavar="CHECKPOINT", help="begin with its weights")
     measure = commands.add_parser("measure", help="score a checkpoint on the evaluation set")
     measure.add_argument("checkpoint", type=Path)
     measure.add_argument("--out", type=Path, required=True, metavar="FILE")
@@ -41,7 +42,7 @@ def main() -> None:
         if arguments.command == "train":
             from reprise.toyworld.train.loop import train
 
-            train(arguments.config, arguments.out, arguments.resume)
+            train(arguments.config, arguments.out, arguments.resume, arguments.checkpoint)
         else:
             from reprise.toyworld.train.measure import measure
 

@@ -47,12 +47,14 @@ def learning_rate(config: TrainConfig, step: int) -> float:
 class Trainer:
     """The model, its optimiser and where the run stands."""
 
-    def __init__(self, config: TrainConfig, folder: Path) -> None:
+    def __init__(self, config: TrainConfig, folder: Path, checkpoint: Path | None = None) -> None:
         torch.manual_seed(config.seed)
         self.config, self.folder, self.step = config, folder, 0
         self.tokenizer = load_tokenizer(folder / "tokenizer")
         self.encoder = Encoder(self.tokenizer, VIDEO_TOKENS)
         self.model = build_model(config.size, self.tokenizer)
+        if checkpoint:
+            self.model.load_state_dict(LlavaOnevisionForConditionalGeneration.from_pretrained(checkpoint).state_dict())
         tokens = ((64 // config.size.patch) // 2) ** 2
         self.heads = SceneHeads(config.size.width, tokens)
         self.parameters = [*self.model.parameters(), *self.heads.parameters()]
@@ -169,15 +171,17 @@ def _steps(trainer: Trainer, batches: Iterator[Batch]) -> None:
             trainer.export("llava-ov-early")
 
 
-def train(config_file: Path, folder: Path, resume: bool) -> None:
-    """Run the training from its configuration; `resume` goes on where a killed run stopped."""
+def train(config_file: Path, folder: Path, resume: bool, checkpoint: Path | None = None) -> None:
+    """Run the training; `resume` goes on where a killed run stopped, `checkpoint` begins with its weights and words."""
     config = load_config(config_file)
     if resume != (folder / STATE).exists():
         hint = "drop --resume to start" if resume else "add --resume to go on, or give another --out"
         raise UserError(f"{folder}: {'no saved state' if resume else 'holds a run'}; {hint}.")
-    if not resume:
+    if checkpoint and not resume:
+        load_tokenizer(checkpoint).save_pretrained(folder / "tokenizer")
+    elif not resume:
         save_tokenizer(folder / "tokenizer")
-    trainer = Trainer(config, folder)
+    trainer = Trainer(config, folder, None if resume else checkpoint)
     if resume:
         trainer.resume()
     _steps(trainer, produced_batches(config_file, folder / "tokenizer", trainer.step))

@@ -1,9 +1,11 @@
 """Batches made ahead of time in a process of their own."""
 
 import multiprocessing
+import sys
 from collections.abc import Iterator
 from multiprocessing.queues import Queue
 from pathlib import Path
+from queue import Full
 
 import cv2
 from transformers import PreTrainedTokenizerFast
@@ -13,6 +15,7 @@ from reprise.toyworld.train.config import TrainConfig, load_config
 
 VIDEO_TOKENS = 41
 AHEAD = 8
+PATIENCE_SECONDS = 5
 
 
 def batch_kind(config: TrainConfig, step: int) -> str:
@@ -43,12 +46,24 @@ def load_tokenizer(folder: Path) -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast.from_pretrained(folder)
 
 
+def _put(queue: "Queue[Batch]", batch: Batch) -> None:
+    """Wait for room; end with the training process, however that ended."""
+    parent = multiprocessing.parent_process()
+    while parent is None or parent.is_alive():
+        try:
+            queue.put(batch, timeout=PATIENCE_SECONDS)
+            return
+        except Full:
+            continue
+    sys.exit(0)
+
+
 def _produce(queue: "Queue[Batch]", config_file: Path, tokenizer: Path, start: int) -> None:
     cv2.setNumThreads(1)
     config = load_config(config_file)
     encoder = Encoder(load_tokenizer(tokenizer), VIDEO_TOKENS)
     for step in range(start, config.total_steps):
-        queue.put(batch_of_step(config, encoder, step))
+        _put(queue, batch_of_step(config, encoder, step))
 
 
 def produced_batches(config_file: Path, tokenizer: Path, start: int) -> Iterator[Batch]:

@@ -95,7 +95,7 @@ def stride_head(clip: Clip, frames: int) -> list[int]:
 
 
 def stride_thinned(clip: Clip, frames: int) -> Chosen:
-    """range(0, N, N//n), its midpoints only beyond 64 frames: Vinoground's MiniCPM and Phi runners (up to 2n-1 frames)."""
+    """range(0, N, N//n), its midpoints only beyond 64 frames: Vinoground's MiniCPM and Phi (up to 2n-1 frames)."""
     if clip.frames < frames:
         return Chosen([], "the reference's step is 0 for a clip this short: it loses the sample")
     chosen = list(range(0, clip.frames, clip.frames // frames))
@@ -108,7 +108,7 @@ def stride_thinned(clip: Clip, frames: int) -> Chosen:
 def fps_mid(clip: Clip, fps: float) -> list[int]:
     """int(t*round(f)) at the middle t of each 1/fps interval below N/round(f): VELOCITI's runner at fps=1."""
     rate = _whole_rate(clip)
-    chosen = []
+    chosen: list[int] = []
     while (time := (len(chosen) + 0.5) / fps) < clip.frames / rate:
         chosen.append(min(int(time * rate), clip.frames - 1))
     return chosen
@@ -132,7 +132,7 @@ def second_capped(clip: Clip, frames: int) -> list[int]:
 
 
 def qwen(clip: Clip, frames: int) -> Chosen:
-    """round(linspace(0, N-1, n)), n even and at most N: qwen_vl_utils `nframes` as VLMEvalKit caps it (it raises itself)."""
+    """round(linspace(0, N-1, n)), n even and at most N: qwen_vl_utils `nframes`, capped by VLMEvalKit."""
     even = min(round(frames / 2) * 2, clip.frames // 2 * 2)
     if even < 2:
         return Chosen([], "the reference needs at least two frames: it loses the sample")

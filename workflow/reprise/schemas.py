@@ -68,8 +68,10 @@ FACTS = _schema(
     height=pl.Int32,
     codec=pl.String,
     shots=pl.Int32,
+    shot_detector=pl.String,  # detector, threshold, shortest shot, version
     motion=pl.Float64,  # mean optical flow, % of the long side per sampled pair
     motion_median=pl.Float64,
+    is_static=pl.Boolean,  # by the motion settings' threshold
     black_share=pl.Float64,
     sha256=pl.String,
 )

@@ -3,6 +3,7 @@
 from typing import Annotated, Literal
 
 from pydantic import Field
+
 from reprise.keyfile import Key, Settings
 
 AVC_FIRST = "bv*[vcodec^=avc1][height<=720]+ba/b[vcodec^=avc1][height<=720]/bv*[height<=720]+ba/b[height<=720]"
@@ -59,7 +60,7 @@ class Huggingface(Remote):
     repo: str
     revision: str = Field(pattern=r"^([0-9a-f]{40}|unpinned)$")
     """A commit; `unpinned` until `python -m reprise pin` has resolved it, and then nothing is fetched."""
-    files: list[str] = []
+    files: tuple[str, ...] = ()
     """Archives to look into; empty where `member` names a loose file of the repository."""
     member: str = "{source_id}.mp4"
 
@@ -73,7 +74,7 @@ class Youtube(Remote):
     rate_limit_mb_s: float | None = Field(None, gt=0)
     format: str = AVC_FIRST
     subtitles: bool = False
-    subtitle_languages: list[str] = ["en"]
+    subtitle_languages: tuple[str, ...] = ("en",)
     pause_s: float = Field(1.0, ge=0)
     """Between two requests."""
     cooldown_s: float = Field(3600.0, ge=0)

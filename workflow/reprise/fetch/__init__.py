@@ -1,0 +1,1 @@
+"""Getting source videos into the store, by any route."""

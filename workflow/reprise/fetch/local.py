@@ -1,0 +1,173 @@
+"""Routes without a network: the toy world, a folder, archives on this machine."""
+
+import json
+import os
+import shutil
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from reprise.errors import UserError
+from reprise.fetch.outcome import Fetched, Fetcher, FetchError, nothing, safe_name
+from reprise.fetch.pickles import read_videos
+from reprise.fetch.settings import Archive, Folder
+from reprise.files import canonical_json, file_digest, inside, value_digest, write_text
+from reprise.store import Store
+
+SUBTITLES = ".vtt"
+
+
+def toyworld() -> Fetcher:
+    """Render the toy world's videos; a change of its code makes other sources."""
+    from reprise import toyworld as world
+    from reprise.toyworld.render import render_source
+
+    code = value_digest({path.name: file_digest(path) for path in sorted(Path(world.__path__[0]).glob("*.py"))})
+
+    def fetch(source_id: str, folder: Path) -> Fetched:
+        target = folder / safe_name("{source_id}.mp4", source_id)
+        render_source(source_id, target)
+        subtitles = target.with_suffix(SUBTITLES)
+        return Fetched(target, subtitles=subtitles if subtitles.is_file() else None)
+
+    return Fetcher(lambda source_id: ["toyworld", code, source_id], fetch, nothing)
+
+
+def folder(settings: Folder, store: Store) -> Fetcher:
+    """Files of a folder, linked into the store and known by their content."""
+    root = Path(settings.path)
+    if not root.is_dir():
+        raise UserError(f"route.path: no folder '{root}'. Correct the suite's route, or put the videos there.")
+
+    def locate(source_id: str) -> Path:
+        name = safe_name(settings.pattern, source_id)
+        found = inside(root, name)
+        if found is None:
+            raise FetchError("unsafe_path", f"'{name}' leads out of its folder")
+        if not found.is_file():
+            raise FetchError("missing", f"no file '{name}' in the folder")
+        return found
+
+    def fetch(source_id: str, scratch: Path) -> Fetched:
+        path = locate(source_id)
+        subtitles = path.with_suffix(SUBTITLES)
+        return Fetched(path, is_borrowed=True, subtitles=subtitles if subtitles.is_file() else None)
+
+    return Fetcher(lambda source_id: ["file", store.digest(locate(source_id))], fetch, nothing)
+
+
+def archive(settings: Archive, store: Store) -> Fetcher:
+    """Members of archives on this machine."""
+    pattern = Path(settings.path)
+    files = sorted(pattern.parent.glob(pattern.name))
+    if not files:
+        raise UserError(f"route.path: no file fits '{pattern}'. Correct the suite's route, or put the archive there.")
+    members = Members(files, settings.member, store)
+    return Fetcher(members.identity, members.fetch, members.estimate)
+
+
+@dataclass
+class Members:
+    """Videos inside zips and pickles, found by name."""
+
+    files: Sequence[Path]
+    pattern: str
+    store: Store
+    _where: dict[str, Path] = field(default_factory=dict)
+
+    def identity(self, source_id: str) -> Any:
+        holder, member = self._find(source_id)
+        return ["member", self.store.digest(holder), member]
+
+    def fetch(self, source_id: str, scratch: Path) -> Fetched:
+        holder, member = self._find(source_id)
+        if _is_zip(holder):
+            return Fetched(_extract(holder, member, scratch))
+        return Fetched(self._unpacked(holder, member), is_borrowed=True)
+
+    def estimate(self, source_ids: Sequence[str]) -> int:
+        """Unpacked sizes; a pickle unpacks to about its own size."""
+        sizes = 0
+        for holder in self.files:
+            if _is_zip(holder):
+                with zipfile.ZipFile(holder) as opened:
+                    wanted = {safe_name(self.pattern, source_id) for source_id in source_ids if _is_safe(source_id)}
+                    sizes += sum(entry.file_size for entry in opened.infolist() if entry.filename in wanted)
+            else:
+                sizes += holder.stat().st_size
+        return sizes
+
+    def _find(self, source_id: str) -> tuple[Path, str]:
+        member = safe_name(self.pattern, source_id)
+        if not self._where:
+            self._where = {name: holder for holder in reversed(self.files) for name in self._names(holder)}
+        for name in (member, Path(member).stem):
+            if name in self._where:
+                return self._where[name], name
+        raise FetchError("missing", f"no member '{member}' in {', '.join(path.name for path in self.files)}")
+
+    def _names(self, holder: Path) -> list[str]:
+        if _is_zip(holder):
+            try:
+                with zipfile.ZipFile(holder) as opened:
+                    return [entry.filename for entry in opened.infolist() if not entry.is_dir()]
+            except zipfile.BadZipFile as error:
+                raise UserError(f"{holder}: not a whole zip ({error}). Delete it and get it again.") from error
+        index = self._index(holder)
+        if not index.is_file():
+            self._unpack(holder)
+        names: list[str] = json.loads(index.read_text(encoding="utf-8"))
+        return names
+
+    def _index(self, holder: Path) -> Path:
+        return self.store.path("sources", self.store.digest(holder), ".names.json")
+
+    def _unpack(self, holder: Path) -> None:
+        """Bring all videos of a pickle into the store at once: it can only be read as a whole."""
+        videos = read_videos(holder)
+        for name, content in videos.items():
+            scratch = self.store.scratch(f"{value_digest(name)}.mp4")
+            scratch.write_bytes(content)
+            self.store.adopt(scratch, "sources", self._unpacked_digest(holder, name), ".mp4")
+        write_text(self._index(holder), canonical_json(sorted(videos)))
+
+    def _unpacked(self, holder: Path, name: str) -> Path:
+        path = self.store.path("sources", self._unpacked_digest(holder, name), ".mp4")
+        if not path.is_file():
+            self._unpack(holder)
+        return path
+
+    def _unpacked_digest(self, holder: Path, name: str) -> str:
+        return value_digest(["unpacked", self.store.digest(holder), name])
+
+
+def link_or_copy(source: Path, target: Path) -> None:
+    """One file under two names; across file systems a symbolic link, since a copy would double the disk."""
+    try:
+        os.link(source, target)
+    except OSError:
+        target.symlink_to(source.resolve())
+
+
+def _is_zip(path: Path) -> bool:
+    return path.suffix.lower() == ".zip"
+
+
+def _is_safe(source_id: str) -> bool:
+    try:
+        safe_name("{source_id}", source_id)
+    except FetchError:
+        return False
+    return True
+
+
+def _extract(holder: Path, member: str, scratch: Path) -> Path:
+    target = scratch / f"member{Path(member).suffix or '.mp4'}"
+    try:
+        with zipfile.ZipFile(holder) as opened, opened.open(member) as source, target.open("wb") as sink:
+            shutil.copyfileobj(source, sink, 1 << 20)
+    except (zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
+        raise FetchError("failed", f"{holder.name}: {member}: {error}") from error
+    return target

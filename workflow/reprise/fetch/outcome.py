@@ -1,0 +1,98 @@
+"""What can come of asking for a source: a file, or a named reason why not."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reprise.media.errors import STATUSES as MEDIA_STATUSES
+
+# Worth another try: a property of the day, the network or this machine, not of the video.
+TRANSIENT = {
+    "bot_check": "YouTube asks whether we are a bot",
+    "rate_limited": "the server asks us to slow down",
+    "captcha": "the server wants a captcha",
+    "forbidden_media": "the server refuses the media file (HTTP 403)",
+    "server_error": "the server failed (HTTP 5xx)",
+    "network": "no connection, or one that broke",
+    "format_missing": "no format fits, or a JavaScript runtime or token is missing",
+    "empty_download": "the server sent no bytes",
+    "wrong_type": "the server sent something else than a video",
+    "stopped": "not asked for: an earlier source met a bot check or a rate limit",
+    "disk_full": "no room in the store",
+}
+PERMANENT = {
+    "removed": "taken down by its uploader or by the site",
+    "private": "private",
+    "age_restricted": "wants a signed-in adult",
+    "members_only": "for members of a channel",
+    "geo_blocked": "blocked in this country",
+    "paid": "must be bought or rented",
+    "copyright": "taken down for copyright",
+    "account_terminated": "the uploader's account is gone",
+    "not_yet": "not published yet",
+    "unavailable": "not available, for a reason the site does not give",
+    "not_found": "the server has no such file (HTTP 404, 410)",
+    "forbidden": "the server refuses access (HTTP 401, 403)",
+    "drm": "protected",
+    "gated": "the data set wants its licence accepted",
+    "bad_id": "no id of this site",
+    "unsafe_path": MEDIA_STATUSES["unsafe_path"],
+    "unsafe_pickle": "a pickle with anything but dict, str and bytes",
+    "missing": MEDIA_STATUSES["missing"],
+    "failed": "failed for a reason that is in the message",
+}
+
+
+class FetchError(Exception):
+    """A source that did not come, with its status for the ledger."""
+
+    def __init__(self, status: str, message: str) -> None:
+        if status not in TRANSIENT and status not in PERMANENT:
+            raise ValueError(f"no such status: {status}")
+        super().__init__(message)
+        self.status = status
+        self.message = message
+
+    @property
+    def is_transient(self) -> bool:
+        return self.status in TRANSIENT
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """A file that came, with its subtitles if there are any."""
+
+    path: Path
+    is_borrowed: bool = False
+    """Lies in somebody else's folder: to be linked, not moved."""
+    subtitles: Path | None = None
+
+
+@dataclass(frozen=True)
+class Fetcher:
+    """One route, ready to be asked."""
+
+    identity: Callable[[str], Any]
+    """What a source is asked as: an object fetched under one identity is never fetched again."""
+    fetch: Callable[[str, Path], Fetched]
+    """Bring one source, into this empty folder if it has to be written."""
+    estimate: Callable[[Sequence[str]], int]
+    """Bytes that these sources will take, before any is asked for."""
+    attempts: int = 1
+    """Runs of the workflow that may try a transient failure."""
+    is_remote: bool = False
+
+
+def safe_name(pattern: str, source_id: str) -> str:
+    """A relative name made of a pattern and an id, refused if it would leave its folder."""
+    name = pattern.replace("{source_id}", source_id)
+    parts = Path(name).parts
+    if not parts or Path(name).is_absolute() or ".." in parts or "\\" in name or "\0" in name:
+        raise FetchError("unsafe_path", f"'{name}' leaves its folder")
+    return name
+
+
+def nothing(source_ids: Sequence[str]) -> int:
+    """The estimate of a route that takes no room worth speaking of."""
+    return 0

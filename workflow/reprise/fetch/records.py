@@ -1,0 +1,78 @@
+"""What the store remembers of every source it was asked for, so that only what is worth it is asked for again."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from pydantic import BaseModel, ConfigDict
+
+from reprise.fetch.outcome import TRANSIENT
+from reprise.files import write_text
+from reprise.schemas import SOURCES, read_table
+from reprise.store import Store
+
+
+class Record(BaseModel):
+    """The latest outcome of asking for one source."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    asked_as: Any
+    status: str
+    attempts: int
+    object: str = ""
+    sha256: str = ""
+    bytes: int = 0
+    message: str = ""
+    is_transient: bool = False
+
+
+def record_path(store: Store, asked: str) -> Path:
+    """Where the record of an identity's digest lies."""
+    return store.path("sources", asked, ".json")
+
+
+def read_record(store: Store, asked: str) -> Record | None:
+    """The record, unless the object that it speaks of is gone."""
+    path = record_path(store, asked)
+    if not path.is_file():
+        return None
+    record = Record.model_validate(json.loads(path.read_text(encoding="utf-8")))
+    return record if record.status != "ok" or _is_there(store, record) else None
+
+
+def write_record(store: Store, asked: str, record: Record) -> None:
+    """Remember an outcome, whole or not at all."""
+    write_text(record_path(store, asked), record.model_dump_json(indent=1))
+
+
+def _is_there(store: Store, record: Record) -> bool:
+    path = store.root / record.object
+    return path.is_file() and path.stat().st_size == record.bytes
+
+
+def wants_another_try(ledgers: Iterable[Path], attempts: int) -> list[Path]:
+    """The ledgers that hold a transient failure which the next run should try again."""
+    wanted = (pl.col("transient")) & (pl.col("attempts") < attempts)
+    return [path for path in ledgers if path.is_file() and read_table(path, SOURCES).filter(wanted).height]
+
+
+def forget_failures(store: Store, statuses: Iterable[str] = ()) -> int:
+    """On request: drop the memory of failures (of these statuses, or all), so that the next run asks again."""
+    chosen = set(statuses)
+    count = 0
+    for path in sorted((store.root / "sources").glob("*/*.json")):
+        if path.name.endswith(".names.json"):
+            continue
+        record = Record.model_validate(json.loads(path.read_text(encoding="utf-8")))
+        if record.status != "ok" and (not chosen or record.status in chosen):
+            path.unlink()
+            count += 1
+    return count
+
+
+def is_transient(status: str, is_remote: bool) -> bool:
+    """A damaged download may come whole next time; a damaged local file will not mend itself."""
+    damaged = {"truncated", "corrupt", "empty", "not_media", "no_frames"}
+    return status in TRANSIENT or (is_remote and status in damaged)

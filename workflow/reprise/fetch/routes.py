@@ -1,0 +1,28 @@
+"""From a configured route to something that can be asked; a route's own libraries are imported only when it is used."""
+
+from reprise.fetch.outcome import Fetcher
+from reprise.fetch.settings import Archive, Folder, Http, Huggingface, Route, Toyworld
+from reprise.store import Store
+
+
+def fetcher_for(route: Route, store: Store) -> Fetcher:
+    """The fetcher of a route."""
+    from reprise.fetch import local
+
+    if isinstance(route, Toyworld):
+        return local.toyworld()
+    if isinstance(route, Folder):
+        return local.folder(route, store)
+    if isinstance(route, Archive):
+        return local.archive(route, store)
+    if isinstance(route, Http):
+        from reprise.fetch.direct import http
+
+        return http(route)
+    if isinstance(route, Huggingface):
+        from reprise.fetch.hub import huggingface
+
+        return huggingface(route, store)
+    from reprise.fetch.youtube import youtube
+
+    return youtube(route, store)

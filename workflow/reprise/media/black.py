@@ -1,0 +1,67 @@
+"""Black frames: found by luma over the whole picture, since letterbox bars are black too."""
+
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from reprise.media.errors import MediaError
+from reprise.media.probe import packet_index
+from reprise.media.reader import iter_frames
+
+# Full-range grey (0 to 255); the encoder may leave a trace of the frames beside it: 17.5 and 20 in studio range.
+MEAN_BELOW, PEAK_AT_MOST = 1.75, 4.7
+PEAK_PERCENTILE = 99.9
+LENGTH_TOLERANCE_S = 0.25
+
+Span = tuple[int, int]
+
+
+def is_black(grey: npt.NDArray[np.uint8]) -> bool:
+    """Whether a grey picture is black nearly everywhere."""
+    return float(grey.mean()) < MEAN_BELOW and float(np.percentile(grey, PEAK_PERCENTILE)) <= PEAK_AT_MOST
+
+
+def black_runs(path: Path) -> list[Span]:
+    """Frame numbers [start, end) of every run of black frames."""
+    marks = list(_marks(path))
+    runs = []
+    for black, group in groupby(enumerate(marks), key=lambda pair: pair[1]):
+        numbers = [number for number, _ in group]
+        if black:
+            runs.append((numbers[0], numbers[-1] + 1))
+    return runs
+
+
+def separating_span(path: Path, black_s: float, expected_start_s: float | None = None) -> Span:
+    """The black span between the two parts of a concatenation, checked by luma.
+
+    A part may fade to black by itself: the span is the run of the right length nearest to where it is expected.
+    """
+    index = packet_index(path)
+    middle = expected_start_s if expected_start_s is not None else (index.duration_s - black_s) / 2
+    runs = [run for run in black_runs(path) if run[0] > 0 and run[1] < index.frames]
+    found = f"black frames at {', '.join(f'[{start}, {end})' for start, end in runs) or 'no place inside'}"
+    fitting = [run for run in runs if index.times[run[1]] - index.times[run[0]] >= black_s - LENGTH_TOLERANCE_S]
+    if not fitting:
+        raise MediaError("no_black", f"no black span of {black_s:g} s; {found}")
+    nearest = min(fitting, key=lambda run: (abs(index.times[run[0]] - middle), run))
+    return nearest
+
+
+def check_black(path: Path, start: int, end: int) -> None:
+    """Refuse a concatenation whose frames [start, end) are not all black, or which has no frames on both sides."""
+    frames = packet_index(path).frames
+    if not 0 < start < end < frames:
+        raise MediaError("no_black", f"span [{start}, {end}) of {frames} frames leaves a part empty")
+    inside = range(start, end)
+    for frame in iter_frames(path, inside, pixels="gray8"):
+        if not is_black(frame.image):
+            raise MediaError("no_black", f"frame {frame.number} of the span [{start}, {end}) is not black")
+
+
+def _marks(path: Path) -> Iterator[bool]:
+    for frame in iter_frames(path, pixels="gray8"):
+        yield is_black(frame.image)

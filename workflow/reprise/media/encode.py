@@ -1,0 +1,150 @@
+"""Clips made with ffmpeg: frame-exact trims, concatenations over a black span, pseudo-clips of still images."""
+
+import errno
+import subprocess
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import ffmpeg
+
+from reprise.media.errors import MediaError
+from reprise.media.ffmpeg import BIT_EXACT, QUIET, ffmpeg_executable
+from reprise.media.probe import PacketIndex, packet_index
+from reprise.media.settings import Concat, Encode, Images
+
+# x264 in 4:2:0 wants even sizes; one row or column less is nearer to the source than a rescaled picture.
+EVEN = ("trunc(iw/2)*2", "trunc(ih/2)*2")
+SAME_TIME_S = 1e-4
+
+
+@cache
+def ffmpeg_version() -> str:
+    """First line of `ffmpeg -version`: encodes differ between versions, so it is part of every recipe."""
+    done = subprocess.run([ffmpeg_executable(), "-version"], capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()[0].split(" Copyright")[0]
+
+
+def trim(source: Path, start_s: float, end_s: float, target: Path, settings: Encode) -> int:
+    """Re-encode [start, end) of a video, counted from its first frame; returns the frames written."""
+    index = packet_index(source)
+    expected = frames_in_span(index, start_s, end_s, settings.overhang_s)
+    # ffmpeg counts -ss from the start of the container, which audio may move before the first picture.
+    lead = index.start_s - container_start(source)
+    opened = ffmpeg.input(str(source), ss=f"{start_s + lead:.6f}", t=f"{end_s - start_s:.6f}")
+    picture = opened.video.filter("setpts", "PTS-STARTPTS").filter("crop", *EVEN, 0, 0)
+    _write(picture, target, settings, **_clock(index))
+    written = packet_index(target).frames
+    if abs(written - expected) > 1:
+        raise MediaError("encode_failed", f"{written} frames written, the span holds {expected}")
+    return written
+
+
+def _clock(index: PacketIndex) -> dict[str, str]:
+    """Encoder options that keep every frame: ffmpeg's default drops frames of a variable rate that share a tick."""
+    if index.variable_rate:
+        return {
+            "fps_mode": "passthrough",
+            "enc_time_base": f"{index.time_base.numerator}:{index.time_base.denominator}",
+        }
+    return {"fps_mode": "cfr", "r": str(index.rate)}
+
+
+def frames_in_span(index: PacketIndex, start_s: float, end_s: float, overhang_s: float) -> int:
+    """Frames of a video in [start, end), or the named reason why the span cannot be cut from it."""
+    if not 0 <= start_s < end_s:
+        raise MediaError("bad_range", f"[{start_s:g}, {end_s:g}) s")
+    found = sum(start_s - SAME_TIME_S <= time < end_s - SAME_TIME_S for time in index.times)
+    if end_s > index.duration_s + overhang_s or found == 0:
+        raise MediaError("out_of_range", f"[{start_s:g}, {end_s:g}) s of a video of {index.duration_s:.2f} s")
+    return found
+
+
+def concatenate(first: Path, second: Path, target: Path, settings: Encode, concat: Concat) -> None:
+    """First clip, black span, second clip in one encode, at the larger clip's size and the higher rate."""
+    indexes = [packet_index(first), packet_index(second)]
+    width, height = max((_even_square(path) for path in (first, second)), key=lambda size: size[0] * size[1])
+    rate = max(index.rate for index in indexes)
+    black = ffmpeg.input(f"color=c=black:s={width}x{height}:r={rate}:d={concat.black_s}", f="lavfi").video
+    black = black.filter("setsar", 1).filter("format", "yuv420p").filter("settb", "AVTB")
+    parts = [_uniform(ffmpeg.input(str(path)).video, width, height, rate) for path in (first, second)]
+    _write(ffmpeg.concat(parts[0], black, parts[1], v=1, a=0), target, settings, r=str(rate))
+
+
+def still_clip(images: Sequence[Path], target: Path, settings: Encode, images_settings: Images) -> None:
+    """Every image repeated, one after the other, at the first one's size."""
+    width, height = _even_square(images[0])
+    rate = Fraction(images_settings.fps)
+    length = images_settings.frames / images_settings.fps
+    parts = [
+        _uniform(
+            ffmpeg.input(str(path), f="image2", loop=1, framerate=str(rate), t=f"{length:.6f}").video,
+            width,
+            height,
+            rate,
+        )
+        for path in images
+    ]
+    joined = parts[0] if len(parts) == 1 else ffmpeg.concat(*parts, v=1, a=0)
+    _write(joined, target, settings, r=str(rate), frames=images_settings.frames * len(images))
+
+
+def container_start(path: Path) -> float:
+    """Where ffmpeg's own clock starts in a file."""
+    import av
+
+    with av.open(str(path)) as container:
+        start: int = container.start_time or 0
+        return start / av.time_base
+
+
+def _even_square(path: Path) -> tuple[int, int]:
+    """A clip's even size after its pixels are made square."""
+    import av
+
+    index = packet_index(path)
+    with av.open(str(path)) as container:
+        shape = container.streams.video[0].sample_aspect_ratio or 1
+    width = index.width * shape if index.rotation % 180 == 0 else Fraction(index.width)
+    return int(width / 2) * 2, index.height // 2 * 2
+
+
+def _uniform(stream: Any, width: int, height: int, rate: Fraction) -> Any:
+    """One size, rate, pixel shape and clock for every part, so that nothing is glued together that differs."""
+    return (
+        stream.filter("setpts", "PTS-STARTPTS")
+        .filter("fps", str(rate))
+        .filter("scale", "trunc(iw*sar/2)*2", "ih")
+        .filter("setsar", 1)
+        .filter("scale", width, height, force_original_aspect_ratio="decrease", force_divisible_by=2, flags="bicubic")
+        .filter("pad", width, height, "(ow-iw)/2", "(oh-ih)/2", color="black")
+        .filter("setsar", 1)
+        .filter("format", "yuv420p")
+        .filter("settb", "AVTB")
+    )
+
+
+def _write(stream: Any, target: Path, settings: Encode, **options: Any) -> None:
+    """Encode into `target`; ffmpeg's own words become the message of a named status."""
+    if "frames" in options:
+        options["frames:v"] = options.pop("frames")
+    output = ffmpeg.output(
+        stream,
+        str(target),
+        vcodec="libx264",
+        crf=settings.crf,
+        preset=settings.preset,
+        pix_fmt="yuv420p",
+        an=None,
+        **options,
+        **BIT_EXACT,
+    )
+    command = ffmpeg.compile(output.global_args(*QUIET).overwrite_output(), cmd=ffmpeg_executable())
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode != 0:
+        target.unlink(missing_ok=True)
+        message = " | ".join(done.stderr.strip().splitlines()[-3:]).replace(f"{target.parent}/", "")
+        is_full = "No space left on device" in done.stderr or done.returncode == errno.ENOSPC
+        raise MediaError("disk_full" if is_full else "encode_failed", message)

@@ -1,0 +1,29 @@
+"""What can be wrong with a media file, by name."""
+
+STATUSES = {
+    "missing": "there is no such file",
+    "empty": "the file has no bytes",
+    "not_media": "the bytes are no video that ffmpeg knows",
+    "no_video": "there is no video stream, only audio or text",
+    "no_frames": "the video stream has no frames",
+    "truncated": "the file ends before its own index or header says",
+    "corrupt": "frames cannot be decoded",
+    "bad_range": "the start is not before the end",
+    "out_of_range": "the span lies beyond the video",
+    "no_black": "a concatenation lacks its black span",
+    "encode_failed": "ffmpeg could not write the clip",
+    "disk_full": "no room to write",
+    "unsafe_path": "the name leaves its folder",
+    "unreadable": "the operating system refuses to read the file",
+}
+
+
+class MediaError(Exception):
+    """A file that cannot be used, with a named status for the ledger."""
+
+    def __init__(self, status: str, message: str) -> None:
+        if status not in STATUSES:
+            raise ValueError(f"no such status: {status}")
+        super().__init__(message)
+        self.status = status
+        self.message = message

@@ -1,0 +1,178 @@
+"""What a file really holds, read off its packets and never off its header."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+
+import av
+from av.container import InputContainer
+from av.video.stream import VideoStream
+
+from reprise.media.errors import MediaError
+
+# Formats whose header states a length that a whole file keeps to; others guess it from the bit rate.
+STATED_LENGTH = {"matroska", "avi"}
+SHORTFALL_S, SHORTFALL_SHARE = 1.0, 0.05
+# Two frame distances may differ by the rounding of a millisecond time base before a rate counts as variable.
+JITTER_S = 0.0021
+
+
+@dataclass(frozen=True)
+class PacketIndex:
+    """A video stream by its packets: frames that a decoder shows, in display order."""
+
+    times: tuple[float, ...]
+    """Seconds from the first frame shown."""
+    ticks: tuple[int, ...]
+    """The same as presentation times in units of `time_base`."""
+    time_base: Fraction
+    fps: float
+    """Frames a second over the whole clip."""
+    rate: Fraction
+    """The same as a fraction: the stream's nominal rate where that is true."""
+    variable_rate: bool
+    width: int
+    height: int
+    """Size as shown, after rotation."""
+    rotation: int
+    """Degrees counter-clockwise that a decoded picture must be turned to be shown."""
+    codec: str
+    duration_s: float
+    """From the first frame to the end of the last."""
+    start_s: float
+    """Presentation time of the first frame in the file's own clock."""
+
+    @property
+    def frames(self) -> int:
+        return len(self.times)
+
+
+@contextmanager
+def open_video(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
+    """Open a file at its first video stream; what is wrong with it becomes a named status."""
+    _check_file(path)
+    try:
+        container = av.open(str(path), metadata_errors="replace")
+    except (av.error.FFmpegError, ValueError) as error:
+        raise _refusal(path, error) from error
+    with container:
+        streams = [stream for stream in container.streams.video if not _is_cover(stream)]
+        if not streams:
+            kinds = ", ".join(sorted({stream.type for stream in container.streams})) or "no"
+            raise MediaError("no_video", f"{path.name}: {kinds} streams only")
+        if streams[0].codec_context is None or streams[0].codec_context.width == 0:
+            raise MediaError("not_media", f"{path.name}: the video stream has no picture size")
+        yield container, streams[0]
+
+
+def packet_index(path: Path) -> PacketIndex:
+    """Index a video by one pass over its packets, without decoding more than one frame."""
+    try:
+        with open_video(path) as (container, stream):
+            packets, end = _read_packets(container, stream)
+            _check_whole(path, container, stream, len(packets), end)
+            shown = sorted(tick for tick, is_discarded in packets if not is_discarded)
+            if not shown:
+                raise MediaError("no_frames", f"{path.name}: {len(packets)} packets, none is shown")
+            if stream.time_base is None:
+                raise MediaError("corrupt", f"{path.name}: no time base")
+            return _index(stream, shown, stream.time_base, _rotation(path))
+    except av.error.FFmpegError as error:
+        raise MediaError("truncated", f"{path.name}: {what(error)}") from error
+
+
+def what(error: Exception) -> str:
+    """An error of ffmpeg without the path that it names."""
+    return getattr(error, "strerror", None) or str(error)
+
+
+def _check_file(path: Path) -> None:
+    try:
+        size = path.stat().st_size
+    except FileNotFoundError as error:
+        raise MediaError("missing", f"{path.name}: no such file") from error
+    except OSError as error:
+        raise MediaError("unreadable", f"{path.name}: {error.strerror}") from error
+    if size == 0:
+        raise MediaError("empty", f"{path.name}: 0 bytes")
+
+
+def _refusal(path: Path, error: Exception) -> MediaError:
+    """A video that does not open: cut off before its index, or no video at all."""
+    with path.open("rb") as stream:
+        is_mp4 = stream.read(12)[4:8] in (b"ftyp", b"mdat", b"moov", b"wide", b"free")
+    status = "truncated" if is_mp4 else "not_media"
+    return MediaError(status, f"{path.name}: {what(error)}")
+
+
+def _is_cover(stream: VideoStream) -> bool:
+    return bool(stream.disposition & av.stream.Disposition.attached_pic)
+
+
+def _read_packets(container: InputContainer, stream: VideoStream) -> tuple[list[tuple[int, bool]], float]:
+    """Presentation times of the video's packets, whether each is discarded, and where the last stream ends.
+
+    Packets before the first keyframe, and leading pictures that refer to what came before it, are shown by no decoder.
+    """
+    packets: list[tuple[int, bool]] = []
+    first_key: int | None = None
+    end = 0.0
+    for packet in container.demux():
+        tick = packet.pts if packet.pts is not None else packet.dts
+        if tick is None or packet.size == 0:
+            continue
+        if packet.time_base is not None:
+            end = max(end, float((tick + (packet.duration or 0)) * packet.time_base))
+        if packet.stream_index != stream.index:
+            continue
+        if first_key is None and packet.is_keyframe:
+            first_key = tick
+        packets.append((tick, packet.is_discard or first_key is None or tick < first_key))
+    return packets, end
+
+
+def _check_whole(path: Path, container: InputContainer, stream: VideoStream, packets: int, end: float) -> None:
+    """Refuse a file that ends before its own index or header says."""
+    names = container.format.name.split(",")
+    if "mp4" in names and stream.frames > packets:
+        raise MediaError("truncated", f"{path.name}: {packets} of the {stream.frames} frames in its index are there")
+    stated = (container.duration or 0) / av.time_base + (container.start_time or 0) / av.time_base
+    if STATED_LENGTH & set(names) and stated - end > max(SHORTFALL_S, SHORTFALL_SHARE * stated):
+        raise MediaError("truncated", f"{path.name}: the header says {stated:.2f} s, packets end at {end:.2f} s")
+
+
+def _rotation(path: Path) -> int:
+    """Rotation of the first frame, which only a decoded frame carries."""
+    with open_video(path) as (container, stream):
+        stream.thread_count = 1
+        frame = next(container.decode(stream), None)
+        return 0 if frame is None else round(frame.rotation / 90) * 90 % 360
+
+
+def _index(stream: VideoStream, shown: list[int], base: Fraction, rotation: int) -> PacketIndex:
+    nominal = Fraction(stream.average_rate or stream.guessed_rate or 1)
+    times = tuple(float((tick - shown[0]) * base) for tick in shown)
+    gaps = [later - earlier for earlier, later in pairwise(times)]
+    last = median(gaps) if gaps else float(1 / nominal)
+    fps = (len(times) - 1) / times[-1] if times[-1] > 0 else float(nominal)
+    duration = times[-1] + last
+    is_turned = rotation % 180 == 90
+    width, height = stream.codec_context.width, stream.codec_context.height
+    return PacketIndex(
+        times=times,
+        ticks=tuple(shown),
+        time_base=base,
+        fps=fps,
+        rate=nominal if abs(nominal - fps) < 0.001 * fps else Fraction(fps).limit_denominator(1001),
+        variable_rate=bool(gaps) and max(gaps) - min(gaps) > max(JITTER_S, 0.05 * last),
+        width=height if is_turned else width,
+        height=width if is_turned else height,
+        rotation=rotation,
+        codec=stream.codec_context.codec.canonical_name,
+        duration_s=duration,
+        start_s=float(shown[0] * base),
+    )

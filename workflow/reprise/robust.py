@@ -1,211 +1,308 @@
 """The `robust` reader: the option that a careful person would read in a model's answer, or nothing.
 
-Rule of thumb: if two people who see only the options and the answer could disagree, there is no reading. An option is
-read where the answer claims it; merely mentioning it is no claim. A later claim may replace an earlier one only if it
-is stronger or if the answer says that it changes its mind; any other disagreement leaves the answer unread.
+Rule of thumb: where two people who see only the options and the answer could disagree, there is no reading. An option
+counts where the answer claims it; a mention is no claim. A later claim replaces an earlier one only if it is stronger
+or if the answer says that it changes its mind; any other disagreement leaves the answer unread.
 
-The answer is normalised (containers such as `\\boxed{}` become "Answer:" lines), each mention of an option becomes a
-mark such as `«B»`, sentences are searched for claims around the marks, and the claims are settled in their order.
-Every pattern is bounded, so the time grows with the length of the answer and no faster.
+The answer is normalised (a container such as `\\boxed{}` becomes a line "Answer: ..."), each mention of an option
+becomes a mark such as `«B»`, sentences are searched for claims around the marks, and the claims are settled in order.
+The words stand in `robust_lexicon`.
 """
 
 import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
 from typing import NamedTuple
 
-EXPLICIT, STATED, HINTED, RULED_OUT = 3, 2, 1, 0
-LETTERS = "ABCDEF"
-ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
+from reprise import robust_lexicon as lexicon
+from reprise.robust_lexicon import EXPLICIT, HINTED, MARKED, RULED_OUT, STATED
+
+SMALL_WORDS = frozenset(("a", "an", "the", "then", "and", "is", "are", "was", "he", "she", "they", "it", "that", "s"))
 
 
 class Claim(NamedTuple):
-    """What a sentence says of an option, and how strongly; an empty option means more than one at once."""
+    """What the text says of an option and how strongly; an empty option stands for several at once."""
 
     option: str
     level: int
-    start: int
+    at: int
     sentence: int
 
 
 class Sentence(NamedTuple):
-    """A sentence of the marked text, where it starts, and where it stands in its line."""
+    """A sentence, where it starts, whether it fills its line and whether that line is a list item."""
 
     text: str
     start: int
-    whole_line: bool
+    fills_line: bool
     in_list: bool
 
 
-# Normalising: tags, containers and markup become plain lines of text.
-TABLE = str.maketrans(
-    {
-        **dict.fromkeys('“”„«»「」『』"', ""),
-        **dict.fromkeys("‘’`´", "'"),
-        **dict.fromkeys("【〔〈《", "("),
-        **dict.fromkeys("】〕〉》", ")"),
-        "。": ". ",
-        "、": ", ",
-        "|": " : ",
-        "—": " - ",
-        "–": " - ",
-        "_": " ",
-    }
-)
-INVISIBLE = re.compile("[\u200b-\u200f\u2060\ufeff\ufe0f]|<\\|[^|>\n]{0,40}\\|>|</?s>|\\[/?INST\\]")
-THOUGHT = r"(?:think|thinking|thought|thoughts|reasoning|analysis|scratchpad|reflection|explanation)"
-ANSWER_KEY = re.compile(
-    r"answer|choice|option|entail|verdict|predict|output|response|result|label|decision|final|caption", re.I
-)
-JSON_FIELD = re.compile(
-    r"[\"']([\w ]{1,40})[\"']\s{0,9}:\s{0,9}(\"(?:[^\"\\]|\\.)*\"?|'[^'\n]*'?|\[[^\]\n]*\]?|[^,}\n]*),?"
-)
-RUN_ON = re.compile(r"\w[^\n]*(\n\s*(?:#+\s*)?(?:human|user|question|q|instruction|input)\s?\d*\s?:)", re.I)
-MARKUP = re.compile(
-    r"~~[^~\n]*~~|\*|```[a-z]*(?=\s|$)|[$]|\\[()\[\]]|\\(?:text|math)?(?:text|rm|bf|tt|sf|it)\b|(?m:^[ \t>]*#+)", re.I
-)
-UNCHECKED = re.compile(r"^[ \t]*(?:[-+•][ \t]*)?\[ \][^\n]*$", re.M)
-BULLET = re.compile(r"[ \t>]*(?:[-+•▪]|\d{1,2}[.)])[ \t]+")
+def without_thoughts(text: str) -> str:
+    """Drop what stands in thinking tags, up to a closing tag that was never opened, and after one never closed."""
+    kept, inside = [""], False
+    for part in lexicon.THOUGHT.split(text):
+        if not lexicon.THOUGHT.fullmatch(part):
+            kept += [] if inside else [part]
+        elif part[1] == "/":
+            kept, inside = (kept if inside else [""]), False
+        else:
+            inside = True
+    return "".join(kept)
 
-# Claims: words that introduce an option, and words that judge one.
-MARK = r"«([^»+]+)\+?»"
-NOUNS = r"option|caption|choice|description|candidate|statement|alternative"
-ANSWER = (
-    rf"(?:\b(?:answer|response|output|selection|selected|verdict|conclusion|decision|prediction|entailment|entailed|overall|"
-    rf"correction|pick|result|judge?ment|assistant|guess|label|one|{NOUNS}|réponse|respuesta|antwort|risposta|resposta|ответ)\b|答案|选择)"
-)
-IS = r"\b(?:is|are|was|be|being|remains|becomes|est|es|ist)\b|\bè\b|\bé\b|是|为"
-FILLER = (
-    r"(?:(?:most likely|likely|probably|clearly|definitely|certainly|simply|therefore|thus|hence|indeed|actually|"
-    r"still|now|just|the|a|with|for|to be|be)\b[\s,:(\[']{0,9}){0,3}"
-)
-OPEN = r"[\s(\[{':,]{0,9}"
-END = (
-    r"(?=\s{0,9}(?:$|[^\w\s?«'/]|(?:because|since|as|for|not|than|over|instead|though|although|but|from|here|rather|"
-    r"that|which|and not)\b))"
-)
-NOT_SUBJECT = r"(?!\s{0,9}(?:\?|(?:is|are|was|has|have|would|does|says|or|nor|can|could|if|unless)\b))"
-INTRO = (
-    r"so|hence|therefore|thus|accordingly|consequently|ultimately|finally|overall|in short|in conclusion|in summary|"
-    r"in the end|probably|perhaps|maybe|possibly|likely|definitely|clearly|certainly|obviously|rather|wait|no|"
-    r"actually|sorry|mean|hmm|second thought|think|believe|guess|leaves|leaving|leaves us with|leaves only|"
-    r"answer with|must be|has to be|yes|selected|chosen|选"
-)
-CHOOSE = (
-    r"\b(?:i|i'd|i'll|i'm|we|we'd)\b[^«».;:?\n]{0,30}?\b(?:choose|pick|select|go with|going with|say|lean|leaning|vote|opt|"
-    r"guess|prefer|settle on|favou?r|chose|picked|selected|going for|go for)(?: to| towards?| for| on)?"
-)
-POSITIVE = [
-    (EXPLICIT, rf"{ANSWER}[^«»:=?\n]{{0,60}}?(?:{IS}|[:=]|[-=]+>|→|\s-)(?:{OPEN}){FILLER}{MARK}{NOT_SUBJECT}"),
-    (
-        STATED,
-        rf"\b(?:it|this|that)(?:'s|(?: \w+)? is| (?:must|has to|should|would) be| (?:seems|appears) to be){OPEN}{FILLER}{MARK}{END}",
-    ),
-    (STATED, rf"(?:\b(?:{INTRO})|[-=]+>|→)[\s,:;.…(\[-]{{0,9}}(?:it's |it is |a |an )?{MARK}{END}"),
-    (STATED, rf"{CHOOSE}{OPEN}{FILLER}{MARK}{END}"),
-    (HINTED, rf"\b(?:could|might|may) (?:also|equally|just as well|still) be {FILLER}{MARK}"),
-]
-ADVERB = (
-    r"(?:\s(?:is|was|are|seems|appears|looks|sounds|must be|would be|should be|to be|be|clearly|also|more|most|very|much|"
-    r"definitely|actually|probably|likely|indeed|thus|therefore|the|a|an|slightly|only|one|answer|fully|completely)\b){0,5}"
-)
-PARTLY = r"(?!\w|-|\s(?:about|in|on|only|until|when|for|at|if|except|regarding|side|hand|part|order)\b)"
-WORLD = r"(?:the |this |that |given |actual |whole )*(?:video|clip|footage|scene|what|events?|sequence|actions?|frames|order|observed)\b"
-JUDGED = [
-    (
-        RULED_OUT,
-        rf"{MARK}[\s:,'(-]{{0,4}}{ADVERB}[\s'(]{{0,3}}(?:❌|✗|✘|(?:not|isn't|wasn't|incorrect|wrong|false|inaccurate|out|excluded|"
-        r"eliminated|contradicted|impossible|unlikely|worse|misleading|reversed|less|no)\b)",
-    ),
-    (
-        RULED_OUT,
-        rf"{MARK}\s(?:can|could|should|may|must) (?:be|not|safely be) (?:ruled|excluded|eliminated|discarded|rejected|dismissed)",
-    ),
-    (
-        RULED_OUT,
-        rf"{MARK}\s(?:does not|doesn't|did not|cannot|can't|contradicts|reverses|fails|swaps|misses|gets it wrong)\b",
-    ),
-    (
-        RULED_OUT,
-        rf"{MARK}\s(?:has|gets|had|got) [^«».]{{0,50}}?\b(?:wrong|backwards|reversed|mixed up|the other way)\b",
-    ),
-    (
-        RULED_OUT,
-        r"(?:\b(?:not|never|neither|nor|none of|unlike|instead of|rather than|over|excludes?|excluding|eliminates?|eliminating|"
-        rf"rejects?|rejecting|rules? out|ruling out)|n't)(?: be| with| likely| the| to be)?{OPEN}{MARK}",
-    ),
-    (STATED, rf"{MARK}\s(?:is )?(?:less|worse|not as)\b[^«»]{{0,40}}\b(?:than|as) «([^»+]+)\+?»"),
-    (
-        STATED,
-        rf"{MARK}\s[^«».;]{{0,50}}?\b(?:better|best|closer|closest|preferable|superior|more (?:accurate|precise|likely|correct))\b",
-    ),
-    (
-        HINTED,
-        rf"{MARK}[\s:,'(-]{{0,4}}{ADVERB}[\s'(]{{0,3}}(?:✅|✔|✓|☑|(?:correct|right|accurate|true|entailed|consistent|supported|valid|yes)\b"
-        rf"{PARTLY}|one that (?:fits|matches|is))",
-    ),
-    (
-        HINTED,
-        rf"{MARK}\s(?:has|gets|had|got) [^«».]{{0,50}}?(?<!the )(?<!his )(?<!her )(?<!to )\b(?:right|correct)(?=\s?(?:[.,;!]|$|and|but|while))",
-    ),
-    (
-        HINTED,
-        rf"{MARK}\s(?:(?:accurately|correctly|clearly|also) )?(?:matches|fits|describes|captures|reflects|summari[sz]es|represents) {WORLD}",
-    ),
-    (
-        HINTED,
-        rf"{MARK}\s(?:(?:accurately|correctly) (?:matches|describes|captures|reflects|states)|(?:fits|matches|wins)(?=\s?[.,;!]|$))",
-    ),
-    (
-        HINTED,
-        rf"\b(?:fits|matches|match|supports?|favou?rs|points to|consistent with|corresponds to|aligns with|agrees with|entails)[\s(]{{1,2}}{MARK}",
-    ),
-    (
-        HINTED,
-        rf"\bwhat[\s(]{{1,2}}{MARK}\s(?:says|describes|states|claims)|\b(?:shows|see|seen|happens)(?: is)?(?: that)?[\s:(]{{1,3}}{MARK}{END}",
-    ),
-    (HINTED, rf"{MARK}\s?(?:更?符合|更?正确|更好|更?准确|是对)"),
-]
-CAPTION = r"\b(?:caption|description|statement|sentence)\b(?: as a whole| given| provided)?"
-NOT = r"(?: (?:does not|doesn't|do not|don't|did not|didn't|cannot|can't|is not|isn't|fails to))"
-DEGREE = r"(?: (?:clearly|does|do|did|is|fully|completely|entirely|indeed|therefore|thus|really|actually|accurately|correctly|perfectly))"
-ENTAILED = re.compile(
-    rf"\b(?:video|clip|footage|frames|segment){DEGREE}{{0,3}}(?P<no1>{NOT}?){DEGREE}{{0,2}} (?:entails?|supports?|match(?:es)?|confirms?|"
-    rf"(?P<contra>contradicts?)) (?:the |this |that |given |provided )*(?:caption|description|statement|sentence)\b|"
-    rf"{CAPTION}{DEGREE}{{0,3}}(?P<no2>{NOT}?(?: not)?){DEGREE}{{0,2}} (?:(?P<good>(?:entailed|supported|correct|accurate|true|right|consistent)\b{PARTLY}|"
-    rf"(?:match(?:es)?|describes?|reflects?) {WORLD})|(?P<bad>wrong|incorrect|inaccurate|false|contradicted|mistaken)\b)",
-    re.I,
-)
 
-# What takes a claim back, doubts it or limits it.
-TURN = re.compile(
-    r"\b(?:wait|actually|however|sorry|correction|mistaken?|second thoughts?|hmm|i mean|instead|reconsider\w*|on reflection|"
-    r"looking again|scratch that|at first|initially|upon closer|my mind)\b|\bno(?=,| wait|[.…])|~~",
-    re.I,
-)
-BUT = re.compile(r"\b(?:but|though|although|yet)\b", re.I)
-CLAUSE = re.compile(r"[,;:.…]|\b(?:but|so|and|hence|therefore|thus|because)\b", re.I)
-DOUBT = re.compile(
-    r"\b(?:not|never|cannot|whether|why|doubt|wrong|incorrect|worse|other|initially|at first|thought|hardly|deny|"
-    r"(?:one|some|someone|people|you|many) (?:could|might|may|would))\b|n't\b",
-    re.I,
-)
-IF = re.compile(
-    r"(?<!as )\b(?:if(?! (?:i|we)\b| (?:forced|pressed|pushed|so|in doubt|needed|necessary))|unless|otherwise|depending|depends)\b",
-    re.I,
-)
-PARTIAL = re.compile(
-    rf"\b(?:mostly|partly|partially|somewhat|kind of|sort of|half|almost|nearly)[\s,]{{1,2}}(?:a )?{MARK}", re.I
-)
-REFUSAL = re.compile(
-    r"\b(?:can't|cannot|can not|unable to|not able to|don't have the ability to)[^.«»]{0,20}? (?:view|watch|access|open|play|"
-    r"process|assist|help|answer|see (?:the |any |this )?(?:video|image|picture))|\b(?:can|will|would|'ll|happy to) (?:help|assist)\b|"
-    r"\b(?:upload|share|provide|send) (?:me )?(?:with )?(?:the|a|your) (?:video|clip|link|image)|\bas an ai\b",
-    re.I,
-)
-ARTICLE = (
-    r"(?=\s{0,9}(?:$|[^\w\s'-]|-+>?\s)|\s(?:is|was|has|does|did|says|seems|looks|appears|fits|matches|describes|mentions|claims|states|"
-    r"shows|because|since|as|and|or|nor|not(?!-)|but|if|would(?!-)|could|should|cannot|can't|isn't|doesn't|than|then|over|wins|rather|instead|"
-    r"which|best (?:describes|matches|fits|captures|reflects)|(?:accurately|correctly|better) (?:describes|matches|captures|reflects))\b)"
-)
-PATTERNS = [(level, re.compile(pattern, re.I)) for level, pattern in POSITIVE]
-JUDGEMENTS = [(level, re.compile(pattern, re.I)) for level, pattern in JUDGED]
-MARKED = re.compile(MARK)
+def unpack(text: str) -> str:
+    """Turn answer tags, output blocks, JSON fields and boxes into lines "Answer: ..."."""
+
+    def tag(match: re.Match[str]) -> str:
+        name = match[2]
+        if len(name) == 1 and name.isupper() and f"</{name}>" not in text[match.end() : match.end() + 99]:
+            return f"({name})"
+        return " " if not lexicon.ANSWER_KEY.search(name) else "\n" if match[1] else "\nAnswer: "
+
+    def field(match: re.Match[str]) -> str:
+        return f"\nAnswer: {match[2]}\n" if lexicon.ANSWER_KEY.search(match[1]) else "\n"
+
+    text = lexicon.TAG.sub(tag, text)
+    text = lexicon.FIELD.sub(field, text) if "{" in text else text
+    return text.replace("\\boxed", "\nAnswer: ")
+
+
+def before_next_turn(text: str) -> str:
+    """Cut where the model goes on to ask itself another question."""
+    for match in lexicon.RUN_ON.finditer(text):
+        if re.search(r"\w", text[: match.start()]):
+            return text[: match.start()]
+    return re.sub(r"^\s*Q:([^\n?]{0,300}\?)\s*A:", r"\1 Answer:", text)
+
+
+def normalise(text: str) -> str:
+    """Plain lines of text: one width of letters, one kind of quotes and dashes, no markup and no containers."""
+    text = lexicon.INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
+    text = before_next_turn(unpack(without_thoughts(text)))
+    text = lexicon.MARKUP.sub(" ", lexicon.UNCHECKED.sub("", text)).translate(lexicon.TYPOGRAPHY)
+    text = re.sub(r"[^\S\n]+", " ", re.sub(r"(?<!\w)'|'(?!\w)", "", text)).replace("\n ", "\n").strip()
+    text = lexicon.NEGATED.sub(" not ", lexicon.NOT_THE_WORD.sub("other", text))
+    return lexicon.HEADING.sub(r"\1: ", text)
+
+
+def words_of(text: str) -> list[str]:
+    """The lower-case words of a text."""
+    return re.findall(r"\w+", text.lower())
+
+
+def mark_captions(text: str, captions: Mapping[str, str]) -> str:
+    """Replace captions that are restated word for word; one of few words only where it ends a statement."""
+    for option, caption in sorted(captions.items(), key=lambda item: -len(item[1])):
+        words = words_of(normalise(caption))
+        if not words or sum(words == words_of(normalise(other)) for other in captions.values()) > 1:
+            continue
+        phrase = r"\W{1,5}".join(map(re.escape, words))
+        if len(words) > 3:
+            text = re.sub(rf"(?<!\w){phrase}(?!\w)", f"«{option}++»", text, flags=re.I)
+        else:
+            before = r"((?:^|\bis|[:=]|(?:^|\W)[A-F](?:\)|[.,]))[ ).:,(-]{0,6})"
+            text = re.sub(rf"{before}(?:the )?{phrase}(?=[^\w\n]*$)", rf"\1«{option}++»", text, flags=re.I | re.M)
+    return text
+
+
+def mark_letters(text: str, options: Sequence[str]) -> str:
+    """Mark letters that stand for an option, also those that nobody offered, and ordinals such as "the first one"."""
+
+    def ordinal(match: re.Match[str]) -> str:
+        word = (match[1] or match[2]).lower()
+        ends = {"former": 0, "last": len(options) - 1, "latter": len(options) - 1}
+        place = ends[word] if word in ends else lexicon.PLACES.index(word)
+        return f"«{options[place]}+»" if place < len(options) else match[0]
+
+    text = lexicon.ORDINAL.sub(ordinal, text)
+    text = lexicon.NAMED.sub(lambda match: f"«{(match[1] or match[2]).upper()}+»", text)
+    text = lexicon.BRACKETED.sub(lambda match: f"«{match[1].upper()}»)", text)
+    text = lexicon.LOWER.sub(lambda match: f"{match[1]}«{match[2].upper()}»", text)
+    text = lexicon.UPPER.sub(lambda match: f"«{match[0]}»", text)
+    labels = {match[2] for match in lexicon.LABEL.finditer(text)}
+    return lexicon.LABEL.sub(r"\1", text) if len(labels) > 1 else text
+
+
+def mark_words(text: str) -> str:
+    """Mark yes and no and their like, but not the "no" of "no one"; a letter that labels them goes."""
+    if len({match[0] for match in lexicon.LABELLED_WORD.finditer(text)}) > 1:
+        text = re.sub(r"^\(?[A-F][).:]\s?(?:yes|no)\W*$", "", text, flags=re.I | re.M)
+    text = re.sub(r"^[✅✔✓☑❌✗✘✖]\s?", "", lexicon.LABELLED_WORD.sub("", text), flags=re.M)
+    return lexicon.YES_NO.sub(lambda match: "«Yes»" if match[1] else "«No»", text)
+
+
+def merge_groups(text: str) -> str:
+    """One mark for several options in one breath: "A or B" becomes `«A|B»`, unless it asks: "A or B: A"."""
+    text = lexicon.GROUP.sub(lambda match: f"«{'|'.join(dict.fromkeys(MARKED.findall(match[0])))}»", text)
+    return lexicon.ASKED_GROUP.sub("Answer: ", text)
+
+
+def sentences(text: str) -> Iterator[Sentence]:
+    """The sentences of each line."""
+    for line in re.finditer(r"[^\n]+", text):
+        bullet = lexicon.BULLET.match(line[0])
+        first = bullet.end() if bullet else 0
+        parts = list(re.finditer(r"\S(?:[^.!?]+|[.!?](?!\s))*[.!?]*", line[0][first:]))
+        for part in parts:
+            yield Sentence(part[0].strip(), line.start() + first + part.start(), len(parts) == 1, bullet is not None)
+
+
+def bare_claim(sentence: Sentence, is_first: bool) -> Claim | None:
+    """The claim of a sentence that is nothing but options."""
+    found = MARKED.findall(sentence.text)
+    closed = sentence.text[-1] in ".!)" or "+»" not in sentence.text
+    if not (is_first or sentence.fills_line or (closed and not sentence.in_list)):
+        return None
+    level = EXPLICIT if is_first or sentence.fills_line else STATED
+    return Claim(found[0] if len(set(found)) == 1 and "|" not in found[0] else "", level, 0, sentence.start)
+
+
+def sentence_claims(sentence: Sentence, is_first: bool, yes_no: bool) -> Iterator[Claim]:
+    """What one sentence claims; a question claims nothing."""
+    text = sentence.text
+    if lexicon.PARTLY.search(text):
+        yield Claim("", EXPLICIT, 0, sentence.start)
+    if text.endswith("?"):
+        return
+    if MARKED.search(text) and not re.search(r"\w" if yes_no else r"[\w❌✗✘✖✅✔✓☑]", MARKED.sub("", text)):
+        claim = bare_claim(sentence, is_first)
+        yield from [claim] if claim else []
+        return
+    leading = lexicon.LEADING.match(text) if is_first else None
+    if leading:
+        rival = re.match(r"[^\w«]{0,5}«([^»+]+)", text[leading.end() :])
+        alone = "|" not in leading[1] and (not rival or rival[1] == leading[1])
+        yield Claim(leading[1] if alone else "", EXPLICIT, leading.start(1), sentence.start)
+    for match in lexicon.RIVAL.finditer(text):
+        yield Claim("", HINTED, match.start(), sentence.start)
+    if "«" in text:
+        yield from marked_claims(sentence)
+    if yes_no and "ption" in text.lower():
+        yield from entailment_claims(sentence)
+
+
+def clause_before(text: str, start: int) -> str:
+    """What stands between the start of a claim and the start of its clause."""
+    return "" if lexicon.CLAUSE.match(text, start) else lexicon.CLAUSE.split(text[max(0, start - 80) : start])[-1]
+
+
+def marked_claims(sentence: Sentence) -> Iterator[Claim]:
+    """The claims around the marks of a sentence; a condition makes a claim void, a doubt takes it away."""
+    text, void = sentence.text, lexicon.CONDITION.search(sentence.text) is not None
+    for level, pattern in lexicon.CLAIMS:
+        for match in pattern.finditer(text):
+            group = next(i for i, value in enumerate(match.groups(), 1) if value)
+            start, mark, named = match.start(), match.start(group), match[group].split("|")
+            doubted = lexicon.DOUBT.search(clause_before(text, start) + (text[start:mark] if level else ""))
+            is_subject = mark == start + 1 and text[match.end(group)] != "+"
+            other_subject = is_subject and not lexicon.BEFORE_SUBJECT.search(text[max(0, start - 20) : start])
+            if doubted or other_subject or (level == HINTED and lexicon.LIMIT.search(text, match.end())):
+                continue
+            if level == RULED_OUT:
+                yield from (Claim(option, level, mark, sentence.start) for option in named)
+            elif level >= STATED or len(named) == 1:
+                yield Claim("" if void or len(named) > 1 else named[0], level, mark, sentence.start)
+
+
+def entailment_claims(sentence: Sentence) -> Iterator[Claim]:
+    """Yes or No in other words: the caption is right, the video does not entail it."""
+    text = sentence.text
+    for match in lexicon.ENTAILED.finditer(text):
+        before = clause_before(text, match.start())
+        unsure = (
+            lexicon.DOUBT.search(before) or lexicon.UNSURE.search(before) or lexicon.LIMIT.search(text, match.end())
+        )
+        denied, bad = bool(match["no1"] or match["no2"]), bool(match["bad1"] or match["bad2"])
+        if not unsure and not (denied and bad) and not lexicon.CONDITION.search(text):
+            yield Claim("No" if denied or bad else "Yes", HINTED, match.end(), sentence.start)
+
+
+def all_claims(text: str, yes_no: bool) -> list[Claim]:
+    """The claims of a text in their order; a yes or no before a refusal to answer is only politeness."""
+    claims, is_first = list[Claim](), True
+    for sentence in sentences(text):
+        if "«" in sentence.text or yes_no:
+            found = sorted(sentence_claims(sentence, is_first, yes_no), key=lambda claim: (claim.at, -claim.level))
+            claims += [claim._replace(at=sentence.start + claim.at) for claim in found]
+        is_first = is_first and not re.search(r"\w", sentence.text)
+    refusal = lexicon.REFUSAL.search(text) if yes_no else None
+    return [claim for claim in claims if not refusal or claim.at > refusal.start()]
+
+
+def settle(claims: Sequence[Claim], text: str) -> str:
+    """The option that the claims leave standing, if they agree or the answer says where it changes its mind."""
+    said, broken, flips, hints, out = Claim("", -1, 0, 0), False, 0, set[str](), dict[str, Claim]()
+    for claim in claims:
+        if claim.level == RULED_OUT:
+            out[claim.option] = claim
+            broken |= said.option == claim.option
+        elif claim.level == HINTED and claim.option:
+            hints.add(claim.option)
+            broken |= bool(said.option) and said.option != claim.option
+        elif not claim.option:
+            broken = True
+            said = claim if claim.level >= said.level else said
+        else:
+            undecided = broken and not said.option and claim.sentence > said.sentence
+            differs = (said.option or broken) and said.option != claim.option
+            before = out.pop(claim.option, said)
+            if not undecided and (differs or before is not said):
+                turned = changes_mind(text, before, claim)
+                broken, flips = not (turned or claim.level > said.level), flips + turned
+            else:
+                broken = broken and not undecided
+            if flips > 1:
+                return ""
+            said = claim._replace(level=max(claim.level, said.level))
+    left = hints - out.keys()
+    return "" if broken else said.option or (left.pop() if len(left) == 1 else "")
+
+
+def changes_mind(text: str, before: Claim, claim: Claim) -> bool:
+    """Does the text say between two claims that the second takes the first back?"""
+    turn = lexicon.TURN.search(text, before.sentence, claim.at) or lexicon.BUT.search(text, claim.sentence, claim.at)
+    return turn is not None
+
+
+def only_caption(text: str, captions: Mapping[str, str]) -> str:
+    """The one caption that a short answer without any claim repeats, as it stands or in words that differ little."""
+    if "?" in text or re.search(r"\b(?:or|not|neither|nor|if)\b|n't\b", text, re.I):
+        return ""
+    words = words_of(MARKED.sub(lambda match: captions.get(match[1], ""), text))
+    stated = {option: words_of(normalise(caption)) for option, caption in captions.items()}
+    line = f" {' '.join(words[:300])} "
+    found = {o for o, own in stated.items() if own and f" {' '.join(own)} " in line and len(words) <= len(own) + 6}
+    if not found and len(words) < 100:
+        found = {o for o, own in stated.items() if same_content(content(words), content(own))}
+    return found.pop() if len(found) == 1 else ""
+
+
+def content(words: Sequence[str]) -> list[str]:
+    """The stems of the words that carry meaning, in their order."""
+    stems = (re.sub(r"(?:ing|ed|es|s|e)$", "", word) for word in words if word not in SMALL_WORDS)
+    return [re.sub(r"([^aeiou])\1$", r"\1", stem) for stem in stems]
+
+
+def same_content(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Do two lists hold the same stems in the same order, give or take a misspelling?"""
+    return len(one) == len(other) > 2 and all(
+        a == b or (min(len(a), len(b)) > 4 and SequenceMatcher(None, a, b).ratio() > 0.85)
+        for a, b in zip(one, other, strict=True)
+    )
+
+
+def read_robust(text: str, options: Sequence[str], captions: Mapping[str, str] | None = None) -> str:
+    """The option that a careful person would read in the answer; empty where such a person would hesitate."""
+    plain, captions = normalise(text), captions or {}
+    yes_no = {option.lower() for option in options} == {"yes", "no"}
+    if not yes_no and any(not re.fullmatch("[A-F]", option) for option in options):
+        return next((option for option in options if words_of(option) == words_of(plain)), "")
+    marked = mark_words(plain) if yes_no else mark_letters(mark_captions(plain, captions), options)
+    marked = merge_groups(marked)
+    claims = all_claims(marked, yes_no)
+    reading = settle(claims, marked)
+    if not claims and captions and marked.count("«") == marked.count("++»"):
+        reading = only_caption(marked, captions)
+    return next((option for option in options if option.lower() == reading.lower()), "")

@@ -96,8 +96,7 @@ def container_start(path: Path) -> float:
     import av
 
     with av.open(str(path)) as container:
-        start: int = container.start_time or 0
-        return start / av.time_base
+        return float((container.start_time or 0) / av.time_base)
 
 
 def _even_square(path: Path) -> tuple[int, int]:

@@ -1,0 +1,109 @@
+"""Archives and loose files of a Hugging Face data set at a pinned revision."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from huggingface_hub import HfApi, hf_hub_download
+from huggingface_hub.errors import (
+    EntryNotFoundError,
+    GatedRepoError,
+    HfHubHTTPError,
+    LocalEntryNotFoundError,
+    RepositoryNotFoundError,
+    RevisionNotFoundError,
+)
+
+from reprise.errors import UserError
+from reprise.fetch.local import Members
+from reprise.fetch.outcome import Fetched, Fetcher, FetchError, safe_name
+from reprise.fetch.retry import status_of_http, with_retries
+from reprise.fetch.settings import Huggingface
+from reprise.store import Store
+
+
+def huggingface(settings: Huggingface, store: Store) -> Fetcher:
+    """Members of a repository's archives, or its loose files where no archive is named."""
+    if settings.revision == "unpinned":
+        raise UserError(
+            f"route.revision: {settings.repo} is 'unpinned'. Run `python -m reprise pin` with network access first, or "
+            "use a folder or an archive on this machine as the route."
+        )
+    shelf = _Shelf(settings, store)
+    return Fetcher(
+        lambda source_id: ["huggingface", settings.repo, settings.revision, safe_name(settings.member, source_id)],
+        shelf.fetch,
+        shelf.estimate,
+        attempts=settings.attempts,
+        is_remote=True,
+    )
+
+
+@dataclass
+class _Shelf:
+    settings: Huggingface
+    store: Store
+    _members: Members | None = None
+    _refused: FetchError | None = field(default=None)
+
+    def fetch(self, source_id: str, folder: Path) -> Fetched:
+        if not self.settings.files:
+            return Fetched(self._bring(safe_name(self.settings.member, source_id)), is_borrowed=True)
+        return self._archives().fetch(source_id, folder)
+
+    def estimate(self, source_ids: Sequence[str]) -> int:
+        """What the server says; twice for archives, which lie beside what is taken out of them."""
+        loose = [safe_name(self.settings.member, source_id) for source_id in source_ids if ".." not in source_id]
+        names = [name for name in self.settings.files if not self._is_here(name)] or loose
+        try:
+            found = HfApi().get_paths_info(
+                self.settings.repo, names, revision=self.settings.revision, repo_type="dataset"
+            )
+        except (HfHubHTTPError, OSError, ValueError):
+            return int(len(source_ids) * self.settings.mb_per_source * 1e6)
+        return sum(getattr(entry, "size", 0) for entry in found) * (2 if self.settings.files else 1)
+
+    def _archives(self) -> Members:
+        """All archives, brought once; what kept them from coming is not asked for again for every source."""
+        if self._refused is not None:
+            raise self._refused
+        if self._members is None:
+            try:
+                files = [self._bring(name) for name in self.settings.files]
+            except FetchError as error:
+                self._refused = error
+                raise
+            self._members = Members(files, self.settings.member, self.store)
+        return self._members
+
+    def _is_here(self, name: str) -> bool:
+        return any((self.store.root / "hub").glob(f"*/snapshots/{self.settings.revision}/{name}"))
+
+    def _bring(self, name: str) -> Path:
+        return with_retries(lambda: self._bring_once(name), self.settings)
+
+    def _bring_once(self, name: str) -> Path:
+        repo = self.settings.repo
+        try:
+            found: str = hf_hub_download(
+                repo,
+                name,
+                repo_type="dataset",
+                revision=self.settings.revision,
+                cache_dir=self.store.root / "hub",
+                etag_timeout=self.settings.timeout_s,
+            )
+        except GatedRepoError as error:
+            page = f"https://huggingface.co/datasets/{repo}"
+            raise FetchError("gated", f"{repo} is gated: accept its licence at {page}, then set HF_TOKEN") from error
+        except LocalEntryNotFoundError as error:
+            raise FetchError("network", f"{repo}: {name}: {_first_line(error)}") from error
+        except (EntryNotFoundError, RepositoryNotFoundError, RevisionNotFoundError) as error:
+            raise FetchError("not_found", f"{repo}@{self.settings.revision}: {name}: {_first_line(error)}") from error
+        except HfHubHTTPError as error:
+            raise FetchError(status_of_http(error.response.status_code), f"{repo}: {_first_line(error)}") from error
+        return Path(found)
+
+
+def _first_line(error: Exception) -> str:
+    return next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)

@@ -1,0 +1,141 @@
+"""YouTube through yt-dlp: whole videos, stopping for a while as soon as the site asks whether we are a bot."""
+
+import json
+import re
+import shutil
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yt_dlp
+from yt_dlp.networking.exceptions import RequestError
+from yt_dlp.utils import DownloadError, YoutubeDLError
+
+from reprise.errors import UserError
+from reprise.fetch.outcome import Fetched, Fetcher, FetchError
+from reprise.fetch.retry import with_retries
+from reprise.fetch.settings import Youtube
+from reprise.fetch.wording import reason_of
+from reprise.files import canonical_json, write_text
+from reprise.media.ffmpeg import ffmpeg_executable
+from reprise.store import Store
+
+ID = re.compile(r"^[A-Za-z0-9_-]{11}$")
+# Going on after one of these makes it worse for every shard.
+STOP_ON = frozenset({"bot_check", "rate_limited", "captcha"})
+
+
+class _Quiet:
+    """Takes yt-dlp's log: what matters reaches the ledger as an exception."""
+
+    def debug(self, message: str) -> None:
+        """Progress; nobody reads it."""
+
+    info = warning = error = debug
+
+
+def youtube(settings: Youtube, store: Store) -> Fetcher:
+    """Videos by their ids."""
+    if settings.cookies is not None and not Path(settings.cookies).is_file():
+        raise UserError(
+            f"route.cookies: no file '{settings.cookies}'. Export the cookies of a signed-in browser to it."
+        )
+    stop = store.root / "stops" / "youtube.json"
+
+    def fetch(source_id: str, folder: Path) -> Fetched:
+        if not ID.match(source_id):
+            raise FetchError("bad_id", f"'{source_id}' is no YouTube id")
+        _check_stop(stop, settings.cooldown_s)
+        try:
+            return with_retries(
+                lambda: download(f"https://www.youtube.com/watch?v={source_id}", folder, settings), settings, STOP_ON
+            )
+        except FetchError as error:
+            if error.status in STOP_ON:
+                write_text(stop, canonical_json({"status": error.status, "message": error.message}))
+            raise
+
+    def estimate(source_ids: Sequence[str]) -> int:
+        return int(len(source_ids) * settings.mb_per_source * 1e6)
+
+    identity = {"format": settings.format, "subtitles": settings.subtitle_languages if settings.subtitles else ()}
+    return Fetcher(
+        lambda source_id: ["youtube", source_id, identity["format"], list(identity["subtitles"])],
+        fetch,
+        estimate,
+        attempts=settings.attempts,
+        is_remote=True,
+    )
+
+
+def download(url: str, folder: Path, settings: Youtube) -> Fetched:
+    """One try at one video with yt-dlp."""
+    try:
+        with yt_dlp.YoutubeDL(_options(folder, settings)) as client:
+            found: dict[str, Any] | None = client.extract_info(url, download=True)
+    except DownloadError as error:
+        raise _refusal(error) from error
+    except (YoutubeDLError, RequestError) as error:
+        raise FetchError(reason_of(f"{type(error).__name__}: {error}"), str(error)) from error
+    # yt-dlp reports some failures by leaving the path out.
+    downloads = (found or {}).get("requested_downloads") or [{}]
+    path = Path(downloads[0].get("filepath") or folder / "nothing")
+    if not path.is_file():
+        raise FetchError("failed", "yt-dlp reported no error and left no file")
+    if path.stat().st_size == 0:
+        raise FetchError("empty_download", "0 bytes")
+    subtitles = sorted(folder.glob("*.vtt"))
+    return Fetched(path, subtitles=subtitles[0] if subtitles else None)
+
+
+def _options(folder: Path, settings: Youtube) -> dict[str, Any]:
+    options: dict[str, Any] = {
+        "logger": _Quiet(),
+        "quiet": True,
+        "noprogress": True,
+        "no_warnings": True,
+        "outtmpl": str(folder / "%(id)s.%(ext)s"),
+        "format": settings.format,
+        "retries": settings.retries,
+        "fragment_retries": settings.retries,
+        "socket_timeout": settings.timeout_s,
+        "retry_sleep_functions": {"http": lambda n: min(settings.backoff_s * 2**n, 30)},
+        "sleep_interval_requests": settings.pause_s,
+        "ffmpeg_location": ffmpeg_executable(),
+        "cachedir": False,
+        "noplaylist": True,
+    }
+    if settings.rate_limit_mb_s is not None:
+        options["ratelimit"] = settings.rate_limit_mb_s * 1e6
+    if settings.cookies is not None:
+        # yt-dlp writes the file back when it ends; several jobs would spoil each other's.
+        options["cookiefile"] = shutil.copy(settings.cookies, folder / "cookies.txt")
+    if settings.subtitles:
+        options |= {
+            "writesubtitles": True,
+            "writeautomaticsub": True,
+            "subtitleslangs": list(settings.subtitle_languages),
+            "subtitlesformat": "vtt",
+        }
+    return options
+
+
+def _refusal(error: DownloadError) -> FetchError:
+    """The named reason, from the words and, where they say nothing, from the class of the inner error."""
+    message = str(error)
+    inner = error.exc_info[1] if error.exc_info else None
+    if type(inner).__name__ == "GeoRestrictedError":
+        return FetchError("geo_blocked", message)
+    status = reason_of(message)
+    if status == "failed" and inner is not None:
+        status = reason_of(f"{type(inner).__name__}: {inner.__cause__!r}")
+    return FetchError(status, message)
+
+
+def _check_stop(stop: Path, cooldown_s: float) -> None:
+    """Ask nothing while an earlier refusal, by this shard or another, is fresh."""
+    if not stop.is_file() or time.time() - stop.stat().st_mtime > cooldown_s:
+        return
+    earlier = json.loads(stop.read_text(encoding="utf-8"))
+    raise FetchError("stopped", f"{earlier['status']} less than {cooldown_s:g} s ago: {earlier['message']}")

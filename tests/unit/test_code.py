@@ -3,14 +3,15 @@
 from pathlib import Path
 
 import pytest
-
 from reprise import code
 
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(code, "PACKAGE", tmp_path)
-    (tmp_path / "a.py").write_text("from reprise.b import two\n\n\ndef one():\n    return two() + LIMIT\n\n\nLIMIT = 3\n")
+    (tmp_path / "a.py").write_text(
+        "from reprise.b import two\n\n\ndef one():\n    return two() + LIMIT\n\n\nLIMIT = 3\n"
+    )
     (tmp_path / "b.py").write_text("def two():\n    return 2\n\n\ndef other():\n    return 5\n")
     (tmp_path / "c.py").write_text("x = 1\n")
     return tmp_path
@@ -19,7 +20,11 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def digests() -> tuple[str, str, str]:
     for function in (code._closure, code._tree, code._imports, code._statements_digest, code._top_level):
         function.cache_clear()
-    return code.closure_digest("reprise.a"), code.function_digest("reprise.a", "one"), code.modules_digest(["reprise.a"])
+    return (
+        code.closure_digest("reprise.a"),
+        code.function_digest("reprise.a", "one"),
+        code.modules_digest(["reprise.a"]),
+    )
 
 
 @pytest.mark.parametrize(

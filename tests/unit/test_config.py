@@ -4,7 +4,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-
 from reprise.config import load
 from reprise.errors import UserError
 from reprise.plan import Plan

@@ -2,7 +2,6 @@
 
 import polars as pl
 import pytest
-
 from reprise.readers import output_block, read_authors, read_scores
 from reprise.schemas import REQUESTS, RESPONSES
 from reprise.verdicts import verdicts

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-
 from reprise.adapters.base import Answer
 from reprise.files import file_digest, inside, whole_file, write_if_changed
 from reprise.journal import Journal, entry_id

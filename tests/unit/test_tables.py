@@ -5,7 +5,6 @@ from typing import Any
 
 import polars as pl
 import pytest
-
 from reprise.config import TableSpec
 from reprise.errors import UserError
 from reprise.render import render
@@ -43,7 +42,7 @@ def published(folder: Path, *lines: str) -> Published:
 
 def metric(group: str, value: float | None, **changes: Any) -> dict[str, Any]:
     row = {
-        "run": "velociti/entail/fps1/ov", "metric": "strict", "group": group, "value": value, "low": 1.0, "high": 99.0,
+        "run": "velociti/entail/fps1/ov", "metric": "strict", "group": group, "value": value, "low": 1.0, "high": 99.0, "p_chance": 0.5,
         "asked": 10, "scored": 10, "failed": 0, "unparsed": 0, "missing": 0, "convention": "fixed", "reader": "robust",
         "key": "f" * 64,
     }  # fmt: skip
@@ -54,7 +53,7 @@ def builder(folder: Path, rows: list[dict[str, Any]], **changes: Any) -> Builder
     key = {
         "benchmark": "velociti", "benchmark_title": "VELOCITI", "paper": "P", "table": "table2", "suite": "s",
         "suite_title": "S", "notice": "", "missing_share_max": 0.1, "show_published": True,
-        "runs": ["velociti/entail/fps1/ov"],
+        "runs": ["velociti/entail/fps1/ov"], "adopted": {},
     }  # fmt: skip
     values = published(
         folder,
@@ -115,7 +114,9 @@ def test_both_conventions_are_in_the_tidy_rows(tmp_path: Path) -> None:
 
 
 def test_too_many_missing_clips_stop_the_table(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="16.7 % of the items of velociti/entail/fps1/ov have no clip, more than the 10.0 %"):
+    with pytest.raises(
+        UserError, match="16.7 % of the items of velociti/entail/fps1/ov have no clip, more than the 10.0 %"
+    ):
         builder(tmp_path, [metric("control", 80.0, missing=2)])
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-
 from reprise.benchmarks import velociti
 from reprise.benchmarks.subsets import LIST_COLUMNS, captions_digest
 from reprise.errors import UserError

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-
 from reprise.media.ffmpeg import QUIET, ffmpeg_executable
 
 ROOT = Path(__file__).parents[2]
@@ -137,7 +136,7 @@ def copy_project(target: Path) -> Project:
 
 def small_rows() -> list[list[str]]:
     """Two clips of one source video and one of another; four samples a test."""
-    tests = "control agent_random agent_bind coref action_adv action_manner action_bind chrono".split()
+    tests = ["control", "agent_random", "agent_bind", "coref", "action_adv", "action_manner", "action_bind", "chrono"]
     clips = ["v_aaaaaaaaaaa_seg_0_10", "v_aaaaaaaaaaa_seg_10_20", "v_bbbbbbbbbbb_seg_2_12"]
     return [
         [test, clips[i % 3], f"Ev{i + 1}", f"{test} {i} holds", f"{test} {i} fails"] for test in tests for i in range(4)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-
 from reprise.files import file_digest
+
 from tests.workflow.conftest import Project
 
 

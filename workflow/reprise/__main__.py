@@ -13,6 +13,9 @@ def main() -> None:
     adopt.add_argument("run", help="<benchmark>/<protocol>/<sampling>/<model>")
     adopt.add_argument("--why", required=True, help="the reason, which the provenance repeats")
     adopt.add_argument("--sample", type=int, default=20, help="answers that are asked again first (default 20)")
+    compare = commands.add_parser("compare", help="two runs on the samples both were asked, with paired tests")
+    compare.add_argument("first", help="<benchmark>/<protocol>/<sampling>/<model>")
+    compare.add_argument("second", help="another run of the same questions")
     pin = commands.add_parser("pin", help="resolve `revision: unpinned` online, in the configuration's files")
     pin.add_argument("names", nargs="*", help="model slugs or suites; all of them when none is named")
     store = commands.add_parser("store", help="show the store's size, or prune what no ledger names")
@@ -22,6 +25,10 @@ def main() -> None:
         from reprise.adopt import adopt_run
 
         adopt_run(args.run, args.why, args.sample)
+    elif args.command == "compare":
+        from reprise.compare import compare_runs
+
+        compare_runs(args.first, args.second)
     elif args.command == "pin":
         from reprise.pin import pin_files
 

@@ -1,9 +1,8 @@
 """`adopt`: carry a run's answers over a change of key that cannot have altered them, after trying a sample."""
 
-import json
 import random
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 
@@ -15,7 +14,7 @@ from reprise.journal import Journal, entry_id, journal_path
 from reprise.plan import Plan, Run
 from reprise.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, RESPONSES, read_table
 from reprise.stage import read_key
-from reprise.store import append_line
+from reprise.store import append_line, read_lines
 
 # Changes of these parts of a key are changes of what is asked, of whom or how: never carried over.
 FIXED_PARTS = ("adapter", "model", "settings", "dtype", "attention", "prompt", "form", "ask", "max_tokens", "sampling")
@@ -40,8 +39,16 @@ def adopt_run(name: str, why: str, sample: int) -> None:
         plan.store,
     )
     _check_sample(works, old, LazyModel(new, plan.store, plan.config.models[run.model].threads), sample, name)
-    target = Journal(journal_path(plan.store, new["key"]))
-    source = Journal(journal_path(plan.store, old_key))
+    carried = _copy_answers(works, journal_path(plan.store, old_key), Journal(journal_path(plan.store, new["key"])))
+    note = [name, old_key, new["key"], why, sample, carried]
+    append_line(plan.store.root / "adopted.jsonl", canonical_json(note))
+    plan.write_keys()
+    print(f"{name}: {carried} answers carried over after {sample} of them came out the same. Run snakemake now.")
+
+
+def _copy_answers(works: list[Work], old: Path, target: Journal) -> int:
+    """Copy the answers to these questions from one journal to another; how many came over."""
+    source = Journal(old)
     carried = 0
     for work in works:
         for request in work.requests:
@@ -50,9 +57,7 @@ def adopt_run(name: str, why: str, sample: int) -> None:
             if answer is not None and target.get(entry) is None:
                 target.add(entry, answer)
                 carried += 1
-    note = {"run": name, "from": old_key, "to": new["key"], "why": why, "sample": sample, "carried": carried}
-    append_line(plan.store.root / "adopted.jsonl", canonical_json(note))
-    print(f"{name}: {carried} answers carried over after {sample} of them came out the same. Run snakemake now.")
+    return carried
 
 
 def _find_run(plan: Plan, name: str) -> Run:
@@ -84,11 +89,7 @@ def _old_answers(path: Path, name: str) -> tuple[dict[str, dict[str, Any]], str]
 def _refuse_other_changes(plan: Plan, old_key: str, new: dict[str, Any], name: str) -> None:
     """Only code and library versions may differ; a change of model, prompt or settings is another run."""
     path = plan.store.root / "keys.jsonl"
-    known = {}
-    if path.is_file():
-        for line in path.read_text(encoding="utf-8").splitlines():
-            entry = json.loads(line)
-            known[entry["key"]] = entry["answers"]
+    known = {str(key): cast(dict[str, Any], answers) for key, answers in read_lines(path)}
     if old_key not in known:
         raise UserError(f"adopt: {path} does not know key {old_key[:12]} of '{name}'; its answers must be asked again.")
     changed = [part for part in FIXED_PARTS if known[old_key].get(part) != new["answers"].get(part)]

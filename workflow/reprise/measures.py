@@ -25,6 +25,8 @@ class Measure:
     scored: int
     failed: int
     unparsed: int
+    right: float | None = None
+    """how many samples were right, where the metric is a plain share of samples"""
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,7 @@ def measure(
         scored=rows.height - failed - unparsed,
         failed=failed,
         unparsed=unparsed,
+        right=float(totals[0, 0]) if len(ratios) == 1 and totals[0, 1] == rows.height else None,
     )
 
 

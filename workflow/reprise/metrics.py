@@ -8,10 +8,11 @@ import polars as pl
 
 from reprise.benchmarks import Benchmark, load_benchmark
 from reprise.errors import run_command
-from reprise.measures import Resampling
+from reprise.measures import Measure, Resampling
 from reprise.requests import chosen_items
 from reprise.schemas import ITEMS, METRICS, VERDICTS, check_key, read_table, write_table
 from reprise.stage import arguments, read_key, say
+from reprise.stats import binomial_p
 
 # A convention and the reader that goes with it: what tables show, and what is compared with published numbers.
 CONVENTIONS = (("fixed", "robust"), ("authors", "authors"))
@@ -46,7 +47,15 @@ def measured(
     found = benchmark.measures(form, items, verdicts, resampling, drop_unread=convention == "authors")
     asked = items["item_id"].is_in(verdicts["item_id"].unique().to_list())
     missing = items.filter(~asked)
-    return [asdict(one) | {"missing": benchmark.in_group(missing, one.group).height} for one in found]
+    return [_row(one, benchmark) | {"missing": benchmark.in_group(missing, one.group).height} for one in found]
+
+
+def _row(one: Measure, benchmark: Benchmark) -> dict[str, Any]:
+    values = asdict(one)
+    right, chance = values.pop("right"), benchmark.CHANCE.get(one.metric)
+    if right is None or chance is None:
+        return values | {"p_chance": None}
+    return values | {"p_chance": binomial_p(round(right), one.asked, chance / 100)}
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from reprise.config import Configuration, Model, ReleaseHub, Row, TableSpec, loa
 from reprise.errors import UserError
 from reprise.files import canonical_json, value_digest, write_if_changed
 from reprise.prompts import Prompt, load_prompts
-from reprise.store import Store
+from reprise.store import Store, append_line, read_lines
 
 UNPINNED = "unpinned"
 # The stages that a suite's data pass through before any model is asked.
@@ -110,7 +110,10 @@ class Plan:
     def write_keys(self) -> None:
         """Write every key file whose content differs from what is there, and the stamp of the suite."""
         for name, value in self._keys():
-            write_if_changed(self.results / "keys" / f"{name}.json", json.dumps(value, indent=1, sort_keys=True) + "\n")
+            path = self.results / "keys" / f"{name}.json"
+            if write_if_changed(path, json.dumps(value, indent=1, sort_keys=True) + "\n") and "answers" in value:
+                # What a key stood for, for `adopt` to compare and for a reader of old answers.
+                append_line(self.store.root / "keys.jsonl", canonical_json([value["key"], value["answers"]]))
         write_if_changed(Path("results/suite.json"), canonical_json({"suite": self.config.name}) + "\n")
 
     def _keys(self) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -184,6 +187,11 @@ class Plan:
             "code": closure_digest("reprise.metrics"),
         }
 
+    def adoptions(self) -> dict[str, str]:
+        """Key -> why its answers were carried over from another key."""
+        notes = read_lines(self.store.root / "adopted.jsonl")
+        return {str(to): f"answers carried over from key {str(old)[:12]}: {why}" for _, old, to, why, *_ in notes}
+
     def _table_key(self, benchmark: str, table: str, spec: TableSpec) -> dict[str, Any]:
         return {
             "suite": self.config.name,
@@ -197,6 +205,7 @@ class Plan:
             "show_published": self.config.suite.show_published,
             "spec": spec.model_dump(),
             "runs": [run.name for run in self.table_runs(benchmark, table)],
+            "adopted": self.adoptions(),
             "missing_share_max": self.config.suite.missing_share_max,
             "code": closure_digest("reprise.tables"),
         }
@@ -230,6 +239,7 @@ class Plan:
             "gpus": model.gpus,
             "answers": answers,
             "key": value_digest(answers),
+            "adopted": self.adoptions().get(value_digest(answers), ""),
         }
 
     def _model_identity(self, slug: str, model: Model) -> dict[str, str]:

@@ -131,6 +131,7 @@ METRICS = _schema(
     value=pl.Float64,  # null where nothing was asked
     low=pl.Float64,
     high=pl.Float64,
+    p_chance=pl.Float64,  # one-sided exact binomial against chance, samples taken as independent; null where no chance
     asked=pl.Int32,
     scored=pl.Int32,
     failed=pl.Int32,

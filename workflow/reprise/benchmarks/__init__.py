@@ -46,6 +46,10 @@ class Benchmark(Protocol):
         """The metrics of a run's verdicts; `verdicts` has one row per request that was asked."""
         ...
 
+    def outcomes(self, form: str, items: "pl.DataFrame", verdicts: "pl.DataFrame") -> "dict[str, pl.DataFrame]":
+        """Metric -> one row a sample (item_id, unit, task, right), for comparing two models sample by sample."""
+        ...
+
     def in_group(self, items: "pl.DataFrame", group: str) -> "pl.DataFrame":
         """The items that a group's numbers are about."""
         ...

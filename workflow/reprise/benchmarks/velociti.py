@@ -177,9 +177,27 @@ def _samples(form: str, items: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataF
     )
 
 
+def outcomes(form: str, items: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """Metric -> one row a sample (item_id, unit, task, right), for comparing two models sample by sample."""
+    samples = _samples(form, items, verdicts)
+    if form == "entail":
+        samples = _with_order(samples)
+    columns = {"strict": "both", "classic": "above"} if form == "entail" else {"mc_both": "both"}
+    return {
+        metric: samples.select("item_id", "unit", "task", pl.col(column).alias("right"))
+        for metric, column in columns.items()
+        if metric != "classic" or samples["pos_score"].is_not_null().any()
+    }
+
+
+def _with_order(samples: pl.DataFrame) -> pl.DataFrame:
+    """Whether the positive caption scores above the negative; a missing score is no order."""
+    return samples.with_columns(above=(pl.col("pos_score") > pl.col("neg_score")).fill_null(False))
+
+
 def _entailment(samples: pl.DataFrame, resampling: Resampling) -> list[Measure]:
     """StrictVLE, ClassicVLE where there are scores, and the positive / conditional negative analysis."""
-    samples = samples.with_columns(above=(pl.col("pos_score") > pl.col("neg_score")).fill_null(False))
+    samples = _with_order(samples)
     found = _by_test(samples, "strict", "both", None, resampling)
     found += _by_test(samples, "positive", "pos_right", None, resampling)
     found += _by_test(samples, "negative", "both", "pos_right", resampling)

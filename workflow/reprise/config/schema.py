@@ -187,6 +187,8 @@ class TableSpec(Strict):
     sections: list[Section] = Field(min_length=1)
     notes: list[str] = []
     best: bool = True
+    significance: bool = False
+    """mark what is above chance"""
 
     def rows(self) -> list[Row]:
         """All rows with their sections' settings."""

@@ -18,6 +18,7 @@ from reprise.tables.published import Published
 
 SHOWN = ("fixed", "robust")
 COMPARED = ("authors", "authors")
+ALPHA = 0.05
 TIDY = pl.Schema(
     {
         "suite": pl.String,
@@ -30,6 +31,7 @@ TIDY = pl.Schema(
         "value": pl.Float64,
         "low": pl.Float64,
         "high": pl.Float64,
+        "p_chance": pl.Float64,
         "asked": pl.Int32,
         "scored": pl.Int32,
         "failed": pl.Int32,
@@ -95,6 +97,7 @@ class Builder:
             provenance=self.provenance(),
             notice=key["notice"],
             comparison=key["show_published"] and bool(key["runs"]),
+            significance=f"above chance, one-sided exact binomial test, alpha {ALPHA}",
         )
         if not spec.best:
             return table
@@ -136,7 +139,10 @@ class Builder:
                 if other is not None:
                     self.keep(place, source, other)
             state: rendered.State = "incomplete" if found["missing"] else "reproduced"
-            return Number(found["value"], column.decimals, column.signed, state, published=paper)
+            significant = self.spec.significance and (found["p_chance"] or 1.0) < ALPHA
+            return Number(
+                found["value"], column.decimals, column.signed, state, significant=significant, published=paper
+            )
         if paper is not None:
             self.keep(place, "published", {"value": paper})
             return Number(paper, column.decimals, column.signed, "published")
@@ -171,7 +177,12 @@ class Builder:
             "Shown: failed and unread answers count as wrong (convention fixed, reader robust); "
             "intervals and the authors' convention are in the csv.",
         ]
-        return (*lines, *(f"{run}: key {digest[:12]}" for run, digest in sorted(keys.items())))
+        adopted = self.key["adopted"]
+        runs = [
+            f"{run}: key {digest[:12]}" + (f" ({adopted[digest]})" if digest in adopted else "")
+            for run, digest in sorted(keys.items())
+        ]
+        return (*lines, *runs)
 
 
 def _printed(found: Mapping[str, Any], column: Column) -> str:

@@ -121,6 +121,7 @@ def mark_letters(text: str, options: Sequence[str]) -> str:
     text = lexicon.BRACKETED.sub(lambda match: f"«{match[1].upper()}»)", text)
     text = lexicon.LOWER.sub(lambda match: f"{match[1]}«{match[2].upper()}»", text)
     text = lexicon.UPPER.sub(lambda match: f"«{match[0]}»", text)
+    text = lexicon.ENUMERATED.sub(lambda match: match[0] if lexicon.TURN.search(match[1]) else "", text)
     labels = {match[2] for match in lexicon.LABEL.finditer(text)}
     return lexicon.LABEL.sub(r"\1", text) if len(labels) > 1 else text
 
@@ -133,8 +134,13 @@ def mark_words(text: str) -> str:
     return lexicon.YES_NO.sub(lambda match: "«Yes»" if match[1] else "«No»", text)
 
 
-def merge_groups(text: str) -> str:
+def merge_groups(text: str, options: Sequence[str]) -> str:
     """One mark for several options in one breath: "A or B" becomes `«A|B»`, unless it asks: "A or B: A"."""
+
+    def best(match: re.Match[str]) -> str:
+        return f"Answer: «{match[1]}»" if set(MARKED.findall(match[0])) == set(options) else match[0]
+
+    text = lexicon.RANKING.sub(best, text)
     text = lexicon.GROUP.sub(lambda match: f"«{'|'.join(dict.fromkeys(MARKED.findall(match[0])))}»", text)
     return lexicon.ASKED_GROUP.sub("Answer: ", text)
 
@@ -188,6 +194,11 @@ def clause_before(text: str, start: int) -> str:
     return "" if lexicon.CLAUSE.match(text, start) else lexicon.CLAUSE.split(text[max(0, start - 80) : start])[-1]
 
 
+def is_within(before: str, named: bool) -> bool:
+    """Is the mark that follows no subject but part of one: "team B", "the order in caption B"?"""
+    return bool(lexicon.WITHIN.search(before)) or not (named or lexicon.BEFORE_SUBJECT.search(before))
+
+
 def marked_claims(sentence: Sentence) -> Iterator[Claim]:
     """The claims around the marks of a sentence; a condition makes a claim void, a doubt takes it away."""
     text, void = sentence.text, lexicon.CONDITION.search(sentence.text) is not None
@@ -195,9 +206,11 @@ def marked_claims(sentence: Sentence) -> Iterator[Claim]:
         for match in pattern.finditer(text):
             group = next(i for i, value in enumerate(match.groups(), 1) if value)
             start, mark, named = match.start(), match.start(group), match[group].split("|")
-            doubted = lexicon.DOUBT.search(clause_before(text, start) + (text[start:mark] if level else ""))
-            is_subject = mark == start + 1 and text[match.end(group)] != "+"
-            other_subject = is_subject and not lexicon.BEFORE_SUBJECT.search(text[max(0, start - 20) : start])
+            own = text[match.end(group) : match.end()] if mark == start + 1 else text[start:mark].partition("»")[0]
+            doubted = lexicon.DOUBT.search(clause_before(text, start) + (own if level else ""))
+            other_subject = mark == start + 1 and is_within(
+                text[max(0, start - 20) : start], text[match.end(group)] == "+"
+            )
             if doubted or other_subject or (level == HINTED and lexicon.LIMIT.search(text, match.end())):
                 continue
             if level == RULED_OUT:
@@ -215,55 +228,61 @@ def entailment_claims(sentence: Sentence) -> Iterator[Claim]:
             lexicon.DOUBT.search(before) or lexicon.UNSURE.search(before) or lexicon.LIMIT.search(text, match.end())
         )
         denied, bad = bool(match["no1"] or match["no2"]), bool(match["bad1"] or match["bad2"])
+        if lexicon.WITHIN.search(text[max(0, match.start() - 20) : match.start()]):
+            continue
         if not unsure and not (denied and bad) and not lexicon.CONDITION.search(text):
             yield Claim("No" if denied or bad else "Yes", HINTED, match.end(), sentence.start)
 
 
 def all_claims(text: str, yes_no: bool) -> list[Claim]:
     """The claims of a text in their order; a yes or no before a refusal to answer is only politeness."""
-    claims, is_first = list[Claim](), True
+    claims, is_first, asked = list[Claim](), True, ""
     for sentence in sentences(text):
-        if "«" in sentence.text or yes_no:
+        aside = yes_no and asked and sentence.text.startswith("«") and not lexicon.THE_QUESTION.match(asked)
+        asked = sentence.text if sentence.text.endswith("?") else ""
+        if not aside and ("«" in sentence.text or yes_no):
             found = sorted(sentence_claims(sentence, is_first, yes_no), key=lambda claim: (claim.at, -claim.level))
             claims += [claim._replace(at=sentence.start + claim.at) for claim in found]
         is_first = is_first and not re.search(r"\w", sentence.text)
     refusal = lexicon.REFUSAL.search(text) if yes_no else None
-    return [claim for claim in claims if not refusal or claim.at > refusal.start()]
+    return [claim for claim in claims if not refusal or claim.at >= refusal.end()]
 
 
 def settle(claims: Sequence[Claim], text: str) -> str:
     """The option that the claims leave standing, if they agree or the answer says where it changes its mind."""
-    said, broken, flips, hints, out = Claim("", -1, 0, 0), False, 0, set[str](), dict[str, Claim]()
+    said, broken, torn, flips = Claim("", -1, 0, 0), False, Claim("", -1, 0, 0), 0
+    hints, out = set[str](), dict[str, Claim]()
     for claim in claims:
-        if claim.level == RULED_OUT:
+        if not claim.option:
+            torn = claim
+        elif claim.level == RULED_OUT:
             out[claim.option] = claim
             broken |= said.option == claim.option
-        elif claim.level == HINTED and claim.option:
+        elif claim.level == HINTED:
             hints.add(claim.option)
-            broken |= bool(said.option) and said.option != claim.option
-        elif not claim.option:
-            broken = True
-            said = claim if claim.level >= said.level else said
+            broken |= said.option not in ("", claim.option)
         else:
-            undecided = broken and not said.option and claim.sentence > said.sentence
-            differs = (said.option or broken) and said.option != claim.option
             before = out.pop(claim.option, said)
-            if not undecided and (differs or before is not said):
+            if before is not said or said.option not in ("", claim.option):
                 turned = changes_mind(text, before, claim)
                 broken, flips = not (turned or claim.level > said.level), flips + turned
-            else:
-                broken = broken and not undecided
             if flips > 1:
                 return ""
+            if claim.level > torn.level or claim.sentence > torn.sentence:
+                torn = Claim("", -1, 0, 0)
             said = claim._replace(level=max(claim.level, said.level))
     left = hints - out.keys()
-    return "" if broken else said.option or (left.pop() if len(left) == 1 else "")
+    return "" if broken or torn.level >= 0 else said.option or (left.pop() if len(left) == 1 else "")
 
 
 def changes_mind(text: str, before: Claim, claim: Claim) -> bool:
     """Does the text say between two claims that the second takes the first back?"""
-    turn = lexicon.TURN.search(text, before.sentence, claim.at) or lexicon.BUT.search(text, claim.sentence, claim.at)
-    return turn is not None
+    ends = min((end for end in (text.find(". ", before.at), text.find("\n", before.at)) if end >= 0), default=before.at)
+    return bool(
+        lexicon.TURN.search(text, before.sentence, claim.at)
+        or lexicon.BUT.search(text, claim.sentence, claim.at)
+        or (claim.level == EXPLICIT and lexicon.BUT.search(text, before.at, max(ends, before.at)))
+    )
 
 
 def only_caption(text: str, captions: Mapping[str, str]) -> str:
@@ -300,7 +319,7 @@ def read_robust(text: str, options: Sequence[str], captions: Mapping[str, str] |
     if not yes_no and any(not re.fullmatch("[A-F]", option) for option in options):
         return next((option for option in options if words_of(option) == words_of(plain)), "")
     marked = mark_words(plain) if yes_no else mark_letters(mark_captions(plain, captions), options)
-    marked = merge_groups(marked)
+    marked = merge_groups(marked, options)
     claims = all_claims(marked, yes_no)
     reading = settle(claims, marked)
     if not claims and captions and marked.count("«") == marked.count("++»"):

@@ -54,7 +54,9 @@ AFTER_A = any_of("""is, was, has, does, did, says, seems, looks, appears, fits, 
     (?:describes|matches|fits|captures|reflects|identifies|states|depicts)""")
 NO_ARTICLE = rf"(?=\s{{0,9}}(?m:$|[^\w\s'-])|-+>|\s->?\s|\s{AFTER_A}(?!-)\b)"
 BRACKETED = re.compile(r"[(\[{]{1,3}\s?([A-F])\s?[)\]}]{1,3}", re.I)
-NAMED = re.compile(rf"(?:\b(?i:{NOUNS})(?:s| letter)?|选项)\s{{0,3}}(?:([A-Fb-f])(?![A-Za-z0-9'-])|(a){NO_ARTICLE})")
+NAMED = re.compile(
+    rf"(?:\b(?i:{NOUNS})(?:s| letter)?|选项)\s{{0,3}}[(\[]?(?:([A-Fb-f])(?![A-Za-z0-9'-])|(a){NO_ARTICLE})"
+)
 LOWER = re.compile(
     r"((?:^[^\w\n]*|\b(?:is|be|choose|pick|select|with|say|answer|hence|therefore|so|it's)\s{1,3}|[:=>-]\s{0,3}))"
     r"([a-f])(?=\s{0,3}(?:[.,;!)\]:]|$))",
@@ -62,24 +64,32 @@ LOWER = re.compile(
 )
 ALONE = r"(?![A-Za-z0-9'+»|]|-[A-Za-z]|\.\w)"
 UPPER = re.compile(rf"(?<![A-Za-z0-9'«|])(?<![A-Za-z]\.)(?:[B-F]{ALONE}|A{ALONE}{NO_ARTICLE})")
+AFTER_NO = any_of("""because, since, as, it, the, this, that, he, she, they, there, i, from, would, is, and, or, nor,
+    yes, no""")
 YES_NO = re.compile(
-    r"(?<![\w'-])(?:(yes|yep|yeah|yup)|(no|nope|nah|(?:absolutely|definitely|certainly|of course) not))"
+    r"(?<![\w'-])(?:(yes|yep|yeah|yup|(?<!.)(?:absolutely|definitely|indeed)(?=\.))"
+    r"|(no|nope|nah|(?:absolutely|definitely|certainly|of course) not))"
     r"(?![\w'-]|\.\s?\d)(?=\s{0,9}(?:$|[^\w\s'])|\s"
-    rf"{any_of('because, since, as, it, the, this, that, he, she, they, there, i, from, would, is, and, or, nor')}\b)",
+    rf"{AFTER_NO}\b)",
     re.I | re.M,
 )
 NOT_THE_WORD = re.compile(r"\bN/A\b|\bb/c\b|\bw/(?=[o\s])|\bA\.I\.", re.I)
 NEGATED = re.compile(r"~|¬|≠|!=")
 LABELLED_WORD = re.compile(r"(?:^|(?<=\s))\(?[A-F](?:\)|[.:])\s{0,3}(?=(?:yes|no)\b)", re.I)
-JOIN = r"\s{0,3}(?:/|&|→|[-=]{0,2}>|,?\s?\b(?:and|or|nor|to|then|vs\.?|versus)\b)\s{0,3}(?:with |the |maybe |perhaps )?"
+AND = r"(?:/|&|→|[-=]{0,2}>|,?\s?\b(?:and|or|nor|to|then|vs\.?|versus)\b)"
+JOIN = rf"[)\]]?\s{{0,3}}\(?{AND}\s{{0,3}}(?:with |the |maybe |perhaps )?[(\[]?"
 GROUP = re.compile(
     rf"«[^»]+»(?:, ?«[^»]+»){{0,5}}{JOIN}«[^»]+»(?:{JOIN}«[^»]+»){{0,5}}|«[^»]+»(?:, ?«[^»]+»){{1,5}}(?=\W*$)",
     re.I | re.M,
 )
+RANKING = re.compile(r"«([^»+]+)\+*»[)\]]?(?: ?>{1,2} ?[(\[]?«[^»]+»[)\]]?){1,5}(?=\W*$)", re.M)
 ASKED_GROUP = re.compile(r"[(\[]?«[^»]*\|[^»]*»[)\]]?\s?[:=]\s?(?=[(\[]?«)")
 JUDGED = any_of("correct, incorrect, right, wrong, yes, no, true, false, matches, does, not") + r"\b"
+ENUMERATED = re.compile(r"^[^\w«\n]*«A»\s?[).:-]([^«»\n]{1,300})«B»\s?[).:]\s?\w[^\n]*", re.M)
 LABEL = re.compile(
-    rf"((?:^|[.!?;]\s)[^\w\n«]{{0,4}})«([A-F])\+?»\s?(?:\)|[.:]|-)\s*(?:«[^»]+»|(?=\w)(?!{JUDGED}))", re.M | re.I
+    rf"((?:^|[.!?;]\s)[^\w\n«]{{0,4}}(?:(?:so|then|now|here),? )?)«([A-F])\+?»\s?(?:\)|[.:]|-)\s*"
+    rf"(?:«[^»]+»|(?=\w)(?!{JUDGED}))",
+    re.M | re.I,
 )
 
 # How options are claimed
@@ -88,9 +98,9 @@ ANSWER_NOUNS = any_of("""answer, ans, final, response, output, selection, select
     one, réponse, respuesta, antwort, risposta, resposta""")
 ANSWER = rf"(?:\b{ANSWER_NOUNS}\b|\b{NOUNS}\b|答案|选择)"
 IS = r"(?:\b(?:is|are|was|be|remains|est|es|ist|è|é)\b|是|为|[:=]|[-=]+>|→|\s-)"
-OPEN = r"[\s(\[{':,]{0,9}"
+OPEN = r"[\s(\[{}':,]{0,9}"
 HEDGE = any_of("""most likely, likely, probably, clearly, definitely, certainly, simply, therefore, thus, hence,
-    indeed, actually, still, now, just, the, a, with, for, to be, be""")
+    indeed, actually, still, now, just, definite, clear, the, a, with, for, to be, be""")
 FILLER = rf"(?:{HEDGE}\b[\s,:(\[']{{0,9}}){{0,3}}"
 AFTER = any_of("""because, since, as, for, not, than, over, instead, though, although, but, from, here, rather, that,
     which, and not, more, better, best, most, well, perfectly, exactly""")
@@ -101,14 +111,16 @@ NO_SUBJECT = (
 THIS = r"\b(?:it|this|that)(?:'s| is| (?:must|has to|should|would) be| (?:seems|appears) to be)"
 INTRO = any_of("""so, hence, therefore, thus, accordingly, consequently, ultimately, finally, overall, in short, in
     conclusion, in summary, in the end, probably, perhaps, maybe, possibly, likely, definitely, clearly, certainly,
-    obviously, rather, wait, no, yes, actually, sorry, mean, hmm, thought, think, believe, guess, leaves, leaves us
-    with, leaving, leaning, leaning towards?, must be, has to be, choose, select, pick""")
+    obviously, rather, wait, no, yes, actually, sorry, mean, hmm, thought, think, doubt, doubt about it, believe,
+    guess, leaves, leaves us with, leaving, going with, confident in, leaning, leaning towards?, must be, has to be,
+    choose, select, pick""")
+WELL = any_of("ok, okay, well, um, uh, oh, sure, alright, a hard, hard, a big, big, a clear, clear, a firm, firm")
 CHOOSE = any_of("""choose, pick, select, go with, going with, go for, say, lean, leaning, vote, opt, guess, prefer,
     settle, favou?r, chose, picked, selected""")
 I_CHOOSE = rf"\b(?:i|i'd|i'll|i'm|we|we'd)\b[^«».;:?\n]{{0,30}}?\b{CHOOSE}(?: to| towards?| for| on)?"
-ADVERBS = any_of("""is, was, are, seems, appears, looks, sounds, must be, would be, should be, to be, be, clearly,
-    also, more, most, very, much, only, definitely, actually, probably, likely, indeed, thus, therefore, the, a, an,
-    slightly, one, answer, fully, completely""")
+ADVERBS = any_of("""is, was, are, seems, appears, looks, sounds, must be, should be, to be, be, clearly, also, more,
+    most, very, much, only, definitely, actually, probably, likely, indeed, thus, therefore, the, a, an, slightly,
+    one, answer, alone, fully, completely""")
 ADVERB = rf"(?:\s{ADVERBS}\b){{0,5}}"
 
 # How options are judged
@@ -128,7 +140,9 @@ SUPPORTS = any_of("""fits, match, matches, supports?, favou?rs, points to, consi
     with, agrees with, entails, shows, shows that""")
 EVENTS = any_of("video, clip, footage, scene, what, events?, sequence, actions?, frames, order")
 WORLD = rf"(?:(?:the|this|that|given|actual|whole) ){{0,3}}{EVENTS}\b"
-THE_ONE = "(?:one that (?:fits|matches|is))"
+THE_ONE = "one that (?:fits|matches|is)"
+FAILS = any_of("does not, doesn't, is not, isn't, fails, contradicts, lacks")
+ONLY_ONE = rf"the only (?:one|{NOUNS}) (?:that|which|in which|where)\b(?! {FAILS})"
 GOT = rf"{SUBJECT}\s(?:has|gets|had|got) [^«».]{{0,50}}?"
 NOT_A_SIDE = r"(?<!the )(?<!his )(?<!her )(?<!to )"
 CLAIMS = [
@@ -136,12 +150,16 @@ CLAIMS = [
     for level, pattern in (
         (EXPLICIT, rf"{ANSWER}[^«»:=?\n]{{0,60}}?{IS}{OPEN}{FILLER}{MARK}{NO_SUBJECT}"),
         (STATED, rf"{THIS}{OPEN}{FILLER}{MARK}{END}"),
-        (STATED, rf"(?:\b{INTRO}|[-=]+>|→|选)[\s,:;.(\[-]{{0,9}}(?:it's |it is |a |an )?{MARK}{END}(?!,? there\b)"),
+        (
+            STATED,
+            rf"(?:\b{INTRO}|^{WELL}|[-=]+>|→|选)[\s,:;.(\[-]{{0,9}}(?:it's |it is |a |an )?{MARK}{END}(?!,? there\b)",
+        ),
         (STATED, rf"{I_CHOOSE}{OPEN}{FILLER}{MARK}{END}"),
         (STATED, rf"(?:(?<=» )|(?<=», ))but {MARK}{END}"),
         (STATED, rf"«[^»]+»\s(?:is )?(?:less|worse|not as)\b[^«»]{{0,40}}\b(?:than|as) {MARK}"),
         (STATED, rf"{SUBJECT}\s[^«».,;]{{0,50}}?\b{BETTER}\b"),
         (HINTED, rf"{SUBJECT}[\s:,(-]{{0,4}}{ADVERB}[\s(]{{0,3}}(?:[✅✔✓☑]|{CORRECT}{WHOLLY}|{THE_ONE})"),
+        (HINTED, rf"{SUBJECT} is {ONLY_ONE}"),
         (HINTED, rf"{SUBJECT}{ADVERB} (?:the|my) (?:final |best )?(?:answer|choice|pick)\b"),
         (
             HINTED,
@@ -151,7 +169,10 @@ CLAIMS = [
         (HINTED, rf"{SUBJECT}\s{FITS}(?: {WORLD}|(?=\s?[.,;!]|$))"),
         (HINTED, rf"{SUBJECT}\s(?:(?:accurately|correctly|clearly) {STATES}|(?:does|is)(?=[.!]?$))"),
         (HINTED, rf"\b{SUPPORTS}[\s(]{{1,2}}{MARK}{END}"),
-        (RULED_OUT, rf"{SUBJECT}\s?[:(-]?{ADVERB}[\s(]{{0,3}}(?:[❌✗✘✖]|{INCORRECT}\b|no(?=\s?(?:$|[,.;:)])))"),
+        (
+            RULED_OUT,
+            rf"{SUBJECT}\s?[:(-]?(?: would be)?{ADVERB}[\s(]{{0,3}}(?:[❌✗✘✖]|{INCORRECT}\b|no(?=\s?(?:$|[,.;:)])))",
+        ),
         (RULED_OUT, rf"{SUBJECT}\s(?:{OUGHT}(?:n't| not)|cannot|contradicts|reverses|fails|swaps|misses)\b"),
         (RULED_OUT, rf"{SUBJECT}\s(?:can|could|should|may|must) be {DISMISSED}\b"),
         (RULED_OUT, rf"{GOT}\b(?:wrong|backwards|reversed|mixed up|the other way)\b"),
@@ -166,15 +187,17 @@ DEGREE = rf"(?: {DEGREES})"
 ENTAILED = re.compile(
     rf"\b(?:video|clip|footage|frames|segment){DEGREE}{{0,3}}(?P<no1>{NOT}?){DEGREE}{{0,2}} "
     r"(?:(?:entails?|supports?|match(?:es)?|confirms?)|(?P<bad1>contradicts?)) "
-    rf"(?:(?:the|this|that|given) ){{0,3}}{CAPTION}\b|\b{CAPTION}{DEGREE}{{0,3}}(?P<no2>{NOT}?){DEGREE}{{0,2}} "
+    rf"(?:(?:the|this|that|given) ){{0,3}}{CAPTION}\b(?! (?:only|in part|partly|partially|if|when))"
+    rf"|\b{CAPTION}{DEGREE}{{0,3}}(?P<no2>{NOT}?){DEGREE}{{0,2}} "
     rf"(?:(?:entailed|supported|correct|accurate|true|right|consistent)\b{WHOLLY}"
     rf"|(?:match(?:es)?|describes?|reflects?) {WORLD}"
     r"|(?P<bad2>wrong|incorrect|inaccurate|false|contradicted|mistaken)\b)",
     re.I,
 )
 LEAD_ENDS = any_of("because, since, as, it, the, this, that, he, she, they, there, i, from")
+SPEECH = r",? (?:(?:s?he|they|the \w+) )?(?:says|said|replies|replied|shouts)(?: \w+){0,3}[.!]?$"
 LEADING = re.compile(
-    rf"[^\w«]*{MARK}(?!\s?[:(-]\s?{JUDGED})\s{{0,9}}(?:[^\w\s?«'/❌✗✘✖]"
+    rf"[^\w«]*{MARK}(?!\s?[:(-]\s?{JUDGED})(?!{SPEECH})\s{{0,9}}(?:[^\w\s?«'/❌✗✘✖]"
     rf"(?!\s(?:is|was|does|has|seems|cannot|can't|isn't|doesn't)\b)|{LEAD_ENDS}\b)",
     re.I,
 )
@@ -187,7 +210,9 @@ PARTLY = re.compile(
 )
 MIGHT = r"(?:could|might|may)"
 RIVAL = re.compile(
-    rf"\b{MIGHT}(?: \w+)? be {MARK}|\bso might {MARK}|\balso {MARK}{END}"
+    rf"\blet me (?:re|double[ -]?)?(?:check|verify|think|look|see)\b"
+    rf"|\b(?:both|neither) [^.«»]{{0,20}}\b(?:wrong|correct|right)\b"
+    rf"|\b{MIGHT}(?: \w+)? be {MARK}|\bso might {MARK}|\balso {MARK}{END}"
     rf"|{SUBJECT}\s(?:{MIGHT}(?: \w+)? be|(?:is|seems|looks) (?:also|equally|just as|possible|plausible))\b",
     re.I,
 )
@@ -201,7 +226,9 @@ OTHERS = any_of("caption, sign, question, user, he, she, they, you, man, woman, 
 SAY = any_of("says?, said, claims?, asks?, asked, reads?, answers?, wants?, thinks?")
 DOUBTS = any_of("""not, never, cannot, whether, why, i doubt, wrong, incorrect, worse, other, initially, at first,
     hardly, (?:i|we) (?:first )?thought, (?:want(?:ed)?|like|tempted|was going) to, his, her, their, sign, card,
-    board, shirt, poster, (?:one|some|someone|people|you) (?:could|might|may|would)""")
+    board, shirt, poster, (?:one|some|someone|people|you) (?:could|might|may|would), no
+    (?:better|more|evidence|indication|reason|sign|proof|way), nothing, false, hard to, to say that, claim that,
+    least, less, eliminate, rule out, exclude, reject, mismatch, error""")
 DOUBT = re.compile(rf"\b(?:{DOUBTS}|{OTHERS} (?:\w+ )?{SAY})\b|n't\b", re.I)
 UNSURE = re.compile(r"\b(?:part|half|portion|rest|possible|may|might|could|for)\b", re.I)
 CONDITION = re.compile(
@@ -212,11 +239,17 @@ CONDITION = re.compile(
 DENIED = any_of("""view, watch, access, open, play, process, assist, help, answer, see (?:the |any |this
     )?(?:video|image|picture)""")
 REFUSAL = re.compile(
+    r"\bplease (?:show|provide|upload|share|send)\b|\bi understand\b(?! that| why)|«No»,? thank|"
     rf"\b(?:can't|cannot|can not|unable to|not able to)[^.«»]{{0,20}}? {DENIED}|\bas an ai\b"
     r"|\b(?:can|will|would|'ll|happy to) (?:help|assist)\b"
     r"|\b(?:upload|share|provide|send) (?:me )?(?:with )?(?:the|a|your) (?:video|clip|link|image)",
     re.I,
 )
 BEFORE_SUBJECTS = any_of("""and, but, so, because, that, while, whereas, hence, therefore, thus, then, think, believe,
-    say, since, as, although, though, only, both, either, unlike, is, of, the""")
+    say, since, as, although, though, only, both, either, unlike, is, the""")
 BEFORE_SUBJECT = re.compile(rf"(?:[^\w\s]|\b{BEFORE_SUBJECTS})\s{{0,3}}$|^\s*$", re.I)
+WITHIN = re.compile(r"\b(?:in|of|to|from|with|for|by|about)(?: (?:the|this|that|given)){0,2}\s{0,3}$", re.I)
+THE_QUESTION = re.compile(
+    r"^(?!.{0,200}\b(?:wrong|incorrect|inaccurate|false|contradict\w*|differ|mismatch)\b).{0,200}(?:caption|entail|match|descri|statement|«)",
+    re.I,
+)

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from reprise import robust_lexicon as lexicon
 from reprise.robust_lexicon import EXPLICIT, HINTED, MARKED, RULED_OUT, STATED
 
+REACH = 300  # characters within which a limitation counts
 SMALL_WORDS = frozenset(("a", "an", "the", "then", "and", "is", "are", "was", "he", "she", "they", "it", "that", "s"))
 
 
@@ -94,15 +95,17 @@ def words_of(text: str) -> list[str]:
 
 def mark_captions(text: str, captions: Mapping[str, str]) -> str:
     """Replace captions that are restated word for word; one of few words only where it ends a statement."""
-    for option, caption in sorted(captions.items(), key=lambda item: -len(item[1])):
-        words = words_of(normalise(caption))
-        if not words or sum(words == words_of(normalise(other)) for other in captions.values()) > 1:
+    shown = [(option, normalise(caption)) for option, caption in captions.items()]
+    shown += [(option, re.sub(r"\([^)]*\)", "", caption)) for option, caption in shown if "(" in caption]
+    for option, caption in sorted(shown, key=lambda item: -len(item[1])):
+        words = words_of(caption)
+        if not words or any(words == words_of(other) for key, other in shown if key != option):
             continue
         phrase = r"\W{1,5}".join(map(re.escape, words))
         if len(words) > 3:
             text = re.sub(rf"(?<!\w){phrase}(?!\w)", f"«{option}++»", text, flags=re.I)
         else:
-            before = r"((?:^|\bis|[:=]|(?:^|\W)[A-F](?:\)|[.,]))[ ).:,(-]{0,6})"
+            before = r"((?:^|\bis|[:=]|(?:^|\W)[A-F](?:\b|[).,]))[ ).:,(-]{0,6})"
             text = re.sub(rf"{before}(?:the )?{phrase}(?=[^\w\n]*$)", rf"\1«{option}++»", text, flags=re.I | re.M)
     return text
 
@@ -158,7 +161,7 @@ def sentences(text: str) -> Iterator[Sentence]:
 def bare_claim(sentence: Sentence, is_first: bool) -> Claim | None:
     """The claim of a sentence that is nothing but options."""
     found = MARKED.findall(sentence.text)
-    closed = sentence.text[-1] in ".!)" or "+»" not in sentence.text
+    closed = sentence.text[-1] in ".!)" or not re.search(r"[^+]\+»", sentence.text)
     if not (is_first or sentence.fills_line or (closed and not sentence.in_list)):
         return None
     level = EXPLICIT if is_first or sentence.fills_line else STATED
@@ -180,7 +183,8 @@ def sentence_claims(sentence: Sentence, is_first: bool, yes_no: bool) -> Iterato
     if leading:
         rival = re.match(r"[^\w«]{0,5}«([^»+]+)", text[leading.end() :])
         alone = "|" not in leading[1] and (not rival or rival[1] == leading[1])
-        yield Claim(leading[1] if alone else "", EXPLICIT, leading.start(1), sentence.start)
+        level = HINTED if "|" in leading[1] else EXPLICIT
+        yield Claim(leading[1] if alone else "", level, leading.start(1), sentence.start)
     for match in lexicon.RIVAL.finditer(text):
         yield Claim("", HINTED, match.start(), sentence.start)
     if "«" in text:
@@ -211,7 +215,11 @@ def marked_claims(sentence: Sentence) -> Iterator[Claim]:
             other_subject = mark == start + 1 and is_within(
                 text[max(0, start - 20) : start], text[match.end(group)] == "+"
             )
-            if doubted or other_subject or (level == HINTED and lexicon.LIMIT.search(text, match.end())):
+            if (
+                doubted
+                or other_subject
+                or (level == HINTED and lexicon.LIMIT.search(text, match.end(), match.end() + REACH))
+            ):
                 continue
             if level == RULED_OUT:
                 yield from (Claim(option, level, mark, sentence.start) for option in named)
@@ -225,7 +233,9 @@ def entailment_claims(sentence: Sentence) -> Iterator[Claim]:
     for match in lexicon.ENTAILED.finditer(text):
         before = clause_before(text, match.start())
         unsure = (
-            lexicon.DOUBT.search(before) or lexicon.UNSURE.search(before) or lexicon.LIMIT.search(text, match.end())
+            lexicon.DOUBT.search(before)
+            or lexicon.UNSURE.search(before)
+            or lexicon.LIMIT.search(text, match.end(), match.end() + REACH)
         )
         denied, bad = bool(match["no1"] or match["no2"]), bool(match["bad1"] or match["bad2"])
         if lexicon.WITHIN.search(text[max(0, match.start() - 20) : match.start()]):
@@ -251,7 +261,7 @@ def all_claims(text: str, yes_no: bool) -> list[Claim]:
 def settle(claims: Sequence[Claim], text: str) -> str:
     """The option that the claims leave standing, if they agree or the answer says where it changes its mind."""
     said, broken, torn, flips = Claim("", -1, 0, 0), False, Claim("", -1, 0, 0), 0
-    hints, out = set[str](), dict[str, Claim]()
+    hints, out = dict[str, Claim](), dict[str, Claim]()
     for claim in claims:
         if not claim.option:
             torn = claim
@@ -259,35 +269,38 @@ def settle(claims: Sequence[Claim], text: str) -> str:
             out[claim.option] = claim
             broken |= said.option == claim.option
         elif claim.level == HINTED:
-            hints.add(claim.option)
+            hints[claim.option] = claim
             broken |= said.option not in ("", claim.option)
         else:
             before = out.pop(claim.option, said)
             if before is not said or said.option not in ("", claim.option):
                 turned = changes_mind(text, before, claim)
                 broken, flips = not (turned or claim.level > said.level), flips + turned
+            contrary = hints.get({"Yes": "No", "No": "Yes"}.get(claim.option, ""))
+            broken |= contrary is not None and not changes_mind(text, contrary, claim)
             if flips > 1:
                 return ""
             if claim.level > torn.level or claim.sentence > torn.sentence:
                 torn = Claim("", -1, 0, 0)
             said = claim._replace(level=max(claim.level, said.level))
-    left = hints - out.keys()
+    left = hints.keys() - out.keys()
     return "" if broken or torn.level >= 0 else said.option or (left.pop() if len(left) == 1 else "")
 
 
 def changes_mind(text: str, before: Claim, claim: Claim) -> bool:
     """Does the text say between two claims that the second takes the first back?"""
-    ends = min((end for end in (text.find(". ", before.at), text.find("\n", before.at)) if end >= 0), default=before.at)
+    near, reach = max(before.sentence, claim.at - 10 * REACH), before.at + REACH
+    ends = [at for at in (text.find(". ", before.at, reach), text.find("\n", before.at, reach)) if at >= 0]
     return bool(
-        lexicon.TURN.search(text, before.sentence, claim.at)
-        or lexicon.BUT.search(text, claim.sentence, claim.at)
-        or (claim.level == EXPLICIT and lexicon.BUT.search(text, before.at, max(ends, before.at)))
+        lexicon.TURN.search(text, near, claim.at)
+        or lexicon.BUT.search(text, max(near, claim.sentence), claim.at)
+        or (claim.level == EXPLICIT and ends and lexicon.BUT.search(text, before.at, min(ends)))
     )
 
 
 def only_caption(text: str, captions: Mapping[str, str]) -> str:
     """The one caption that a short answer without any claim repeats, as it stands or in words that differ little."""
-    if "?" in text or re.search(r"\b(?:or|not|neither|nor|if)\b|n't\b", text, re.I):
+    if "?" in text or re.search(r"\b(?:or|not|neither|nor|no|if)\b|n't\b|^\W*\w+ of\b", text, re.I):
         return ""
     words = words_of(MARKED.sub(lambda match: captions.get(match[1], ""), text))
     stated = {option: words_of(normalise(caption)) for option, caption in captions.items()}

@@ -100,7 +100,7 @@ ANSWER = rf"(?:\b{ANSWER_NOUNS}\b|\b{NOUNS}\b|答案|选择)"
 IS = r"(?:\b(?:is|are|was|be|remains|est|es|ist|è|é)\b|是|为|[:=]|[-=]+>|→|\s-)"
 OPEN = r"[\s(\[{}':,]{0,9}"
 HEDGE = any_of("""most likely, likely, probably, clearly, definitely, certainly, simply, therefore, thus, hence,
-    indeed, actually, still, now, just, definite, clear, the, a, with, for, to be, be""")
+    indeed, actually, still, now, just, definite, clear, resounding, firm, hard, big, the, a, with, for, to be, be""")
 FILLER = rf"(?:{HEDGE}\b[\s,:(\[']{{0,9}}){{0,3}}"
 AFTER = any_of("""because, since, as, for, not, than, over, instead, though, although, but, from, here, rather, that,
     which, and not, more, better, best, most, well, perfectly, exactly""")
@@ -108,15 +108,15 @@ END = rf"(?=\s{{0,9}}(?:$|[^\w\s?«'/]|{AFTER}\b))"
 NO_SUBJECT = (
     rf"(?!\s{{0,9}}(?:\?|{any_of('is, are, was, has, have, would, does, says, or, nor, can, could, if, unless')}\b))"
 )
-THIS = r"\b(?:it|this|that)(?:'s| is| (?:must|has to|should|would) be| (?:seems|appears) to be)"
+THIS = r"\b(?:it|this|that|what happens)(?:'s| is| (?:must|has to|should|would) be| (?:seems|appears) to be)"
 INTRO = any_of("""so, hence, therefore, thus, accordingly, consequently, ultimately, finally, overall, in short, in
     conclusion, in summary, in the end, probably, perhaps, maybe, possibly, likely, definitely, clearly, certainly,
-    obviously, rather, wait, no, yes, actually, sorry, mean, hmm, thought, think, doubt, doubt about it, believe,
-    guess, leaves, leaves us with, leaving, going with, confident in, leaning, leaning towards?, must be, has to be,
-    choose, select, pick""")
+    obviously, rather, wait, no, yes, actually, sorry, mean, hmm, thought, think, doubt, doubt about it, by
+    elimination, in a word, unfortunately, sadly, believe, guess, leaves, leaves us with, leaving, going with,
+    confident in, leaning, leaning towards?, must be, has to be, choose, select, pick""")
 WELL = any_of("ok, okay, well, um, uh, oh, sure, alright, a hard, hard, a big, big, a clear, clear, a firm, firm")
-CHOOSE = any_of("""choose, pick, select, go with, going with, go for, say, lean, leaning, vote, opt, guess, prefer,
-    settle, favou?r, chose, picked, selected""")
+CHOOSE = any_of("""choose, pick, select, go with, going with, go for, say, lean, leaning, vote, opt, guess, answer,
+    answer with, prefer, settle, favou?r, chose, picked, selected""")
 I_CHOOSE = rf"\b(?:i|i'd|i'll|i'm|we|we'd)\b[^«».;:?\n]{{0,30}}?\b{CHOOSE}(?: to| towards?| for| on)?"
 ADVERBS = any_of("""is, was, are, seems, appears, looks, sounds, must be, should be, to be, be, clearly, also, more,
     most, very, much, only, definitely, actually, probably, likely, indeed, thus, therefore, the, a, an, slightly,
@@ -140,7 +140,7 @@ SUPPORTS = any_of("""fits, match, matches, supports?, favou?rs, points to, consi
     with, agrees with, entails, shows, shows that""")
 EVENTS = any_of("video, clip, footage, scene, what, events?, sequence, actions?, frames, order")
 WORLD = rf"(?:(?:the|this|that|given|actual|whole) ){{0,3}}{EVENTS}\b"
-THE_ONE = "one that (?:fits|matches|is)"
+THE_ONE = "(?:one that (?:fits|matches|is)|what (?:happens|is shown|we see|i see))"
 FAILS = any_of("does not, doesn't, is not, isn't, fails, contradicts, lacks")
 ONLY_ONE = rf"the only (?:one|{NOUNS}) (?:that|which|in which|where)\b(?! {FAILS})"
 GOT = rf"{SUBJECT}\s(?:has|gets|had|got) [^«».]{{0,50}}?"
@@ -152,7 +152,7 @@ CLAIMS = [
         (STATED, rf"{THIS}{OPEN}{FILLER}{MARK}{END}"),
         (
             STATED,
-            rf"(?:\b{INTRO}|^{WELL}|[-=]+>|→|选)[\s,:;.(\[-]{{0,9}}(?:it's |it is |a |an )?{MARK}{END}(?!,? there\b)",
+            rf"(?:\b{INTRO}|^{WELL}|[-=]+>|→|选|;)[\s,:;.(\[-]{{0,9}}(?:it's |it is |a |an )?{MARK}{END}(?!,? there\b)",
         ),
         (STATED, rf"{I_CHOOSE}{OPEN}{FILLER}{MARK}{END}"),
         (STATED, rf"(?:(?<=» )|(?<=», ))but {MARK}{END}"),
@@ -211,6 +211,7 @@ PARTLY = re.compile(
 MIGHT = r"(?:could|might|may)"
 RIVAL = re.compile(
     rf"\blet me (?:re|double[ -]?)?(?:check|verify|think|look|see)\b"
+    r"|\bit depends\b|\bbut not (?:entirely|fully|completely|exactly|quite)\b"
     rf"|\b(?:both|neither) [^.«»]{{0,20}}\b(?:wrong|correct|right)\b"
     rf"|\b{MIGHT}(?: \w+)? be {MARK}|\bso might {MARK}|\balso {MARK}{END}"
     rf"|{SUBJECT}\s(?:{MIGHT}(?: \w+)? be|(?:is|seems|looks) (?:also|equally|just as|possible|plausible))\b",

@@ -185,6 +185,21 @@ def test_a_parquet_of_another_schema_names_file_and_column(small: Project) -> No
     assert "random.parquet: column 'missing' is missing, expected Int32" in done.stdout + done.stderr
 
 
+def test_a_table_that_no_paper_has_is_named(small: Project) -> None:
+    done = small.snakemake("results/tables/table99.tex")
+    assert done.returncode != 0
+    assert "results/tables/table99: no paper of suite 'small' has it. There are: table2 (velociti)" in done.stderr
+    assert "reprise/plan.py" not in done.stderr
+
+
+def test_a_mistake_in_the_configuration_is_one_message(small: Project) -> None:
+    small.edit("config/models/oracle.yaml", "adapter: oracle", "adapter: orcale")
+    done = small.snakemake("--dry-run")
+    assert done.returncode != 0
+    assert "config/models/oracle.yaml: adapter: unknown adapter 'orcale'. Did you mean 'oracle'?" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 # --- kills ---------------------------------------------------------------------------------------------------------
 
 

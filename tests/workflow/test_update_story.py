@@ -5,14 +5,15 @@ import random
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 import polars as pl
 import pytest
-
 from reprise.files import file_digest
 from reprise.schemas import RESPONSES
+
 from tests.workflow.conftest import ROOT, Project, copy_project, small_suite
 
 TABLES = """\
@@ -55,7 +56,7 @@ def toy_suite(project: Project) -> Project:
     small_suite(project)
     project.write("config/tables/small.yaml", TABLES)
     shutil.copytree(ROOT / "resources/demo/checkpoints", project.root / "resources/demo/checkpoints")
-    project.edit("config/models/toy-llava-ov.yaml", "llava-ov-late", "llava-ov-early")
+    project.edit("config/models/toy-llava-ov.yaml", "checkpoints/llava-ov-late", "checkpoints/llava-ov-early")
     return project
 
 
@@ -82,11 +83,9 @@ def test_a_new_checkpoint_reruns_exactly_its_model(toy: Project, metadata: str) 
     if metadata == "deleted":
         shutil.rmtree(toy.root / ".snakemake/metadata")
     responses, facts = state(toy, "responses"), state(toy, "facts")
-    toy.edit("config/models/toy-llava-ov.yaml", "llava-ov-early", "llava-ov-late")
+    toy.edit("config/models/toy-llava-ov.yaml", "checkpoints/llava-ov-early", "checkpoints/llava-ov-late")
     # two runs of the model, what is read and measured of them, their two tables, and the collections of these
-    expected = sorted(
-        ["infer", "verdicts", "metrics", "table"] * 2 + ["collected_table"] * 6 + ["all"]
-    )
+    expected = sorted(["infer", "verdicts", "metrics", "table"] * 2 + ["collected_table"] * 6 + ["all"])
     assert toy.planned() == expected
     assert toy.made() == expected
     after = state(toy, "responses")
@@ -119,7 +118,7 @@ def infer_command(project: Project, out: Path) -> list[str]:
     results = Path("results/small")
     ledgers = [str(results / f"clips/velociti/{shard}.parquet") for shard in range(2)]
     return [
-        "python", "-m", "reprise.infer", "--key", str(results / f"keys/{RUN}.json"),
+        sys.executable, "-m", "reprise.infer", "--key", str(results / f"keys/{RUN}.json"),
         "--requests", str(results / "requests/velociti/entail.parquet"),
         "--frames", str(results / "frames/velociti/fps1.parquet"), "--ledgers", *ledgers,
         "--store", "resources/store", "--threads", "1",
@@ -138,12 +137,9 @@ def test_a_killed_inference_resumes_where_it_was_and_ends_the_same(toy: Project,
     shutil.rmtree(toy.root / "resources/store/journal")
     out = tmp_path / "out.parquet"
     environment = os.environ | {"PYTHONPATH": str(toy.root / "workflow"), "OMP_NUM_THREADS": "1"}
-    environment["PATH"] = f"{Path(os.sys.executable).parent}:{environment['PATH']}"  # type: ignore[attr-defined]
     dice, kills = random.Random(0), 0
     while kills < 3:
-        process = subprocess.Popen(
-            infer_command(toy, out), cwd=toy.root, env=environment, stderr=subprocess.DEVNULL
-        )
+        process = subprocess.Popen(infer_command(toy, out), cwd=toy.root, env=environment, stderr=subprocess.DEVNULL)
         before = answered(toy)
         while process.poll() is None and answered(toy) <= before:
             time.sleep(0.005)
@@ -157,7 +153,9 @@ def test_a_killed_inference_resumes_where_it_was_and_ends_the_same(toy: Project,
     assert kills >= 1, "the job ended before it could be killed; give it more to do"
     left = unbroken.height - answered(toy)
     assert left > 0
-    done = subprocess.run(infer_command(toy, out), cwd=toy.root, env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        infer_command(toy, out), cwd=toy.root, env=environment, capture_output=True, text=True, check=True
+    )
     assert file_digest(out) == file_digest(toy.root / f"results/small/responses/{RUN}.parquet"), done.stderr
     timings = pl.read_parquet(out.with_suffix(".timings.parquet"))
     asked = int((timings["requests"] - timings["resumed"]).sum())
@@ -168,14 +166,16 @@ def test_a_killed_inference_resumes_where_it_was_and_ends_the_same(toy: Project,
 def test_a_run_whose_answers_are_journaled_loads_no_model(toy: Project, tmp_path: Path) -> None:
     out = tmp_path / "out.parquet"
     environment = os.environ | {"PYTHONPATH": str(toy.root / "workflow"), "PYTHONPROFILEIMPORTTIME": "1"}
-    done = subprocess.run(infer_command(toy, out), cwd=toy.root, env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        infer_command(toy, out), cwd=toy.root, env=environment, capture_output=True, text=True, check=True
+    )
     imported = {line.rsplit("|", 1)[-1].strip() for line in done.stderr.splitlines() if line.startswith("import time")}
     assert "reprise.infer" in imported or "polars" in imported
     assert not {"torch", "transformers", "av"} & imported
 
 
 def test_adopting_carries_answers_over_a_refactoring(toy: Project) -> None:
-    toy.edit("workflow/reprise/prompts.py", 'FRAME_COUNT = "', 'UNUSED = 1\nFRAME_COUNT = "')
+    toy.edit("workflow/reprise/adapters/transformers.py", "def metadata_of", "ADDED = 1\n\n\ndef metadata_of")
     assert toy.planned().count("infer") == 2
     done = toy.reprise("reprise", "adopt", RUN, "--why", "added a name")
     assert done.returncode == 0, done.stderr
@@ -189,13 +189,17 @@ def test_adopting_carries_answers_over_a_refactoring(toy: Project) -> None:
 
 
 def test_adopting_another_model_is_refused(toy: Project) -> None:
-    toy.edit("config/models/toy-llava-ov.yaml", "llava-ov-early", "llava-ov-late")
+    toy.edit("config/models/toy-llava-ov.yaml", "checkpoints/llava-ov-early", "checkpoints/llava-ov-late")
     done = toy.reprise("reprise", "adopt", RUN, "--why", "hope")
     assert done.returncode == 1 and "differs in model, which can alter answers" in done.stderr
 
 
 def test_adopting_a_change_that_altered_answers_is_refused(toy: Project) -> None:
-    toy.edit("workflow/reprise/adapters/transformers.py", "torch.softmax(logits.double()", "torch.softmax(2 * logits.double()")
+    toy.edit(
+        "workflow/reprise/adapters/transformers.py",
+        "torch.softmax(logits.double()",
+        "torch.softmax(2 * logits.double()",
+    )
     done = toy.reprise("reprise", "adopt", RUN, "--why", "hope")
     assert done.returncode == 1 and "The change altered the answers: run snakemake to ask again." in done.stderr
     assert not (toy.root / "resources/store/adopted.jsonl").exists()
@@ -224,7 +228,7 @@ def test_comparing_a_run_with_itself_finds_no_difference(toy: Project) -> None:
     [
         (["adopt", "velociti/entail/fps1/nobody", "--why", "x"], "adopt: no run 'velociti/entail/fps1/nobody'"),
         (["compare", RUN, "velociti/mc/fps1/toy-llava-ov"], "asks velociti entail"),
-        (["compare", RUN, "velociti/entail/fps1/toy"], "Did you mean 'velociti/entail/fps1/toy-llava-ov'?"),
+        (["compare", RUN, "velociti/entail/fps1/toy-llava"], "Did you mean 'velociti/entail/fps1/toy-llava-ov'?"),
         (["pin", "nobody"], "pin: no model or suite 'nobody'"),
     ],
 )

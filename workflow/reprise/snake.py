@@ -1,16 +1,18 @@
-"""The seam to Snakemake: a user's mistake ends the parsing of the workflow with one message."""
+"""The seam to Snakemake: a user's mistake ends the workflow with one message and no traceback."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import TypeVar
 
 from snakemake.exceptions import WorkflowError
 
 from reprise.errors import UserError
-from reprise.plan import Plan, load_plan
+
+T = TypeVar("T")
 
 
-def load_plan_or_stop(overrides: dict[str, Any]) -> Plan:
-    """The plan of the configured suite; Snakemake shows a WorkflowError without a traceback."""
+def or_stop(function: Callable[..., T], *arguments: object) -> T:
+    """Call a function of the library; Snakemake shows its UserError as a WorkflowError."""
     try:
-        return load_plan(overrides)
+        return function(*arguments)
     except UserError as error:
         raise WorkflowError(str(error)) from None

@@ -2,10 +2,11 @@
 import re
 import sys
 
-from reprise.snake import load_plan_or_stop
+from reprise.plan import load_plan
+from reprise.snake import or_stop
 
 PYTHON = sys.executable
-PLAN = load_plan_or_stop(config)
+PLAN = or_stop(load_plan, config)
 SUITE = PLAN.config.name
 STORE = PLAN.config.main.store
 
@@ -56,7 +57,7 @@ def parts_of_table(wildcards):
     """The papers that have a Table N; asking for one that none has is the user's mistake."""
     return [
         f"results/tables/{benchmark}/{wildcards.table}.{wildcards.kind}"
-        for benchmark in PLAN.benchmarks_with(wildcards.table)
+        for benchmark in or_stop(PLAN.benchmarks_with, wildcards.table)
     ]
 
 

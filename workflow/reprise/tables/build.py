@@ -146,7 +146,7 @@ class Builder:
         if paper is not None:
             self.keep(place, "published", {"value": paper})
             return Number(paper, column.decimals, column.signed, "published")
-        return Number(None, column.decimals, state="reproduced" if run else "not run")
+        return Number(None, column.decimals, state="not run" if row.model and not run else "reproduced")
 
     def keep(self, place: Mapping[str, str], source: str, found: Mapping[str, Any]) -> None:
         """Add a tidy row."""

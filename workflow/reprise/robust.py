@@ -19,6 +19,7 @@ from reprise import robust_lexicon as lexicon
 from reprise.robust_lexicon import EXPLICIT, HINTED, MARKED, RULED_OUT, STATED
 
 REACH = 300  # characters within which a limitation counts
+STUTTER = 30  # mentions in one sentence that make it no sentence
 SMALL_WORDS = frozenset(("a", "an", "the", "then", "and", "is", "are", "was", "he", "she", "they", "it", "that", "s"))
 
 
@@ -80,7 +81,7 @@ def before_next_turn(text: str) -> str:
 
 def normalise(text: str) -> str:
     """Plain lines of text: one width of letters, one kind of quotes and dashes, no markup and no containers."""
-    text = lexicon.INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
+    text = lexicon.INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).strip()
     text = before_next_turn(unpack(without_thoughts(text)))
     text = lexicon.MARKUP.sub(" ", lexicon.UNCHECKED.sub("", text)).translate(lexicon.TYPOGRAPHY)
     text = re.sub(r"[^\S\n]+", " ", re.sub(r"(?<!\w)'|'(?!\w)", "", text)).replace("\n ", "\n").strip()
@@ -187,7 +188,7 @@ def sentence_claims(sentence: Sentence, is_first: bool, yes_no: bool) -> Iterato
         yield Claim(leading[1] if alone else "", level, leading.start(1), sentence.start)
     for match in lexicon.RIVAL.finditer(text):
         yield Claim("", HINTED, match.start(), sentence.start)
-    if "«" in text:
+    if 0 < text.count("«") <= STUTTER:
         yield from marked_claims(sentence)
     if yes_no and "ption" in text.lower():
         yield from entailment_claims(sentence)

@@ -2,6 +2,7 @@
 
 import errno
 import subprocess
+from bisect import bisect_left
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
@@ -18,6 +19,7 @@ from reprise.media.settings import Concat, Encode, Images
 # x264 in 4:2:0 wants even sizes; one row or column less is nearer to the source than a rescaled picture.
 EVEN = ("trunc(iw/2)*2", "trunc(ih/2)*2")
 SAME_TIME_S = 1e-4
+SEEK_MARGIN_S = 10.0
 
 
 @cache
@@ -28,38 +30,55 @@ def ffmpeg_version() -> str:
 
 
 def trim(source: Path, start_s: float, end_s: float, target: Path, settings: Encode) -> int:
-    """Re-encode [start, end) of a video, counted from its first frame; returns the frames written."""
+    """Re-encode [start, end) of a video on its player's clock; returns the frames written."""
     index = packet_index(source)
-    expected = frames_in_span(index, start_s, end_s, settings.overhang_s)
-    # ffmpeg counts -ss from the start of the container, which audio may move before the first picture.
-    lead = index.start_s - container_start(source)
-    opened = ffmpeg.input(str(source), ss=f"{start_s + lead:.6f}", t=f"{end_s - start_s:.6f}")
-    picture = opened.video.filter("setpts", "PTS-STARTPTS").filter("crop", *EVEN, 0, 0)
+    span = frames_in_span(index, start_s, end_s, settings.overhang_s)
+    # Cut midway between two frames, where no rounding of times can take one more or one less.
+    cut_in, cut_out = _before(index, span.start), _before(index, span.stop)
+    opened = ffmpeg.input(str(source), **_seek(index, start_s))
+    picture = opened.video.filter("trim", start=f"{cut_in:.6f}", end=f"{cut_out:.6f}")
+    picture = picture.filter("setpts", "PTS-STARTPTS").filter("crop", *EVEN, 0, 0)
     _write(picture, target, settings, **_clock(index))
     written = packet_index(target).frames
-    if abs(written - expected) > 1:
-        raise MediaError("encode_failed", f"{written} frames written, the span holds {expected}")
+    if written != len(span):
+        raise MediaError("encode_failed", f"{written} frames written, the span holds {len(span)}")
     return written
+
+
+def frames_in_span(index: PacketIndex, start_s: float, end_s: float, overhang_s: float) -> range:
+    """Frame numbers of a video in [start, end), or the named reason why the span cannot be cut from it."""
+    if not 0 <= start_s < end_s:
+        raise MediaError("bad_range", f"[{start_s:g}, {end_s:g}) s")
+    moments = [index.lead_s + time for time in index.times]
+    first, last = (bisect_left(moments, bound - SAME_TIME_S) for bound in (start_s, end_s))
+    length = index.lead_s + index.duration_s
+    if end_s > length + overhang_s or first == last:
+        raise MediaError("out_of_range", f"[{start_s:g}, {end_s:g}) s of a video of {length:.2f} s")
+    return range(first, last)
+
+
+def _before(index: PacketIndex, number: int) -> float:
+    """A moment of the file's own clock between frame number-1 and frame number."""
+    moments = [float(tick * index.time_base) for tick in index.ticks[max(0, number - 1) : number + 1]]
+    if number == 0:
+        return moments[0] - 1.0
+    return sum(moments) / 2 if len(moments) == 2 else moments[0] + 1.0
+
+
+def _seek(index: PacketIndex, start_s: float) -> dict[str, str | None]:
+    """Input options that skip what lies well before the span; only where ffmpeg seeks by an index."""
+    options: dict[str, str | None] = {"copyts": None, "noaccurate_seek": None}
+    if index.is_indexed and start_s > SEEK_MARGIN_S:
+        options["ss"] = f"{start_s - SEEK_MARGIN_S:.6f}"
+    return options
 
 
 def _clock(index: PacketIndex) -> dict[str, str]:
     """Encoder options that keep every frame: ffmpeg's default drops frames of a variable rate that share a tick."""
     if index.variable_rate:
-        return {
-            "fps_mode": "passthrough",
-            "enc_time_base": f"{index.time_base.numerator}:{index.time_base.denominator}",
-        }
+        base = index.time_base
+        return {"fps_mode": "passthrough", "enc_time_base": f"{base.numerator}:{base.denominator}"}
     return {"fps_mode": "cfr", "r": str(index.rate)}
-
-
-def frames_in_span(index: PacketIndex, start_s: float, end_s: float, overhang_s: float) -> int:
-    """Frames of a video in [start, end), or the named reason why the span cannot be cut from it."""
-    if not 0 <= start_s < end_s:
-        raise MediaError("bad_range", f"[{start_s:g}, {end_s:g}) s")
-    found = sum(start_s - SAME_TIME_S <= time < end_s - SAME_TIME_S for time in index.times)
-    if end_s > index.duration_s + overhang_s or found == 0:
-        raise MediaError("out_of_range", f"[{start_s:g}, {end_s:g}) s of a video of {index.duration_s:.2f} s")
-    return found
 
 
 def concatenate(first: Path, second: Path, target: Path, settings: Encode, concat: Concat) -> None:
@@ -89,14 +108,6 @@ def still_clip(images: Sequence[Path], target: Path, settings: Encode, images_se
     ]
     joined = parts[0] if len(parts) == 1 else ffmpeg.concat(*parts, v=1, a=0)
     _write(joined, target, settings, r=str(rate), frames=images_settings.frames * len(images))
-
-
-def container_start(path: Path) -> float:
-    """Where ffmpeg's own clock starts in a file."""
-    import av
-
-    with av.open(str(path)) as container:
-        return float((container.start_time or 0) / av.time_base)
 
 
 def _even_square(path: Path) -> tuple[int, int]:

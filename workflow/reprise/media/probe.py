@@ -7,9 +7,11 @@ from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
+from typing import Any, NamedTuple
 
 import av
 from av.container import InputContainer
+from av.packet import Packet
 from av.video.stream import VideoStream
 
 from reprise.media.errors import MediaError
@@ -43,8 +45,10 @@ class PacketIndex:
     codec: str
     duration_s: float
     """From the first frame to the end of the last."""
-    start_s: float
-    """Presentation time of the first frame in the file's own clock."""
+    lead_s: float
+    """When the first frame is shown on a player's clock, which starts with the file's first stream."""
+    is_indexed: bool
+    """Whether the container lists its keyframes, so that seeking finds them."""
 
     @property
     def frames(self) -> int:
@@ -73,14 +77,14 @@ def packet_index(path: Path) -> PacketIndex:
     """Index a video by one pass over its packets, without decoding more than one frame."""
     try:
         with open_video(path) as (container, stream):
-            packets, end = _read_packets(container, stream)
-            _check_whole(path, container, stream, len(packets), end)
-            shown = sorted(tick for tick, is_discarded in packets if not is_discarded)
-            if not shown:
-                raise MediaError("no_frames", f"{path.name}: {len(packets)} packets, none is shown")
+            stream.thread_count = 1
+            packets = _read_packets(path, container, stream)
+            _check_whole(path, container, stream, packets)
+            if not packets.ticks:
+                raise MediaError("no_frames", f"{path.name}: {packets.total} packets, none is shown")
             if stream.time_base is None:
                 raise MediaError("corrupt", f"{path.name}: no time base")
-            return _index(stream, shown, stream.time_base, _rotation(path))
+            return _index(container, stream, packets.ticks, stream.time_base, packets.rotation)
     except av.error.FFmpegError as error:
         raise MediaError("truncated", f"{path.name}: {what(error)}") from error
 
@@ -113,13 +117,24 @@ def _is_cover(stream: VideoStream) -> bool:
     return bool(stream.disposition & av.stream.Disposition.attached_pic)
 
 
-def _read_packets(container: InputContainer, stream: VideoStream) -> tuple[list[tuple[int, bool]], float]:
-    """Presentation times of the video's packets, whether each is discarded, and where the last stream ends.
+class _Packets(NamedTuple):
+    ticks: list[int]
+    """Presentation times of the packets that a decoder shows."""
+    total: int
+    """All of them, those that are discarded too."""
+    end_s: float
+    """Where the last stream ends."""
+    rotation: int
+
+
+def _read_packets(path: Path, container: InputContainer, stream: VideoStream) -> _Packets:
+    """One pass over the packets; only the first picture is decoded, since nothing else tells its rotation.
 
     Packets before the first keyframe, and leading pictures that refer to what came before it, are shown by no decoder.
     """
     packets: list[tuple[int, bool]] = []
     first_key: int | None = None
+    rotation: int | None = None
     end = 0.0
     for packet in container.demux():
         tick = packet.pts if packet.pts is not None else packet.dts
@@ -132,28 +147,38 @@ def _read_packets(container: InputContainer, stream: VideoStream) -> tuple[list[
         if first_key is None and packet.is_keyframe:
             first_key = tick
         packets.append((tick, packet.is_discard or first_key is None or tick < first_key))
-    return packets, end
+        if rotation is None and first_key is not None:
+            rotation = _rotation(path, packet)
+    ticks = sorted(tick for tick, is_discarded in packets if not is_discarded)
+    return _Packets(ticks, len(packets), end, rotation or 0)
 
 
-def _check_whole(path: Path, container: InputContainer, stream: VideoStream, packets: int, end: float) -> None:
+def _rotation(path: Path, packet: "Packet[Any]") -> int | None:
+    """Rotation of the first picture, once the decoder gives it."""
+    try:
+        frames = packet.decode()
+    except av.error.FFmpegError as error:
+        raise MediaError("corrupt", f"{path.name}: the first picture: {what(error)}") from error
+    return round(frames[0].rotation / 90) * 90 % 360 if frames else None
+
+
+def _check_whole(path: Path, container: InputContainer, stream: VideoStream, packets: _Packets) -> None:
     """Refuse a file that ends before its own index or header says."""
     names = container.format.name.split(",")
-    if "mp4" in names and stream.frames > packets:
-        raise MediaError("truncated", f"{path.name}: {packets} of the {stream.frames} frames in its index are there")
+    if "mp4" in names and stream.frames > packets.total:
+        raise MediaError(
+            "truncated", f"{path.name}: {packets.total} of the {stream.frames} frames in its index are there"
+        )
     stated = (container.duration or 0) / av.time_base + (container.start_time or 0) / av.time_base
-    if STATED_LENGTH & set(names) and stated - end > max(SHORTFALL_S, SHORTFALL_SHARE * stated):
-        raise MediaError("truncated", f"{path.name}: the header says {stated:.2f} s, packets end at {end:.2f} s")
+    if STATED_LENGTH & set(names) and stated - packets.end_s > max(SHORTFALL_S, SHORTFALL_SHARE * stated):
+        raise MediaError(
+            "truncated", f"{path.name}: the header says {stated:.2f} s, packets end at {packets.end_s:.2f} s"
+        )
 
 
-def _rotation(path: Path) -> int:
-    """Rotation of the first frame, which only a decoded frame carries."""
-    with open_video(path) as (container, stream):
-        stream.thread_count = 1
-        frame = next(container.decode(stream), None)
-        return 0 if frame is None else round(frame.rotation / 90) * 90 % 360
-
-
-def _index(stream: VideoStream, shown: list[int], base: Fraction, rotation: int) -> PacketIndex:
+def _index(
+    container: InputContainer, stream: VideoStream, shown: list[int], base: Fraction, rotation: int
+) -> PacketIndex:
     nominal = Fraction(stream.average_rate or stream.guessed_rate or 1)
     times = tuple(float((tick - shown[0]) * base) for tick in shown)
     gaps = [later - earlier for earlier, later in pairwise(times)]
@@ -174,5 +199,6 @@ def _index(stream: VideoStream, shown: list[int], base: Fraction, rotation: int)
         rotation=rotation,
         codec=stream.codec_context.codec.canonical_name,
         duration_s=duration,
-        start_s=float(shown[0] * base),
+        lead_s=float(shown[0] * base) - (container.start_time or 0) / av.time_base,
+        is_indexed=bool({"mp4", "matroska"} & set(container.format.name.split(","))),
     )

@@ -1,0 +1,1 @@
+"""Timing comparisons: `python -m bench`, or `make bench`."""

@@ -1,0 +1,120 @@
+"""What reading, cutting and measuring videos cost, as ratios of CPU seconds within one run."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import cv2
+from reprise.media.ffmpeg import QUIET, ffmpeg_executable
+from reprise.media.probe import packet_index
+from reprise.media.reader import iter_frames, read_frames
+from reprise.media.settings import Shots
+from reprise.media.shots import WIDTH, ShotCounter
+from reprise.sampling import plan
+
+from bench.rounds import medians
+
+SECONDS, SIZE, SMALL = 10, (854, 480), (336, 336)
+LONG_SECONDS = 360
+# Interpreter, libraries and one picture apart, what a clip six times as long may add.
+MEMORY_SLACK_MB = 20
+
+
+class Ratio(NamedTuple):
+    name: str
+    value: float
+    bound: float
+    is_at_most: bool = True
+
+    @property
+    def holds(self) -> bool:
+        return self.value <= self.bound if self.is_at_most else self.value >= self.bound
+
+
+def ratios(folder: Path) -> Iterator[Ratio]:
+    """Every measured ratio with the bound that it must keep."""
+    clip = _clip(folder / "clip.mp4", SECONDS, SIZE)
+    yield from _reading(clip)
+    yield from _shot_counting(clip)
+    yield _memory(folder)
+
+
+def _reading(clip: Path) -> Iterator[Ratio]:
+    index = packet_index(clip)
+    plans = {
+        "64 frames": plan({"rule": "linspace", "frames": 64}, index.frames, index.times).indices,
+        "8 fps": plan({"rule": "fps_mid", "fps": 8}, index.frames, index.times).indices,
+    }
+    for name, indices in plans.items():
+        ways: dict[str, Callable[[], object]] = {
+            "plain": lambda: _plain_decode(clip),
+            "full": lambda indices=indices: read_frames(clip, indices),
+            "small": lambda indices=indices: read_frames(clip, indices, SMALL),
+            "seek": lambda indices=indices: _seek_each(clip, indices),
+        }
+        spent = medians(ways)
+        yield Ratio(f"read {name}, full size / ffmpeg -f null", spent["full"] / spent["plain"], 1.4)
+        yield Ratio(f"read {name}, 336 pixels / ffmpeg -f null", spent["small"] / spent["plain"], 2.0)
+        yield Ratio(f"seek for each of {name} / read {name}", spent["seek"] / spent["full"], 12, is_at_most=False)
+
+
+def _shot_counting(clip: Path) -> Iterator[Ratio]:
+    spent = medians({"plain": lambda: _plain_decode(clip), "shots": lambda: _count_shots(clip)})
+    yield Ratio("count shots / ffmpeg -f null", spent["shots"] / spent["plain"], 2.0)
+
+
+def _memory(folder: Path) -> Ratio:
+    peaks = []
+    for seconds in (LONG_SECONDS // 6, LONG_SECONDS):
+        clip = _clip(folder / f"long{seconds}.mp4", seconds, (320, 180))
+        command = [sys.executable, "-m", "bench.media", str(clip)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        peaks.append(float(done.stdout))
+    return Ratio(
+        f"MB more for {LONG_SECONDS} s than for {LONG_SECONDS // 6} s at 8 fps", peaks[1] - peaks[0], MEMORY_SLACK_MB
+    )
+
+
+def _clip(path: Path, seconds: int, size: tuple[int, int]) -> Path:
+    """A moving, noisy picture with keyframes far apart."""
+    source = f"testsrc2=s={size[0]}x{size[1]}:r=24:d={seconds},noise=alls=4:allf=t"
+    command = [ffmpeg_executable(), *QUIET, "-f", "lavfi", "-i", source]
+    command += ["-c:v", "libx264", "-preset", "veryfast", "-crf", "23", "-g", "120", "-bf", "3", "-pix_fmt", "yuv420p"]
+    subprocess.run([*command, str(path)], check=True)
+    return path
+
+
+def _plain_decode(clip: Path) -> None:
+    subprocess.run([ffmpeg_executable(), *QUIET, "-i", str(clip), "-f", "null", "-"], check=True)
+
+
+def _seek_each(clip: Path, indices: tuple[int, ...]) -> None:
+    opened = cv2.VideoCapture(str(clip))
+    for index in indices:
+        opened.set(cv2.CAP_PROP_POS_FRAMES, index)
+        opened.read()
+
+
+def _count_shots(clip: Path) -> int:
+    index = packet_index(clip)
+    counter = ShotCounter(Shots(), index.fps)
+    for frame in iter_frames(clip, size=(WIDTH, round(WIDTH * index.height / index.width)), pixels="bgr24"):
+        counter.add(frame.image)
+    return counter.shots()
+
+
+def _peak_memory_mb(clip: Path) -> float:
+    """Peak of a process that looks at every planned frame of a clip and keeps none."""
+    index = packet_index(clip)
+    indices = plan({"rule": "fps_mid", "fps": 8}, index.frames, index.times).indices
+    for _ in iter_frames(clip, indices):
+        continue
+    # Not getrusage: its peak begins with that of the parent process.
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(status.split("VmHWM:")[1].split()[0]) / 1024
+
+
+if __name__ == "__main__":
+    print(_peak_memory_mb(Path(sys.argv[1])))

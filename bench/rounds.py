@@ -1,0 +1,30 @@
+"""CPU seconds of several ways to do one thing, in interleaved rounds, so that a busy machine disturbs all alike."""
+
+import resource
+from collections.abc import Callable
+from statistics import median
+
+ROUNDS = 5
+
+
+def cpu_seconds(call: Callable[[], object]) -> float:
+    """CPU seconds of this process and of the children that a call waits for."""
+    before = _used()
+    call()
+    return _used() - before
+
+
+def medians(ways: dict[str, Callable[[], object]], rounds: int = ROUNDS) -> dict[str, float]:
+    """Median CPU seconds of each way; the first round warms caches and is not counted."""
+    spent: dict[str, list[float]] = {name: [] for name in ways}
+    for number in range(rounds + 1):
+        for name, call in ways.items():
+            seconds = cpu_seconds(call)
+            if number:
+                spent[name].append(seconds)
+    return {name: median(values) for name, values in spent.items()}
+
+
+def _used() -> float:
+    usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)

@@ -1,0 +1,210 @@
+"""Trims start and end on the right frame, concatenations know their black span, and both are the same every time."""
+
+import hashlib
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from reprise.files import file_digest
+from reprise.media.black import black_runs, check_black, separating_span
+from reprise.media.encode import concatenate, still_clip, trim
+from reprise.media.errors import MediaError
+from reprise.media.ffmpeg import QUIET, ffmpeg_executable
+from reprise.media.probe import packet_index
+from reprise.media.reader import read_frames
+from reprise.media.settings import Concat, Encode, Images
+
+from tests.unit.media.test_probe_and_reader import EVERY_THIRD, SHOWN_BY_EVERY_THIRD
+from tests.unit.videos import X264, barcode_video, numbers, run_ffmpeg
+
+FAST = Encode(preset="ultrafast", crf=12)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "first", "last"),
+    [(0.0, 1.0, 0, 23), (0.51, 1.5, 13, 35), (1.0, 2.0, 24, 47), (1.0, 2.4, 24, 47), (0.25, 0.2917, 6, 6)],
+)
+def test_trim_is_frame_exact(barcode: Path, tmp_path: Path, start: float, end: float, first: int, last: int) -> None:
+    target = tmp_path / "clip.mp4"
+    count = trim(barcode, start, end, target, FAST)
+    assert numbers(read_frames(target, range(count))) == list(range(first, last + 1))
+    assert packet_index(target).frames == count
+
+
+@pytest.mark.parametrize("name", ["clip.mkv", "clip.ts"])
+def test_trim_of_other_containers(tmp_path: Path, name: str) -> None:
+    source = barcode_video(tmp_path / name)
+    trim(source, 0.5, 1.5, tmp_path / "cut.mp4", FAST)
+    assert numbers(read_frames(tmp_path / "cut.mp4", range(24))) == list(range(12, 36))
+
+
+def test_trim_far_into_a_video_seeks_and_is_exact(tmp_path: Path) -> None:
+    source = barcode_video(tmp_path / "long.mp4", 240, (*X264, "-g", "150"), rate="10")
+    for start, end in ((13.7, 14.2), (23.0, 24.0)):
+        count = trim(source, start, end, tmp_path / "cut.mp4", FAST)
+        expected = list(range(round(start * 10), round(end * 10)))
+        assert numbers(read_frames(tmp_path / "cut.mp4", range(count))) == expected
+
+
+def test_trim_counts_on_the_players_clock_when_sound_starts_earlier(barcode: Path, tmp_path: Path) -> None:
+    source = tmp_path / "late.mkv"
+    run_ffmpeg("-itsoffset", "1", "-i", barcode, "-f", "lavfi", "-i", "sine=d=3", "-c:v", "copy", "-c:a", "aac", source)
+    assert packet_index(source).lead_s == pytest.approx(1, abs=0.1)
+    trim(source, 1.5, 2.0, tmp_path / "cut.mp4", FAST)
+    assert numbers(read_frames(tmp_path / "cut.mp4", range(12))) == list(range(12, 24))
+
+
+def test_trim_of_a_variable_rate_keeps_every_frame(tmp_path: Path) -> None:
+    source = barcode_video(tmp_path / "variable.mp4", before=EVERY_THIRD)
+    count = trim(source, 0.2, 1.5, tmp_path / "cut.mp4", FAST)
+    expected = [n for n in SHOWN_BY_EVERY_THIRD if 0.2 <= n / 24 < 1.5]
+    assert numbers(read_frames(tmp_path / "cut.mp4", range(count))) == expected
+    times = packet_index(tmp_path / "cut.mp4").times
+    assert np.allclose(times, [(n - expected[0]) / 24 for n in expected], atol=0.002)
+
+
+def test_trim_of_odd_size_and_ten_bit(tmp_path: Path) -> None:
+    odd = barcode_video(tmp_path / "odd.mp4", width=129, height=97, pixels="yuv444p")
+    trim(odd, 0, 1, tmp_path / "cut.mp4", FAST)
+    assert (packet_index(tmp_path / "cut.mp4").width, packet_index(tmp_path / "cut.mp4").height) == (128, 96)
+    ten = barcode_video(tmp_path / "ten.mp4", 24, ("-c:v", "libx265", "-preset", "ultrafast"), pixels="yuv420p10le")
+    trim(ten, 0, 0.5, tmp_path / "cut2.mp4", FAST)
+    assert numbers(read_frames(tmp_path / "cut2.mp4", [0, 11])) == [0, 11]
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "status"),
+    [
+        (1.0, 1.0, "bad_range"),
+        (1.5, 1.0, "bad_range"),
+        (-1.0, 1.0, "bad_range"),
+        (1.0, 3.0, "out_of_range"),
+        (2.1, 2.3, "out_of_range"),
+        (float("nan"), 1.0, "bad_range"),
+    ],
+)
+def test_spans_that_cannot_be_cut(barcode: Path, tmp_path: Path, start: float, end: float, status: str) -> None:
+    with pytest.raises(MediaError) as caught:
+        trim(barcode, start, end, tmp_path / "cut.mp4", FAST)
+    assert caught.value.status == status
+    assert not (tmp_path / "cut.mp4").exists()
+
+
+def test_full_disk_has_a_name(barcode: Path) -> None:
+    with pytest.raises(MediaError) as caught:
+        trim(barcode, 0, 1, Path("/dev/full"), FAST)
+    assert caught.value.status in ("disk_full", "encode_failed")
+
+
+@pytest.fixture(scope="module")
+def unlike(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Two clips of unlike size, rate and pixel shape."""
+    folder = tmp_path_factory.mktemp("unlike")
+    squeezed = ("-vf", "setsar=64/45")
+    first = barcode_video(folder / "first.mp4", 25, X264, width=96, height=64, rate="25")
+    second = barcode_video(folder / "second.mp4", 30, X264, rate="30000/1001", before=squeezed)
+    return first, second
+
+
+def test_concatenation_of_unlike_clips(unlike: tuple[Path, Path], tmp_path: Path) -> None:
+    target = tmp_path / "joined.mp4"
+    concatenate(*unlike, target, FAST, Concat())
+    index = packet_index(target)
+    assert not index.variable_rate
+    assert (index.width, index.height) == (182, 128)
+    assert index.fps == pytest.approx(30000 / 1001, rel=1e-4)
+    start, end = separating_span(target, 2.0, expected_start_s=1.0)
+    check_black(target, start, end)
+    assert start == pytest.approx(30, abs=1)
+    assert end - start == 60
+    assert index.frames - end == pytest.approx(30, abs=1)
+    assert black_runs(target) == [(start, end)]
+
+
+def test_trim_and_concatenation_are_the_same_bit_for_bit(unlike: tuple[Path, Path], tmp_path: Path) -> None:
+    digests = set()
+    for number in range(2):
+        cuts = [tmp_path / f"{number}{name}.mp4" for name in "ab"]
+        for source, cut in zip(unlike, cuts, strict=True):
+            trim(source, 0.1, 0.9, cut, FAST)
+        concatenate(*cuts, tmp_path / f"{number}.mp4", FAST, Concat(black_s=0.5))
+        digests.add(file_digest(tmp_path / f"{number}.mp4"))
+    assert len(digests) == 1
+
+
+def test_decoded_frames_are_equal_for_any_number_of_cores(unlike: tuple[Path, Path], tmp_path: Path) -> None:
+    """The same clips made by a process that may use one core, and by one that may use all."""
+    cores = os.sched_getaffinity(0)
+    found = set()
+    for number, allowed in enumerate(({min(cores)}, cores)):
+        target = tmp_path / f"{number}.mp4"
+        os.sched_setaffinity(0, allowed)
+        try:
+            concatenate(*unlike, target, FAST, Concat(black_s=0.5))
+        finally:
+            os.sched_setaffinity(0, cores)
+        frames = read_frames(target, range(packet_index(target).frames))
+        found.add(hashlib.sha256(frames.tobytes()).hexdigest())
+    assert len(found) == 1
+
+
+def test_encoded_files_name_neither_encoder_version_nor_time(barcode: Path, tmp_path: Path) -> None:
+    trim(barcode, 0, 1, tmp_path / "cut.mp4", FAST)
+    done = subprocess.run(
+        [ffmpeg_executable(), "-hide_banner", "-i", tmp_path / "cut.mp4"], capture_output=True, text=True
+    )
+    assert "creation_time" not in done.stderr
+    assert "Lavf" not in done.stderr
+    assert QUIET
+
+
+def test_own_fade_to_black_is_not_taken_for_the_separator(tmp_path: Path) -> None:
+    parts = []
+    for name in ("first", "second"):
+        plain = barcode_video(tmp_path / f"{name}_plain.mp4", 72)
+        part = tmp_path / f"{name}.mp4"
+        run_ffmpeg(
+            "-i",
+            plain,
+            "-vf",
+            "drawbox=t=fill:color=black:enable='between(n,6,59)'",
+            *X264,
+            "-pix_fmt",
+            "yuv420p",
+            part,
+        )
+        parts.append(part)
+    target = tmp_path / "joined.mp4"
+    concatenate(parts[0], parts[1], target, FAST, Concat())
+    assert separating_span(target, 2.0, expected_start_s=3.0) == (72, 120)
+    assert len(black_runs(target)) == 3
+
+
+def test_ready_concatenation_without_black_is_refused(barcode: Path) -> None:
+    with pytest.raises(MediaError) as caught:
+        separating_span(barcode, 2.0)
+    assert caught.value.status == "no_black"
+
+
+def test_span_that_is_not_black_is_refused(barcode: Path) -> None:
+    for start, end in ((10, 20), (0, 5), (40, 48)):
+        with pytest.raises(MediaError) as caught:
+            check_black(barcode, start, end)
+        assert caught.value.status == "no_black"
+
+
+def test_pseudo_clip_of_still_images(barcode: Path, tmp_path: Path) -> None:
+    images = []
+    for number in (3, 200):
+        path = tmp_path / f"{number}.png"
+        run_ffmpeg("-f", "lavfi", "-i", f"color=c=0x{number:02x}8040:s={90 + number}x64", "-frames:v", "1", path)
+        images.append(path)
+    still_clip(images, tmp_path / "still.mp4", FAST, Images(frames=4, fps=4))
+    index = packet_index(tmp_path / "still.mp4")
+    assert (index.frames, index.fps, index.width, index.height) == (8, 4.0, 92, 64)
+    frames = read_frames(tmp_path / "still.mp4", range(8)).astype(int)
+    centre = frames[:, 32, 46, 0]
+    assert np.ptp(centre[:4]) <= 3 and np.ptp(centre[4:]) <= 3
+    assert centre[4] - centre[0] > 150

@@ -1,0 +1,254 @@
+"""Every kind of file gives exactly the frames that it shows, or a named reason why not."""
+
+import shutil
+import struct
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from reprise.media.errors import MediaError
+from reprise.media.probe import packet_index
+from reprise.media.reader import count_decodable, iter_frames, read_frames
+
+from tests.unit.videos import X264, barcode_video, numbers, run_ffmpeg, truncated
+
+EVERY_THIRD = ("-vf", "select='not(mod(n,3))+lt(n,9)'", "-fps_mode", "vfr")
+SHOWN_BY_EVERY_THIRD = [n for n in range(48) if n % 3 == 0 or n < 9]
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "pixels"),
+    [
+        pytest.param("h264.mp4", X264, "yuv420p", id="h264"),
+        pytest.param("h264.mkv", X264, "yuv420p", id="matroska"),
+        pytest.param("h264.ts", X264, "yuv420p", id="transport-stream"),
+        pytest.param(
+            "vp9.webm", ("-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8"), "yuv420p", id="vp9"
+        ),
+        pytest.param("av1.mp4", ("-c:v", "libaom-av1", "-cpu-used", "8", "-usage", "realtime"), "yuv420p", id="av1"),
+        pytest.param("hevc.mp4", ("-c:v", "libx265", "-preset", "ultrafast"), "yuv420p10le", id="hevc-10-bit"),
+        pytest.param("full.mp4", X264, "yuv444p", id="4:4:4"),
+    ],
+)
+def test_every_codec_and_container_gives_its_frames(
+    tmp_path: Path, name: str, options: tuple[str, ...], pixels: str
+) -> None:
+    path = barcode_video(tmp_path / name, 48, options, pixels=pixels)
+    index = packet_index(path)
+    assert index.frames == 48
+    assert not index.variable_rate
+    assert index.fps == pytest.approx(24, rel=1e-3)
+    assert index.times[0] == 0
+    assert index.duration_s == pytest.approx(2, abs=0.01)
+    assert numbers(read_frames(path, [0, 13, 24, 47])) == [0, 13, 24, 47]
+    assert count_decodable(path) == 48
+
+
+@pytest.mark.parametrize("suffix", ["mp4", "mkv"])
+def test_variable_rate(tmp_path: Path, suffix: str) -> None:
+    path = barcode_video(tmp_path / f"variable.{suffix}", 48, X264, before=EVERY_THIRD)
+    index = packet_index(path)
+    assert index.variable_rate
+    assert index.frames == len(SHOWN_BY_EVERY_THIRD)
+    assert np.allclose(index.times, [n / 24 for n in SHOWN_BY_EVERY_THIRD], atol=0.002)
+    assert numbers(read_frames(path, range(index.frames))) == SHOWN_BY_EVERY_THIRD
+
+
+def test_edit_list_hides_frames(barcode: Path, tmp_path: Path) -> None:
+    path = tmp_path / "cut.mp4"
+    run_ffmpeg("-ss", "1.5", "-i", barcode, "-c", "copy", path)
+    assert packet_index(path).frames == 12
+    assert numbers(read_frames(path, [0, 11])) == [36, 47]
+
+
+def test_open_gop_start_drops_leading_pictures(tmp_path: Path) -> None:
+    options = ("-c:v", "libx264", "-g", "12", "-bf", "3", "-x264-params", "open-gop=1:scenecut=0", "-crf", "12")
+    whole = barcode_video(tmp_path / "open.ts", 48, options)
+    cut = tmp_path / "cut.ts"
+    run_ffmpeg("-ss", "1.0", "-i", whole, "-c", "copy", cut)
+    index = packet_index(cut)
+    shown = numbers(read_frames(cut, range(index.frames)))
+    assert shown == list(range(shown[0], 48))
+
+
+def test_rotation_is_undone(barcode: Path, tmp_path: Path) -> None:
+    wide = barcode_video(tmp_path / "wide.mp4", 4, width=128, height=64)
+    turned = tmp_path / "turned.mp4"
+    run_ffmpeg("-display_rotation", "90", "-i", wide, "-c", "copy", turned)
+    index = packet_index(turned)
+    assert (index.width, index.height, index.rotation) == (64, 128, 90)
+    upright, rotated = read_frames(wide, [3])[0], read_frames(turned, [3])[0]
+    assert np.array_equal(rotated, np.rot90(upright))
+    assert read_frames(turned, [0], size=(32, 64)).shape == (1, 64, 32, 3)
+
+
+def test_odd_size(tmp_path: Path) -> None:
+    path = barcode_video(tmp_path / "odd.mp4", 6, width=127, height=95, pixels="yuv444p")
+    assert (packet_index(path).width, packet_index(path).height) == (127, 95)
+    assert read_frames(path, [5]).shape == (1, 95, 127, 3)
+
+
+def test_one_frame(tmp_path: Path) -> None:
+    path = barcode_video(tmp_path / "one.mp4", 1)
+    index = packet_index(path)
+    assert (index.frames, index.fps, index.variable_rate) == (1, 24.0, False)
+    assert index.duration_s == pytest.approx(1 / 24)
+    assert numbers(read_frames(path, [0, 0])) == [0, 0]
+
+
+def test_indices_may_repeat_and_come_in_any_order(barcode: Path) -> None:
+    assert numbers(read_frames(barcode, [40, 3, 3, 17])) == [40, 3, 3, 17]
+    assert read_frames(barcode, []).shape == (0, 0, 0, 3)
+    assert read_frames(barcode, [], size=(20, 10)).shape == (0, 10, 20, 3)
+
+
+def test_iteration_keeps_times_and_stops_at_the_last_wanted(barcode: Path) -> None:
+    found = list(iter_frames(barcode, [5, 9], size=(64, 32)))
+    assert [(frame.number, frame.time_s, frame.image.shape) for frame in found] == [
+        (5, pytest.approx(5 / 24), (32, 64, 3)),
+        (9, pytest.approx(9 / 24), (32, 64, 3)),
+    ]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_frames_are_the_same_for_any_number_of_threads(barcode: Path, threads: int) -> None:
+    one = np.stack([frame.image for frame in iter_frames(barcode)])
+    assert np.array_equal(one, np.stack([frame.image for frame in iter_frames(barcode, threads=threads)]))
+
+
+def _no_file(folder: Path, barcode: Path) -> Path:
+    return folder / "nothing.mp4"
+
+
+def _empty(folder: Path, barcode: Path) -> Path:
+    path = folder / "empty.mp4"
+    path.touch()
+    return path
+
+
+def _text(folder: Path, barcode: Path) -> Path:
+    path = folder / "text.mp4"
+    path.write_text("<html>This video is not available</html>")
+    return path
+
+
+def _audio(folder: Path, barcode: Path) -> Path:
+    path = folder / "audio.mp4"
+    run_ffmpeg("-f", "lavfi", "-i", "sine=d=1", "-c:a", "aac", path)
+    return path
+
+
+def _cut_off(folder: Path, barcode: Path) -> Path:
+    return truncated(barcode, folder / "cut.mp4")
+
+
+def _cut_off_before_index(folder: Path, barcode: Path) -> Path:
+    plain = folder / "plain.mp4"
+    run_ffmpeg("-i", barcode, "-c", "copy", plain)
+    return truncated(plain, folder / "cut.mp4")
+
+
+def _cut_off_matroska(folder: Path, barcode: Path) -> Path:
+    long = barcode_video(folder / "long.mkv", 120)
+    return truncated(long, folder / "cut.mkv", 0.4)
+
+
+def _lying_header(folder: Path, barcode: Path) -> Path:
+    """A Matroska file whose header says a hundred seconds."""
+    content = bytearray(barcode_video(folder / "honest.mkv").read_bytes())
+    place = content.index(b"\x44\x89\x88") + 3
+    content[place : place + 8] = struct.pack(">d", 100_000.0)
+    path = folder / "lying.mkv"
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("make", "status"),
+    [
+        (_no_file, "missing"),
+        (_empty, "empty"),
+        (_text, "not_media"),
+        (_audio, "no_video"),
+        (_cut_off, "truncated"),
+        (_cut_off_before_index, "truncated"),
+        (_cut_off_matroska, "truncated"),
+        (_lying_header, "truncated"),
+    ],
+)
+def test_bad_files_have_a_name(make: object, status: str, tmp_path: Path, barcode: Path) -> None:
+    assert callable(make)
+    with pytest.raises(MediaError) as caught:
+        packet_index(make(tmp_path, barcode))
+    assert caught.value.status == status
+    assert str(tmp_path) not in caught.value.message
+
+
+def test_header_of_mp4_that_lies_is_not_believed(barcode: Path, tmp_path: Path) -> None:
+    content = bytearray(barcode.read_bytes())
+    place = content.index(b"mvhd") + 20
+    content[place : place + 4] = struct.pack(">I", 1_000_000)
+    path = tmp_path / "lying.mp4"
+    path.write_bytes(content)
+    assert packet_index(path).frames == 48
+    assert packet_index(path).duration_s == pytest.approx(2, abs=0.01)
+
+
+def test_damage_in_the_middle_is_found(barcode: Path, tmp_path: Path) -> None:
+    content = bytearray(barcode.read_bytes())
+    start = content.index(b"mdat") + len(content) // 3
+    content[start : start + 600] = bytes(600)
+    path = tmp_path / "damaged.mp4"
+    path.write_bytes(content)
+    with pytest.raises(MediaError) as caught:
+        count_decodable(path)
+    assert caught.value.status == "corrupt"
+
+
+def test_frame_beyond_the_end(barcode: Path) -> None:
+    with pytest.raises(MediaError) as caught:
+        read_frames(barcode, [48])
+    assert caught.value.status == "out_of_range"
+
+
+def test_audio_beside_the_video_changes_nothing(barcode: Path, tmp_path: Path) -> None:
+    path = tmp_path / "sound.mp4"
+    run_ffmpeg("-i", barcode, "-f", "lavfi", "-i", "sine=d=3", "-c:v", "copy", "-c:a", "aac", path)
+    assert packet_index(path).frames == 48
+    assert packet_index(path).duration_s == pytest.approx(2, abs=0.01)
+
+
+def test_cover_picture_is_no_video(barcode: Path, tmp_path: Path) -> None:
+    cover, sound, path = tmp_path / "cover.png", tmp_path / "sound.m4a", tmp_path / "song.m4a"
+    run_ffmpeg("-i", barcode, "-frames:v", "1", cover)
+    run_ffmpeg("-f", "lavfi", "-i", "sine=d=1", "-c:a", "aac", sound)
+    run_ffmpeg(
+        "-i", sound, "-i", cover, "-map", "0", "-map", "1", "-c", "copy", "-disposition:v:0", "attached_pic", path
+    )
+    with pytest.raises(MediaError) as caught:
+        packet_index(path)
+    assert caught.value.status == "no_video"
+
+
+def test_real_clips(real_clips: Path) -> None:
+    expected = {
+        "bikes": (250, 640, 272, 25),
+        "bigbuckbunny": (132, 1280, 720, 25),
+        "carphone_pristine": (120, 176, 144, 30),
+    }
+    for name, (frames, width, height, rate) in expected.items():
+        index = packet_index(real_clips / f"{name}.mp4")
+        assert (index.frames, index.width, index.height) == (frames, width, height)
+        assert index.fps == pytest.approx(rate, rel=2e-3)
+    assert count_decodable(real_clips / "carphone_pristine.mp4") == 120
+
+
+def test_zip_is_no_video(tmp_path: Path, barcode: Path) -> None:
+    path = tmp_path / "zip.mp4"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.write(barcode)
+    with pytest.raises(MediaError) as caught:
+        packet_index(path)
+    assert caught.value.status == "not_media"
+    shutil.rmtree(tmp_path)

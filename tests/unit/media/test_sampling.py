@@ -1,0 +1,186 @@
+"""Every rule against its reference's own arithmetic, and the stated behaviour at the edges."""
+
+import ast
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from reprise import sampling
+from reprise.errors import UserError
+from reprise.sampling import RULES, Clip, Plan, plan
+
+LENGTHS = [1, 2, 3, 5, 7, 24, 48, 100, 237, 240, 250, 299, 528, 1999]
+COUNTS = [1, 2, 3, 4, 7, 8, 16, 31, 32, 64]
+
+
+def planned(rule: dict[str, Any], frames: int, fps: float = 24.0, **more: Any) -> Plan:
+    return plan(rule, frames, [n / fps for n in range(frames)], **more)
+
+
+@pytest.mark.parametrize("frames", LENGTHS)
+@pytest.mark.parametrize("count", COUNTS)
+def test_uniform_rules_equal_numpy(frames: int, count: int) -> None:
+    clip = Clip(frames, 24.0)
+    assert sampling.linspace(clip, count) == np.linspace(0, frames - 1, count, dtype=int).tolist()
+    assert sampling.linspace_round(clip, count) == np.rint(np.linspace(0, frames - 1, count)).astype(int).tolist()
+    capped = np.unique(np.linspace(0, frames - 1, min(count, frames), dtype=int))
+    assert sampling.linspace_capped(clip, count) == capped.tolist()
+    reference = np.arange(0, frames, frames / count).astype(int).clip(max=frames - 1)
+    assert sampling.spaced(clip, count) == reference.tolist()
+    size = float(frames - 1) / count
+    assert sampling.segment(clip, count) == [int(size / 2 + np.round(size * i)) for i in range(count)]
+    step = frames / (count + 1)
+    assert sampling.interior(clip, count) == [int(i * step) for i in range(1, count + 1)]
+    assert sampling.stride_head(clip, count) == list(range(0, frames, max(1, frames // count)))[:count]
+
+
+@pytest.mark.parametrize(
+    ("frames", "fps"), [(240, 24.0), (237, 23.976), (250, 25.0), (299, 29.97), (10, 24.0), (252, 24.0)]
+)
+def test_velociti_rule(frames: int, fps: float) -> None:
+    rate = round(fps)
+    reference = [int(moment * rate) for moment in np.arange(0.5, frames / rate, 1.0)]
+    assert list(planned({"rule": "fps_mid", "fps": 1}, frames, fps).indices) == reference
+
+
+def test_fps_mid_above_one_takes_the_middle_of_each_interval() -> None:
+    assert planned({"rule": "fps_mid", "fps": 8}, 24).indices == (1, 4, 7, 10, 13, 16, 19, 22)
+    assert planned({"rule": "fps_mid", "fps": 0.5}, 96).indices == (24, 72)
+
+
+def test_fps_mid_beyond_the_clips_own_rate_repeats_and_says_so() -> None:
+    found = planned({"rule": "fps_mid", "fps": 8}, 8, fps=4.0)
+    assert found.indices == tuple(int((k + 0.5) / 8 * 4) for k in range(16))
+    assert "repeats" in found.note
+
+
+def test_velociti_clip_frames_are_one_lower_than_the_counter() -> None:
+    found = planned({"rule": "velociti_clip"}, 240)
+    assert found.indices[:3] == (5, 17, 29)
+    assert len(found.indices) == 20
+    assert max(planned({"rule": "velociti_clip"}, 100).indices) < 100
+
+
+def test_minicpm_and_phi_give_more_frames_than_asked() -> None:
+    found = planned({"rule": "stride_thinned", "frames": 32}, 100)
+    assert found.indices == tuple(range(0, 100, 3))
+    assert found.note == "34 frames for 32 asked"
+    many = planned({"rule": "stride_thinned", "frames": 64}, 127)
+    assert len(many.indices) == 64
+    lost = planned({"rule": "stride_thinned", "frames": 32}, 20)
+    assert lost.indices == ()
+    assert "loses the sample" in lost.note
+
+
+def test_qwen_rules() -> None:
+    assert planned({"rule": "qwen", "frames": 4}, 10).indices == (0, 3, 6, 9)
+    short = planned({"rule": "qwen", "frames": 32}, 25)
+    assert len(short.indices) == 24
+    assert "itself refuses" in short.note
+    assert planned({"rule": "qwen", "frames": 8}, 1).indices == ()
+    assert len(planned({"rule": "qwen_fps", "fps": 2}, 240).indices) == 20
+    assert len(planned({"rule": "qwen_fps", "fps": 1}, 24).indices) == 4
+    assert len(planned({"rule": "qwen_capped", "frames": 8}, 240).indices) == 8
+    assert planned({"rule": "qwen_capped", "frames": 64}, 240).note == "20 frames for 64 asked"
+
+
+def test_second_capped_means_a_cap_and_not_a_count() -> None:
+    assert planned({"rule": "second_capped", "frames": 32}, 240).indices == tuple(range(0, 240, 24))
+    assert planned({"rule": "second_capped", "frames": 4}, 240).indices == (0, 79, 159, 239)
+
+
+def test_forced_last_frame() -> None:
+    assert planned({"rule": "linspace_and_last", "frames": 1}, 10).indices == (0, 9)
+    assert planned({"rule": "linspace_and_last", "frames": 3}, 10).indices == (0, 4, 9)
+
+
+@pytest.mark.parametrize("count", [3, 4, 7, 8, 31, 32, 63, 64])
+@pytest.mark.parametrize("black", [(240, 288), (72, 120), (24, 72)])
+def test_black_aware_shows_both_parts_and_black(count: int, black: tuple[int, int]) -> None:
+    start, end = black
+    found = planned({"rule": "black_aware", "frames": count}, 528, black=black)
+    parts = [sum(n < start for n in found.indices), sum(start <= n < end for n in found.indices)]
+    assert parts == [(count - 1) // 2, 1 if count % 2 else 2]
+    assert len(found.indices) == count
+    assert list(found.indices) == sorted(found.indices)
+
+
+def test_plain_linspace_misses_the_black_span_where_the_paper_wants_one() -> None:
+    for count in (2, 4, 8):
+        assert not any(240 <= n < 288 for n in planned({"rule": "linspace", "frames": count}, 528).indices)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_black_aware_below_three_frames_is_linspace_and_says_so(count: int) -> None:
+    found = planned({"rule": "black_aware", "frames": count}, 528, black=(240, 288))
+    assert found.indices == planned({"rule": "linspace", "frames": count}, 528).indices
+    assert "undefined below 3" in found.note
+
+
+def test_black_aware_of_a_clip_without_black_is_linspace() -> None:
+    found = planned({"rule": "black_aware", "frames": 8}, 240)
+    assert found == planned({"rule": "linspace", "frames": 8}, 240)
+
+
+def test_all_and_blind() -> None:
+    assert planned({"rule": "all"}, 5).indices == (0, 1, 2, 3, 4)
+    assert planned({"rule": "none"}, 5) == Plan((), (), "")
+
+
+def test_short_clip_repeats_and_says_so() -> None:
+    found = planned({"rule": "midpoint", "frames": 8}, 3)
+    assert found.indices == (0, 0, 0, 1, 1, 2, 2, 2)
+    assert found.note == "repeats frames: the clip has 3"
+
+
+def test_random_one_is_the_same_everywhere_and_differs_between_clips() -> None:
+    rule = {"rule": "random_one", "of": {"rule": "fps_mid", "fps": 1}, "seed": 0}
+    drawn = [planned(rule, 240, clip_id=f"clip{n}").indices for n in range(200)]
+    pool = planned(rule["of"], 240).indices  # type: ignore[arg-type]
+    assert drawn == [planned(rule, 240, clip_id=f"clip{n}").indices for n in range(200)]
+    assert {index for (index,) in drawn} == set(pool)
+    assert drawn[:3] != [planned(rule | {"seed": 1}, 240, clip_id=f"clip{n}").indices for n in range(3)]
+
+
+def test_times_are_the_clips_own() -> None:
+    times = [0.0, 0.1, 0.5, 2.0]
+    assert plan({"rule": "linspace", "frames": 3}, 4, times, "c", None).times_s == (0.0, 0.1, 2.0)
+
+
+@pytest.mark.parametrize("name", sorted(RULES))
+@pytest.mark.parametrize("frames", [1, 2, 25, 240])
+def test_no_rule_leaves_the_clip(name: str, frames: int) -> None:
+    values: dict[str, Any] = {"frames": 8, "fps": 1, "of": {"rule": "all"}, "seed": 0}
+    rule = {"rule": name} | {key: values[key] for key in RULES[name]}
+    found = planned(rule, frames, black=None)
+    assert all(0 <= index < frames for index in found.indices)
+    assert len(found.indices) == len(found.times_s)
+
+
+def test_clip_without_frames() -> None:
+    assert plan({"rule": "linspace", "frames": 4}, 0, []).note == "the clip has no frames"
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ({"rule": "linspce", "frames": 4}, "Did you mean 'linspace'"),
+        ({"rule": "linspace", "frame": 4}, "Did you mean 'frames'"),
+        ({"rule": "linspace"}, "'frames' is missing"),
+        ({"rule": "linspace", "frames": 0}, "use rule 'none'"),
+        ({"rule": "linspace", "frames": True}, "whole number"),
+        ({"rule": "fps_mid", "fps": -1}, "above 0"),
+        ({"rule": "random_one", "of": {"rule": "nothing"}}, "unknown sampling rule"),
+    ],
+)
+def test_mistakes_in_a_rule(rule: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        planned(rule, 10)
+
+
+def test_configuration_can_check_rules_without_media_libraries() -> None:
+    tree = ast.parse(Path(str(sampling.__file__)).read_text(encoding="utf-8"))
+    modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert not modules & {"av", "cv2", "numpy"}
+    assert all(function.__doc__ for function, _ in sampling._FUNCTIONS.values())

@@ -1,0 +1,63 @@
+"""Real videos made with ffmpeg for the tests; every frame carries its number as a barcode."""
+
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from reprise.media.ffmpeg import QUIET, ffmpeg_executable
+
+SIZE, RATE, BITS = 128, 24, 8
+X264 = ("-c:v", "libx264", "-preset", "ultrafast", "-g", "24", "-bf", "2", "-crf", "12")
+
+
+def run_ffmpeg(*options: str | Path) -> None:
+    """Run ffmpeg quietly and fail with what it says."""
+    done = subprocess.run([ffmpeg_executable(), *QUIET, "-y", *map(str, options)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def barcode_frame(number: int, width: int = SIZE, height: int = SIZE) -> npt.NDArray[np.uint8]:
+    """Eight vertical bars, white for a 1 of the frame's number, over a grey that keeps the picture from being black."""
+    picture = np.full((height, width, 3), 96, np.uint8)
+    for bit in range(BITS):
+        picture[: height // 2, bit * width // BITS : (bit + 1) * width // BITS] = 235 if number >> bit & 1 else 40
+    return picture
+
+
+def read_barcode(picture: npt.NDArray[np.uint8]) -> int:
+    """The number of a decoded frame."""
+    height, width = picture.shape[:2]
+    strip = picture[height // 8 : height * 3 // 8].mean(axis=(0, 2))
+    return sum(int(strip[int((bit + 0.5) * width / BITS)] > 138) << bit for bit in range(BITS))
+
+
+def barcode_video(
+    path: Path,
+    frames: int = 48,
+    options: tuple[str, ...] = X264,
+    width: int = SIZE,
+    height: int = SIZE,
+    pixels: str = "yuv420p",
+    rate: str = str(RATE),
+    before: tuple[str, ...] = (),
+) -> Path:
+    """A video whose frame n shows n."""
+    raw = b"".join(barcode_frame(number, width, height).tobytes() for number in range(frames))
+    command = [ffmpeg_executable(), *QUIET, "-y", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}"]
+    command += ["-r", rate, "-i", "-", *before, *options, "-pix_fmt", pixels, str(path)]
+    done = subprocess.run(command, input=raw, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()
+    return path
+
+
+def numbers(pictures: npt.NDArray[np.uint8]) -> list[int]:
+    """The barcodes of several frames."""
+    return [read_barcode(picture) for picture in pictures]
+
+
+def truncated(source: Path, target: Path, share: float = 0.6) -> Path:
+    """The beginning of a file."""
+    content = source.read_bytes()
+    target.write_bytes(content[: int(len(content) * share)])
+    return target

@@ -2,7 +2,7 @@
 
 import polars as pl
 import pytest
-from reprise.readers import output_block, read_authors, read_scores
+from reprise.readers import output_block, read_authors, read_like_a_person, read_scores
 from reprise.schemas import REQUESTS, RESPONSES
 from reprise.verdicts import verdicts
 
@@ -61,12 +61,18 @@ def test_a_chain_of_thought_is_read_in_its_output_block(text: str, block: str) -
     assert output_block(text) == block
 
 
+def test_a_restated_caption_is_an_answer_where_the_options_are_captions() -> None:
+    captions = ("The red circle slides left.", "The blue star slides left.")
+    assert read_like_a_person("The blue star slides left.", ("A", "B"), captions).value == "B"
+    assert read_like_a_person("The blue star slides left.", ("A", "B"), ()).value == ""
+
+
 def test_failed_unparsed_and_wrong_are_three_things() -> None:
     texts = {"right": ("Yes", ""), "wrong": ("No", ""), "unparsed": ("the video", ""), "failed": ("", "out_of_memory")}
     requests = pl.DataFrame(
         [
             {"request_id": name, "item_id": name, "clip_id": "c", "role": "pos", "ask": "choose", "system": "",
-             "prompt": "", "options": list(YES_NO), "expected": "Yes", "max_tokens": 1}
+             "prompt": "", "options": list(YES_NO), "option_texts": [], "expected": "Yes", "max_tokens": 1}
             for name in texts
         ],
         schema=REQUESTS,

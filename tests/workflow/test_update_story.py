@@ -14,63 +14,9 @@ import pytest
 from reprise.files import file_digest
 from reprise.schemas import RESPONSES
 
-from tests.workflow.conftest import ROOT, Project, copy_project, small_suite
+from tests.workflow.conftest import Project, copy_project, toy_suite
 
-TABLES = """\
-benchmark: velociti
-tables:
-  table2:
-    title: StrictVLE
-    caption: Strict.
-    metrics: [strict]
-    columns: [{title: Avg, group: average}]
-    sections:
-      - protocol: entail
-        sampling: fps1
-        rows:
-          - {label: Toy, model: toy-llava-ov}
-          - {label: Oracle, model: oracle}
-  table5:
-    title: Choice
-    caption: Choice.
-    metrics: [mc_both]
-    columns: [{title: Both, group: average}]
-    sections:
-      - protocol: mc
-        sampling: fps1
-        rows: [{label: Toy, model: toy-llava-ov}]
-  table6:
-    title: Blind
-    caption: Blind.
-    metrics: [strict]
-    columns: [{title: Avg, group: average}]
-    sections:
-      - protocol: entail
-        rows: [{label: Oracle, model: oracle, sampling: none}]
-"""
 RUN = "velociti/entail/fps1/toy-llava-ov"
-
-
-def toy_suite(project: Project) -> Project:
-    """The small suite with a toy checkpoint as one of its models, in its early state."""
-    small_suite(project)
-    project.write("config/tables/small.yaml", TABLES)
-    shutil.copytree(ROOT / "resources/demo/checkpoints", project.root / "resources/demo/checkpoints")
-    project.edit("config/models/toy-llava-ov.yaml", "checkpoints/llava-ov-late", "checkpoints/llava-ov-early")
-    return project
-
-
-@pytest.fixture(scope="module")
-def finished_toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    project = toy_suite(copy_project(tmp_path_factory.mktemp("toy") / "project"))
-    project.made()
-    return project.root
-
-
-@pytest.fixture
-def toy(finished_toy: Path, tmp_path: Path) -> Project:
-    shutil.copytree(finished_toy, tmp_path / "project", symlinks=True)
-    return Project(tmp_path / "project")
 
 
 def state(project: Project, stage: str) -> dict[str, tuple[str, int]]:

@@ -41,12 +41,13 @@ def _pin_file(path: Path) -> None:
 
 def _resolve(repo: str, kind: str, path: Path) -> str:
     """The commit behind a repository's main branch."""
+    import httpx2
     from huggingface_hub import HfApi
     from huggingface_hub.errors import HfHubHTTPError
 
     try:
         revision: str | None = HfApi().repo_info(repo, repo_type=kind).sha
-    except (HfHubHTTPError, OSError) as error:
+    except (HfHubHTTPError, httpx2.HTTPError, OSError) as error:
         raise UserError(
             f"{path}: the hub did not resolve {kind} '{repo}' ({error}). It stays unpinned. "
             "Check the name and the network; a gated repository needs HF_TOKEN."

@@ -34,9 +34,10 @@ def read_authors(text: str, options: Sequence[str]) -> Reading:
     return Reading(text if text in options else "", None)
 
 
-def robust(text: str, options: Sequence[str]) -> Reading:
-    """What a person would read; nothing where a person would hesitate."""
-    return Reading(read_robust(text, options), None)
+def read_like_a_person(text: str, options: Sequence[str], option_texts: Sequence[str]) -> Reading:
+    """What a person would read; nothing where a person would hesitate. The texts let a restated caption count."""
+    captions = dict(zip(options, option_texts, strict=True)) if option_texts else None
+    return Reading(read_robust(text, options, captions), None)
 
 
 def output_block(text: str) -> str:

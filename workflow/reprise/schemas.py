@@ -92,6 +92,7 @@ REQUESTS = _schema(
     system=pl.String,
     prompt=pl.String,
     options=pl.List(pl.String),
+    option_texts=pl.List(pl.String),  # what each option stands for, such as a caption; empty where it says itself
     expected=pl.String,  # the option that is right; empty where a judge or a metric decides
     max_tokens=pl.Int32,
 )

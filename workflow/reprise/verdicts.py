@@ -1,17 +1,14 @@
 """Stage `verdicts`: what each reader makes of every answer."""
 
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from reprise.errors import run_command
-from reprise.readers import READERS, Reading, output_block, read_authors, read_scores, robust
+from reprise.readers import READERS, Reading, output_block, read_authors, read_like_a_person, read_scores
 from reprise.schemas import REQUESTS, RESPONSES, VERDICTS, check_key, read_table, write_table
 from reprise.stage import arguments, read_key, say
-
-TEXT_READERS: dict[str, Callable[[str, Sequence[str]], Reading]] = {"authors": read_authors, "robust": robust}
 
 
 def main() -> None:
@@ -33,7 +30,7 @@ def main() -> None:
 
 def verdicts(requests: pl.DataFrame, responses: pl.DataFrame, reader: str, reading: str) -> pl.DataFrame:
     """One row a response: the option that the reader reads, and whether it is the expected one."""
-    asked = requests.select("request_id", "options", "expected")
+    asked = requests.select("request_id", "options", "option_texts", "expected")
     joined = responses.join(asked, on="request_id", how="left", maintain_order="left")
     return pl.DataFrame([_verdict(row, reader, reading) for row in joined.iter_rows(named=True)], schema=VERDICTS)
 
@@ -59,7 +56,9 @@ def read_answer(row: dict[str, Any], reader: str, reading: str) -> Reading:
     if row["scores"]:
         return read_scores(row["scores"], row["options"])
     text = output_block(row["text"]) if reading == "output_block" else row["text"]
-    return TEXT_READERS[reader](text, row["options"])
+    if reader == "authors":
+        return read_authors(text, row["options"])
+    return read_like_a_person(text, row["options"], row["option_texts"])
 
 
 if __name__ == "__main__":

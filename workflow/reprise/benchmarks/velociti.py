@@ -141,6 +141,7 @@ def requests(items: pl.DataFrame, form: str, prompt: Prompt) -> list[dict[str, o
                     "system": fill(prompt.system, values),
                     "prompt": fill(prompt.user, values),
                     "options": options,
+                    "option_texts": [values["caption_a"], values["caption_b"]] if form == "mc" else [],
                     "expected": expected,
                 }
             )

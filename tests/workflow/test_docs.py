@@ -1,0 +1,131 @@
+"""Every command line that the README and the manual show, run in a finished copy with a toy checkpoint.
+
+What needs real data or a cluster (`suite=paper`, another profile) is run as far as a dry run goes; `make` lists its steps; the
+hub that `pin` asks is a server on this machine.
+"""
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from tests.workflow.conftest import ROOT, Project
+
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+DOCS = ("README.md", "config/README.md")
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+def shown(language: str) -> list[str]:
+    """The lines, or whole python programs, that the documents show."""
+    blocks = [block for doc in DOCS for block in BLOCK.findall((ROOT / doc).read_text())]
+    if language == "python":
+        return [text for kind, text in blocks if kind == "python"]
+    lines = [line for kind, text in blocks if kind == "" for line in text.splitlines()]
+    return [line.split(" #")[0].strip() for line in lines if line.strip()]
+
+
+COMMANDS = shown("shell")
+UNRUN = {"source .venv/bin/activate"}
+
+
+class Hub(BaseHTTPRequestHandler):
+    """Answers what a hub answers when it is asked for a repository's main commit."""
+
+    def do_GET(self) -> None:
+        name = self.path.split("/api/")[1].split("/", 1)[1].split("?")[0].removesuffix("/revision/main")
+        body = json.dumps({"id": name, "sha": COMMIT, "siblings": [], "tags": []}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing: the test's output is not a server's log."""
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    yield server.server_address[0]  # type: ignore[misc]
+    server.shutdown()
+
+
+def test_the_documents_show_commands() -> None:
+    kinds = {command.split()[0] for command in COMMANDS}
+    assert kinds == {"make", "snakemake", "python", "source"}
+
+
+@pytest.mark.parametrize("command", [c for c in COMMANDS if c.startswith("make ")])
+def test_make(command: str) -> None:
+    done = subprocess.run(
+        ["make", "-n", *shlex.split(command)[1:]], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("command", [c for c in COMMANDS if c.startswith("snakemake")])
+def test_snakemake(command: str, toy: Project) -> None:
+    arguments = shlex.split(command)[1:]
+    if "suite=paper" in arguments or "--workflow-profile" in arguments:
+        arguments.insert(0, "--dry-run")
+    done = toy.run([sys.executable, "-m", "snakemake", *arguments])
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("command", [c for c in COMMANDS if c.startswith("python")])
+def test_reprise(command: str, toy: Project, hub: str) -> None:
+    done = toy.run([sys.executable, *shlex.split(command)[1:]])
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("program", shown("python"))
+def test_python(program: str, toy: Project) -> None:
+    done = toy.run([sys.executable, "-c", program.replace("results/demo/", "results/small/")])
+    assert done.returncode == 0, done.stderr
+
+
+def test_nothing_else_is_shown() -> None:
+    others = {c for c in COMMANDS if not c.startswith(("make ", "snakemake", "python"))}
+    assert others == UNRUN
+
+
+def test_pin_writes_the_commit_and_nothing_else(toy: Project, hub: str) -> None:
+    before = {path: path.read_text() for path in (toy.root / "config").rglob("*.yaml")}
+    done = toy.reprise("reprise", "pin", "llava-onevision-7b", "paper")
+    assert done.returncode == 0, done.stderr
+    for path, text in before.items():
+        named = path.name in ("llava-onevision-7b.yaml", "paper.yaml")
+        assert path.read_text() == (re.sub(r"(revision: )unpinned", rf"\g<1>{COMMIT}", text) if named else text), path
+
+
+def test_an_unpinned_model_refuses_to_run(toy: Project) -> None:
+    toy.edit(
+        "config/models/oracle.yaml", "adapter: oracle", "adapter: transformers\nrepo: some/model\nrevision: unpinned"
+    )
+    toy.edit("config/suites/small.yaml", "run: [local]", "run: [all]")
+    done = toy.snakemake("results/tables/velociti/table6.md")
+    assert done.returncode != 0
+    assert "config/models/oracle.yaml: revision: is 'unpinned'" in done.stdout + done.stderr
+    assert "python -m reprise pin oracle" in done.stdout + done.stderr
+
+
+def test_a_hub_that_does_not_answer_leaves_the_file_alone(toy: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    path = Path(toy.root / "config/models/llava-onevision-7b.yaml")
+    before = path.read_text()
+    done = toy.reprise("reprise", "pin", "llava-onevision-7b")
+    assert done.returncode == 1 and "It stays unpinned" in done.stderr and "Traceback" not in done.stderr
+    assert path.read_text() == before

@@ -10,20 +10,22 @@ import yaml
 from reprise.errors import UserError
 from reprise.toyworld.train.batches import LETTER, STATEMENT, TEXT, VERDICT, Encoder, make_batch
 from reprise.toyworld.train.config import TrainConfig, load_config
-from reprise.toyworld.train.loop import Trainer, train
+from reprise.toyworld.train.loop import STATE, Trainer, train
 from reprise.toyworld.train.model import build_processor
 from reprise.toyworld.train.packed import PLAIN, frame_tokens, packed_hidden
-from reprise.toyworld.train.producer import VIDEO_TOKENS, batch_kind, batch_of_step
 from reprise.toyworld.train.prompts import messages, phrases, prompts, rendered
+from reprise.toyworld.train.schedule import VIDEO_TOKENS, batch_kind, batch_of_step, learning_rate
 from reprise.toyworld.train.tokenizer import build_tokenizer, save_tokenizer
+from safetensors.torch import load_file
 from transformers import AutoModelForImageTextToText, AutoProcessor
 
 CONFIG = {
-    "seed": 1, "clips": 2, "see_steps": 3, "describe_steps": 3, "mix_steps": 6, "early_step": 6, "see_rate": 0.001,
+    "seed": 1, "clips": 2,
+    "ranks": 1, "see_steps": 3, "describe_steps": 3, "mix_steps": 6, "early_step": 6, "see_rate": 0.001,
     "rate": 0.001, "warmup_steps": 2, "flat_share": 0.3, "compile": False, "save_every_seconds": 600,
     "evaluate_every_steps": 1000,
     "size": {"vision_width": 16, "vision_inner": 16, "vision_layers": 1, "patch": 16, "width": 16, "inner": 16,
-             "layers": 2, "heads": 2, "vocabulary": 640},
+             "layers": 4, "heads": 2, "vocabulary": 640},
 }  # fmt: skip
 VALUES = {
     "caption": "First, the red circle slides left quickly. Then, the blue star jumps high.",
@@ -56,7 +58,7 @@ def _trainer(config: TrainConfig, folder: Path) -> Trainer:
 
 def _advance(trainer: Trainer, until: int) -> None:
     while trainer.step < until:
-        trainer.advance(batch_of_step(trainer.config, trainer.encoder, trainer.step))
+        trainer.advance()
 
 
 def test_every_fixed_sentence_is_one_token_and_answers_are_single() -> None:
@@ -85,7 +87,7 @@ def test_the_processors_template_renders_what_training_uses(video: bool) -> None
 def test_packed_logits_are_the_models_own(kind: str, config_file: Path, tmp_path: Path) -> None:
     model = _trainer(load_config(config_file), tmp_path).exact_model()
     tokenizer = build_tokenizer()
-    batch = make_batch(Encoder(tokenizer, VIDEO_TOKENS), kind, 2, 5, 7, 0.5)
+    batch = make_batch(Encoder(tokenizer, VIDEO_TOKENS), kind, 2, (5, 7), 0.5)
     frames, clip = torch.from_numpy(batch.frames), 1
     with torch.no_grad():
         tokens, pixels = None, None
@@ -93,7 +95,7 @@ def test_packed_logits_are_the_models_own(kind: str, config_file: Path, tmp_path
             tokens = frame_tokens(model, frames.flatten(0, 1), PLAIN).reshape(2, -1, 16)
             pixels = ((frames.permute(0, 1, 4, 2, 3).float() / 255 - 0.5) / 0.5)[clip : clip + 1]
         groups = [torch.from_numpy(group.ids) for group in batch.groups]
-        hidden = packed_hidden(model, torch.from_numpy(batch.prefix), tokens, groups)
+        hidden = packed_hidden(model, torch.from_numpy(batch.prefix), tokens, groups, 2).groups
         for group, states in zip(batch.groups, hidden, strict=True):
             length = int((group.ids[clip, -1] != tokenizer.pad_token_id).sum())
             ids = torch.tensor(np.concatenate([batch.prefix, group.ids[clip, -1, :length]]))[None]
@@ -104,7 +106,7 @@ def test_packed_logits_are_the_models_own(kind: str, config_file: Path, tmp_path
 def test_a_batch_reads_as_its_segments_say(config_file: Path) -> None:
     tokenizer = build_tokenizer()
     encoder = Encoder(tokenizer, VIDEO_TOKENS)
-    batch = make_batch(encoder, "mix", 3, 9, 1, 1.0)
+    batch = make_batch(encoder, "mix", 3, (9, 1), 1.0)
     assert tokenizer.decode(batch.prefix) == "<|im_start|>user " + "<video>" * VIDEO_TOKENS
     assert batch.frames.shape == (3, 10, 64, 64, 3)
     for group in batch.groups:
@@ -128,7 +130,7 @@ def ids_shape(group: object) -> tuple[int, int]:
 
 def test_chain_of_thought_ends_on_its_verdict() -> None:
     tokenizer = build_tokenizer()
-    batch = make_batch(Encoder(tokenizer, VIDEO_TOKENS), "reason", 2, 9, 1, 1.0)
+    batch = make_batch(Encoder(tokenizer, VIDEO_TOKENS), "reason", 2, (9, 1), 1.0)
     words = [tokenizer.decode([t]).strip() for t in batch.groups[0].ids[batch.groups[0].kinds == VERDICT]]
     assert sorted(set(words)) == ["No", "Yes"] and len(words) == batch.groups[0].ids[..., 0].size
     assert tokenizer.decode(batch.prefix).startswith("<|im_start|>system \nYou are an AI assistant")
@@ -136,10 +138,10 @@ def test_chain_of_thought_ends_on_its_verdict() -> None:
 
 def test_a_batch_depends_on_seed_and_step_alone() -> None:
     encoder = Encoder(build_tokenizer(), VIDEO_TOKENS)
-    one, two = (make_batch(encoder, "mix", 2, 3, 40, 0.2) for _ in range(2))
+    one, two = (make_batch(encoder, "mix", 2, (3, 40), 0.2) for _ in range(2))
     assert np.array_equal(one.frames, two.frames)
     assert all(np.array_equal(a.ids, b.ids) for a, b in zip(one.groups, two.groups, strict=True))
-    assert not np.array_equal(one.frames, make_batch(encoder, "mix", 2, 3, 41, 0.2).frames)
+    assert not np.array_equal(one.frames, make_batch(encoder, "mix", 2, (3, 41), 0.2).frames)
 
 
 def test_the_kinds_of_steps_take_their_shares(config_file: Path) -> None:
@@ -163,13 +165,33 @@ def test_a_resumed_run_equals_an_unbroken_one(config_file: Path, tmp_path: Path)
     assert torch.equal(second.optimiser.master, unbroken.optimiser.master)
 
 
-def test_training_changes_the_loss(config_file: Path, tmp_path: Path) -> None:
+def test_training_lowers_the_loss(config_file: Path, tmp_path: Path) -> None:
     trainer = _trainer(load_config(config_file), tmp_path)
-    batch = batch_of_step(trainer.config, trainer.encoder, 3)
+    batch = batch_of_step(trainer.config, trainer.encoder, 3, rank=0)
     before = trainer.losses(batch)[1]["text"]
     for _ in range(8):
-        trainer.advance(batch)
+        loss, _parts = trainer.losses(batch)
+        loss.backward()
+        trainer.optimiser.step(trainer.optimiser.take_gradient(), 0.001)
     assert trainer.losses(batch)[1]["text"] < before - 0.1
+
+
+def test_two_ranks_train_one_model(tmp_path: Path) -> None:
+    path = tmp_path / "two.yaml"
+    path.write_text(yaml.safe_dump({**CONFIG, "ranks": 2, "mix_steps": 2}), encoding="utf-8")
+    train(path, tmp_path / "run", resume=False)
+    config = load_config(path)
+    alone = _trainer(config, tmp_path / "alone")
+    for step in range(config.total_steps):
+        gradients = []
+        for rank in (0, 1):
+            loss, _parts = alone.losses(batch_of_step(config, alone.encoder, step, rank))
+            loss.backward()
+            gradients.append(alone.optimiser.take_gradient())
+        if step == config.see_steps:
+            alone.optimiser.restart()
+        alone.optimiser.step(torch.stack(gradients).mean(0), learning_rate(config, step))
+    assert torch.equal(load_file(tmp_path / "run" / STATE)["master"], alone.optimiser.master)
 
 
 def test_a_run_writes_loadable_checkpoints_and_can_be_resumed(config_file: Path, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from reprise.toyworld.generate import Dice, training_script
 from reprise.toyworld.pairs import Setting
 from reprise.toyworld.poses import pose_at
 from reprise.toyworld.render import Image, render_frame
-from reprise.toyworld.script import AGENTS, CLIP_SECONDS, SLOT_SECONDS, Agent, Script
+from reprise.toyworld.script import ACTION_NAMES, AGENTS, CLIP_SECONDS, SLOT_SECONDS, STRENGTHS, Agent, Script
 from reprise.toyworld.train.prompts import prompts, rendered
 from reprise.toyworld.train.tasks import BLIND, DESCRIBE_ONLY, MIX, REASON, Sample, Segment, Task
 
@@ -22,6 +22,7 @@ Floats = npt.NDArray[np.float32]
 IMAGE_SIZE = 64
 QUERIES = 4
 TARGETS = 8
+STANDS, ABSENT = len(ACTION_NAMES), len(ACTION_NAMES) + 1
 NO_LOSS, VERDICT, LETTER, TEXT, STATEMENT = range(5)
 JITTER_SECONDS = 0.08
 
@@ -43,6 +44,7 @@ class Batch:
     groups: tuple[Group, ...]
     queries: Ints
     targets: Floats = field(repr=False)
+    deeds: Ints = field(repr=False)
 
 
 def _camera(script: Script, times: list[float], dice: Dice) -> Image:
@@ -81,6 +83,17 @@ def _queries(script: Script, times: list[float], dice: Dice) -> tuple[list[list[
     return [[AGENTS.index(agent) for agent in asked]] * len(times), [
         [_target(script, agent, t) for agent in asked] for t in times
     ]
+
+
+def _deeds(script: Script, asked: list[int]) -> list[list[tuple[int, int]]]:
+    """For every slot and asked agent: the number of its action (or standing, or absence), and of its strength."""
+    found = [[(ABSENT, 0)] * len(asked) for _ in range(script.slots)]
+    for figure in script.figures:
+        index = AGENTS.index(figure.agent)
+        if index in asked:
+            deed = (ACTION_NAMES.index(figure.action), STRENGTHS.index(figure.strength)) if figure.acts else (STANDS, 0)
+            found[figure.slot][asked.index(index)] = deed
+    return found
 
 
 class Encoder:
@@ -168,20 +181,21 @@ def batch_kinds() -> dict[str, Kind]:
     }
 
 
-def make_batch(encoder: Encoder, kind_name: str, clips: int, seed: int, step: int, progress: float) -> Batch:
-    """The batch of one step."""
+def make_batch(encoder: Encoder, kind_name: str, clips: int, seed: tuple[int, ...], progress: float) -> Batch:
+    """A batch of a kind."""
     kind = batch_kinds()[kind_name]
-    dice = Dice(seed, step)
+    dice = Dice(*seed)
     frames = dice.pick(kind.frames)
     scripts = [training_script(dice) for _ in range(clips + 1)]
     times = [[t + dice.between(-JITTER_SECONDS, JITTER_SECONDS) for t in sample_times(frames)] for _ in range(clips)]
-    images, queries, targets = [], [], []
+    images, queries, targets, deeds = [], [], [], []
     for script, moments in zip(scripts, times, strict=False):
         if frames:
             images.append(_camera(script, moments, dice))
             asked, wanted = _queries(script, moments, dice)
             queries.append(asked)
             targets.append(wanted)
+            deeds.append(_deeds(script, asked[0]))
     samples = [Sample(Setting(scripts[i], scripts[i + 1], True), dice, progress) for i in range(clips)]
     groups = tuple(encoder.group(name, task, samples, frames > 0) for name, task in kind.tasks.items())
     prefix = encoder.prefix(kind.system, frames * 4 + 1 if frames else 0)
@@ -192,4 +206,5 @@ def make_batch(encoder: Encoder, kind_name: str, clips: int, seed: int, step: in
         groups,
         np.array(queries, dtype=np.int64),
         np.array(targets, dtype=np.float32),
+        np.array(deeds, dtype=np.int64),
     )

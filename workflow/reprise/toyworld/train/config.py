@@ -30,6 +30,7 @@ class TrainConfig:
 
     seed: int
     clips: int
+    ranks: int
     see_steps: int
     describe_steps: int
     mix_steps: int

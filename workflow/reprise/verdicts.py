@@ -5,22 +5,36 @@ from typing import Any
 
 import polars as pl
 
+from reprise.embeddings import similarities
 from reprise.errors import run_command
-from reprise.readers import READERS, Reading, output_block, read_authors, read_like_a_person, read_scores
+from reprise.readers import (
+    READERS,
+    Reading,
+    output_block,
+    read_authors,
+    read_first_character,
+    read_like_a_person,
+    read_scores,
+)
 from reprise.schemas import REQUESTS, RESPONSES, VERDICTS, check_key, read_table, write_table
 from reprise.stage import arguments, read_key, say
+from reprise.store import Store
 
 
 def main() -> None:
     args = arguments(
         "Read a run's answers.", key=Path, run_key=Path, protocol=str, requests=Path, responses=Path,
-        authors=Path, robust=Path,
+        store=Path, authors=Path, robust=Path,
     )  # fmt: skip
-    reading = read_key(args.key)["readings"][args.protocol]
+    key = read_key(args.key)
+    reading, embedder = key["readings"][args.protocol], key["similarity"].get(args.protocol)
     responses = read_table(args.responses, RESPONSES)
     check_key(responses, read_key(args.run_key)["key"], args.responses)
     requests = read_table(args.requests, REQUESTS)
     by_reader = {reader: verdicts(requests, responses, reader, reading) for reader in READERS}
+    if embedder is not None:
+        store = Store(args.store)
+        by_reader = {reader: with_similarity(frame, requests, embedder, store) for reader, frame in by_reader.items()}
     for reader, frame in by_reader.items():
         write_table(frame, getattr(args, reader), VERDICTS)
         say(f"{reader}: {frame.height} answers, {frame['unparsed'].sum()} unparsed, {frame['failed'].sum()} failed")
@@ -33,6 +47,16 @@ def verdicts(requests: pl.DataFrame, responses: pl.DataFrame, reader: str, readi
     asked = requests.select("request_id", "options", "option_texts", "expected")
     joined = responses.join(asked, on="request_id", how="left", maintain_order="left")
     return pl.DataFrame([_verdict(row, reader, reading) for row in joined.iter_rows(named=True)], schema=VERDICTS)
+
+
+def with_similarity(frame: pl.DataFrame, requests: pl.DataFrame, embedder: str, store: Store) -> pl.DataFrame:
+    """The verdicts with the likeness of each answer and what was expected as their score; a failed one has none."""
+    expected = requests.select("request_id", "expected")
+    joined = frame.join(expected, on="request_id", how="left", maintain_order="left")
+    answered = joined.filter(~pl.col("failed"))
+    found = similarities(answered["value"].to_list(), answered["expected"].to_list(), embedder, store)
+    scores = answered.select("request_id", score=pl.Series(found, dtype=pl.Float64))
+    return frame.drop("score").join(scores, on="request_id", how="left", maintain_order="left").select(list(VERDICTS))
 
 
 def _verdict(row: dict[str, Any], reader: str, reading: str) -> dict[str, Any]:
@@ -55,7 +79,11 @@ def read_answer(row: dict[str, Any], reader: str, reading: str) -> Reading:
     """Scores speak for themselves; a text goes through the reader, out of its output block where there is one."""
     if row["scores"]:
         return read_scores(row["scores"], row["options"])
+    if reading == "text":
+        return Reading(row["text"] if row["text"].strip() else "", None)
     text = output_block(row["text"]) if reading == "output_block" else row["text"]
+    if reader == "authors" and reading == "first_character":
+        return read_first_character(row["text"], row["options"])
     if reader == "authors":
         return read_authors(text, row["options"])
     return read_like_a_person(text, row["options"], row["option_texts"])

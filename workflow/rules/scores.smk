@@ -14,7 +14,7 @@ rule verdicts:
         "results/{suite}/logs/verdicts/{benchmark}/{protocol}/{sampling}/{model}.log",
     shell:
         "{PYTHON:q} -m reprise.verdicts --key {input.key} --run-key {input.run_key} --protocol {wildcards.protocol}"
-        " --requests {input.requests} --responses {input.responses}"
+        " --requests {input.requests} --responses {input.responses} --store {STORE:q}"
         " --authors {output.authors} --robust {output.robust} 2> {log}"
 
 

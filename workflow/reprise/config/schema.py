@@ -114,7 +114,9 @@ class Protocol(Strict):
     prompt: str
     ask: Literal["score", "choose", "write"]
     max_tokens: int = Field(1, ge=1)
-    reading: Literal["plain", "output_block"] = "plain"
+    reading: Literal["plain", "output_block", "first_character", "text"] = "plain"
+    similarity: Literal["all-MiniLM-L6-v2"] | None = None
+    """compares free answers with what is expected"""
     items: Slug | None = None
 
 

@@ -47,11 +47,17 @@ def measured(
     found = benchmark.measures(form, items, verdicts, resampling, drop_unread=convention == "authors")
     asked = items["item_id"].is_in(verdicts["item_id"].unique().to_list())
     missing = items.filter(~asked)
-    return [_row(one, benchmark) | {"missing": benchmark.in_group(missing, one.group).height} for one in found]
+    return [_row(one, benchmark) | {"missing": _missing(missing, one, benchmark)} for one in found]
+
+
+def _missing(items: pl.DataFrame, one: Measure, benchmark: Benchmark) -> int:
+    """A metric's samples among the items that were never asked."""
+    return benchmark.in_group(items, one.group)[one.sample].n_unique()
 
 
 def _row(one: Measure, benchmark: Benchmark) -> dict[str, Any]:
     values = asdict(one)
+    values.pop("sample")
     right, chance = values.pop("right"), benchmark.CHANCE.get(one.metric)
     if right is None or chance is None:
         return values | {"p_chance": None}

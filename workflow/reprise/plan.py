@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from reprise.adapters import ADAPTERS
-from reprise.benchmarks import benchmark_module
+from reprise.benchmarks import benchmark_module, load_benchmark
 from reprise.code import closure_digest, function_digest, modules_digest
 from reprise.config import Configuration, Model, ReleaseHub, Row, TableSpec, load
+from reprise.embeddings import DISTRIBUTION as EMBEDDER
 from reprise.errors import UserError
 from reprise.files import canonical_json, value_digest, write_if_changed
 from reprise.prompts import Prompt, load_prompts
@@ -88,7 +89,9 @@ class Plan:
         if isinstance(release, ReleaseHub) and release.revision == UNPINNED:
             return False
         spec = self.config.tables[benchmark].tables[table]
-        return any(row.dataset for row in spec.rows())
+        chance = load_benchmark(benchmark).CHANCE
+        is_counted = any(chance.get(metric, 0.0) is None for c in spec.columns for metric in spec.metrics_of(c))
+        return any(row.dataset or (row.chance and is_counted) for row in spec.rows())
 
     def numbers(self) -> dict[str, list[str]]:
         """Table number -> the benchmarks that have it."""
@@ -172,6 +175,9 @@ class Plan:
         protocols = self.config.benchmarks[benchmark].protocols
         return {
             "readings": {name: protocol.reading for name, protocol in protocols.items()},
+            "similarity": {
+                name: _version(EMBEDDER) for name, protocol in protocols.items() if protocol.similarity is not None
+            },
             "code": closure_digest("reprise.verdicts"),
         }
 
@@ -204,6 +210,7 @@ class Plan:
             "file": self.config.suite.benchmarks[benchmark].tables,
             "show_published": self.config.suite.show_published,
             "spec": spec.model_dump(),
+            "forms": {name: protocol.form for name, protocol in self.config.benchmarks[benchmark].protocols.items()},
             "runs": [run.name for run in self.table_runs(benchmark, table)],
             "adopted": self.adoptions(),
             "missing_share_max": self.config.suite.missing_share_max,

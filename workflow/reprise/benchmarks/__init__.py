@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from reprise.measures import Measure, Resampling
     from reprise.prompts import Prompt
 
-MODULES = {"velociti": "reprise.benchmarks.velociti"}
+MODULES = {
+    "velociti": "reprise.benchmarks.velociti",
+    "temporalbench": "reprise.benchmarks.temporalbench",
+}
 
 
 class Benchmark(Protocol):
@@ -37,8 +40,8 @@ class Benchmark(Protocol):
 
     STATISTICS: frozenset[str]
     """numbers of the data itself"""
-    CHANCE: Mapping[str, float]
-    """metric -> what a random guesser reaches, in percent"""
+    CHANCE: Mapping[str, float | None]
+    """metric -> what a random guesser reaches, in percent; None where statistics `chance.<form>.<metric>` give it"""
 
     def measures(
         self, form: str, items: "pl.DataFrame", verdicts: "pl.DataFrame", resampling: "Resampling", *, drop_unread: bool

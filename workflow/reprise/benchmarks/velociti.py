@@ -24,7 +24,7 @@ FORMS = {
     "mc": frozenset({"mc_a", "mc_b", "mc_bias", "mc_both"}),
 }
 STATISTICS = frozenset({"videos", "samples", "subset"})
-CHANCE = {"strict": 25.0, "classic": 50.0, "mc_a": 50.0, "mc_b": 50.0, "mc_both": 25.0}
+CHANCE: dict[str, float | None] = {"strict": 25.0, "classic": 50.0, "mc_a": 50.0, "mc_b": 50.0, "mc_both": 25.0}
 COLUMNS = ("test_name", "video_id", "event", "pos", "neg")
 # VidSitu names a 10 s clip by its YouTube id and span.
 VIDSITU_ID = re.compile(r"^v_(?P<video>[A-Za-z0-9_-]{11})_seg_(?P<start>\d+)_(?P<end>\d+)$")

@@ -128,8 +128,8 @@ class Builder:
         paper = self.published.get(label, row.frames, group, metric) if self.key["show_published"] else None
         place = {"section": section, "row": row.label, "column": column_name(column), "metric": metric, "group": group}
         found = self.numbers.get((run or "", metric, group, *SHOWN))
-        if row.chance:
-            chance = self.benchmark.CHANCE.get(metric)
+        chance = self.chance(row, metric, group) if row.chance else None
+        if row.chance and (chance is not None or paper is None):
             self.keep(place, "chance", {"value": chance})
             return Number(chance, column.decimals, column.signed)
         if found is not None:
@@ -147,6 +147,15 @@ class Builder:
             self.keep(place, "published", {"value": paper})
             return Number(paper, column.decimals, column.signed, "published")
         return Number(None, column.decimals, state="not run" if row.model and not run else "reproduced")
+
+    def chance(self, row: Row, metric: str, group: str) -> float | None:
+        """What a guesser reaches: a constant of the benchmark, or counted from its data where they are here."""
+        constant = self.benchmark.CHANCE.get(metric)
+        if constant is not None:
+            return constant
+        form = self.key["forms"].get(row.protocol, "")
+        counted = self.numbers.get((f"{self.key['benchmark']}/data", f"chance.{form}.{metric}", group, *SHOWN))
+        return None if counted is None else float(counted["value"])
 
     def keep(self, place: Mapping[str, str], source: str, found: Mapping[str, Any]) -> None:
         """Add a tidy row."""

@@ -2,9 +2,9 @@
 
 import polars as pl
 import pytest
-from reprise.readers import output_block, read_authors, read_like_a_person, read_scores
+from reprise.readers import output_block, read_authors, read_first_character, read_like_a_person, read_scores
 from reprise.schemas import REQUESTS, RESPONSES
-from reprise.verdicts import verdicts
+from reprise.verdicts import read_answer, verdicts
 
 YES_NO = ("Yes", "No")
 
@@ -43,6 +43,26 @@ def test_scores_by_the_papers_equation(scores: tuple[float, float], value: str, 
 )
 def test_the_authors_reader_keeps_its_bugs(text: str, options: tuple[str, ...], value: str) -> None:
     assert read_authors(text, options).value == value
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("A", "A"),
+        ("b", "B"),  # in either case
+        ("B. The person pulls it.", "B"),
+        ("A person pulls it.", "A"),
+        ("Answer: B", "A"),
+        ("(B)", ""),
+        (" B", ""),
+        ("The second", ""),
+        ("**B**", ""),
+        ("C", ""),
+        ("", ""),
+    ],
+)
+def test_the_first_character_is_the_answer(text: str, value: str) -> None:
+    assert read_first_character(text, ("A", "B")).value == value
 
 
 @pytest.mark.parametrize(
@@ -87,3 +107,10 @@ def test_failed_unparsed_and_wrong_are_three_things() -> None:
     )  # fmt: skip
     found = verdicts(requests, responses, "robust", "plain").select("right", "unparsed", "failed").rows()
     assert found == [(True, False, False), (False, False, False), (False, True, False), (False, False, True)]
+
+
+@pytest.mark.parametrize(("text", "value", "unparsed"), [(" A caption.\n", " A caption.\n", False), (" \n", "", True)])
+def test_a_free_answer_is_its_own_reading(text: str, value: str, unparsed: bool) -> None:
+    row = {"text": text, "scores": [], "options": [], "option_texts": []}
+    assert read_answer(row, "robust", "text").value == value
+    assert (not read_answer(row, "authors", "text").value) == unparsed

@@ -165,7 +165,7 @@ def _check_room(fetcher: Fetcher, pending: list[str], store: Store) -> None:
     if needed > free:
         raise UserError(
             f"store '{store.root}': about {needed / 1e9:.2f} GB wanted for {len(pending)} sources of this shard, "
-            f"{free / 1e9:.2f} GB free. Make room (python -m reprise store prune), or set `store:` to a larger disk."
+            f"{free / 1e9:.2f} GB free. Make room (python -m reprise store --prune), or set `store:` to a larger disk."
         )
 
 

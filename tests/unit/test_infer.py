@@ -192,17 +192,10 @@ def test_a_release_without_its_files_lists_what_is_there(tmp_path: Path) -> None
     key.write_text(
         json.dumps({"benchmark": "velociti", "release": {"kind": "folder", "path": str(tmp_path)}, "files": ["*.csv"]})
     )
-    command = [
-        sys.executable,
-        "-m",
-        "reprise.release",
-        "--key",
-        str(key),
-        "--store",
-        str(tmp_path / "s"),
-        "--out",
-        "o.json",
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
-    assert done.returncode == 1 and not (tmp_path / "o.json").exists()
+    out = tmp_path / "o.json"
+    options = ["--key", str(key), "--store", str(tmp_path / "s"), "--out", str(out)]
+    done = subprocess.run(
+        [sys.executable, "-m", "reprise.release", *options], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1 and not out.exists()
     assert "no file matches *.csv. Found: key.json, notes.txt." in done.stderr

@@ -1,6 +1,7 @@
 """Clips made with ffmpeg: frame-exact trims, concatenations over a black span, pseudo-clips of still images."""
 
 import errno
+import re
 import subprocess
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ from reprise.media.settings import Concat, Encode, Images
 EVEN = ("trunc(iw/2)*2", "trunc(ih/2)*2")
 SAME_TIME_S = 1e-4
 SEEK_MARGIN_S = 10.0
+ADDRESS = re.compile(r" @ 0x[0-9a-f]+")
 
 
 @cache
@@ -155,6 +157,8 @@ def _write(stream: Any, target: Path, settings: Encode, **options: Any) -> None:
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     if done.returncode != 0:
         target.unlink(missing_ok=True)
-        message = " | ".join(done.stderr.strip().splitlines()[-3:]).replace(f"{target.parent}/", "")
+        # Without the addresses of ffmpeg's objects, so that the same failure is the same message.
+        lines = [ADDRESS.sub("", line) for line in done.stderr.strip().splitlines()[-3:]]
+        message = " | ".join(lines).replace(f"{target.parent}/", "")
         is_full = "No space left on device" in done.stderr or done.returncode == errno.ENOSPC
         raise MediaError("disk_full" if is_full else "encode_failed", message)

@@ -32,6 +32,7 @@ class Behaviour:
 @dataclass
 class Log:
     asked: Counter[str] = field(default_factory=Counter)
+    heads: Counter[str] = field(default_factory=Counter)
     ranges: list[str] = field(default_factory=list)
 
 
@@ -50,8 +51,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, with_body: bool) -> None:
         path = self.path.split("?")[0]
         behaviour = self.behaviours.get(path, Behaviour(status=404))
-        if with_body:
-            self.log.asked[path] += 1
+        (self.log.asked if with_body else self.log.heads)[path] += 1
         count = self.log.asked[path]
         if behaviour.status != 200 and (behaviour.failures_before == 0 or count <= behaviour.failures_before):
             self._send(behaviour.status, {"Content-Length": "0"} | behaviour.headers)

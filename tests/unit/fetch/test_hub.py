@@ -81,14 +81,13 @@ def test_a_gated_set_names_its_licence_page(tmp_path: Path, monkeypatch: pytest.
     assert log.asked.total() <= 1
 
 
-def test_a_server_that_fails_is_asked_once_for_an_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_archive_that_is_not_there_is_asked_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(tmp_path)
-    with serving({}) as (url, _):
-        pass
-    fetcher = route(url, store, monkeypatch, files=["videos.zip"])
-    records = [bring(name, fetcher, store) for name in "ab"]
-    assert [record.status for record in records] == ["network", "network"]
-    assert records[0].is_transient
+    with serving({}) as (url, log):
+        fetcher = route(url, store, monkeypatch, files=["videos.zip"])
+        records = [bring(name, fetcher, store) for name in "ab"]
+    assert [record.status for record in records] == ["not_found", "not_found"]
+    assert log.heads.total() == 1
 
 
 def test_an_unpinned_set_is_not_fetched(tmp_path: Path) -> None:

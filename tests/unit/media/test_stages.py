@@ -215,7 +215,7 @@ def test_running_again_gives_the_same_bytes_and_makes_nothing_new(made: Path, vi
 
 def test_a_fresh_store_gives_the_same_bytes(made: Path, videos: Path, tmp_path: Path) -> None:
     shutil.copy(made / "clips.parquet", tmp_path)
-    run_all(tmp_path, {"kind": "folder", "path": str(videos), "pattern": "{source_id}.mp4"}, threads=2)
+    run_all(tmp_path, {"kind": "folder", "path": str(videos), "pattern": "{source_id}.mp4"})
     for path in made.glob("*.parquet"):
         assert file_digest(tmp_path / path.name) == file_digest(path), path.name
 

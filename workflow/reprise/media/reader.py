@@ -91,7 +91,7 @@ def _decode(path: Path, threads: int) -> Iterator[VideoFrame]:
 def _check_time(path: Path, index: PacketIndex, number: int, frame: VideoFrame) -> None:
     """A frame lost on the way shifts every later number; its time gives that away."""
     expected = index.ticks[number] if number < index.frames else None
-    if frame.pts is not None and frame.pts != expected:
+    if index.is_timed and frame.pts is not None and frame.pts != expected:
         raise MediaError("corrupt", f"{path.name}: frame {number} has time {frame.pts}, its packet {expected}")
 
 

@@ -102,7 +102,9 @@ def _seek_each(clip: Path, indices: tuple[int, ...]) -> None:
 def _count_shots(clip: Path) -> int:
     index = packet_index(clip)
     counter = ShotCounter(Shots(), index.fps)
-    for frame in iter_frames(clip, size=(WIDTH, round(WIDTH * index.height / index.width)), pixels="bgr24"):
+    for frame in iter_frames(
+        clip, size=(WIDTH, round(WIDTH * index.height / index.width)), pixels="bgr24", scaling="BILINEAR"
+    ):
         counter.add(frame.image)
     return counter.shots()
 

@@ -18,6 +18,8 @@ def main() -> None:
     compare.add_argument("second", help="another run of the same questions")
     pin = commands.add_parser("pin", help="resolve `revision: unpinned` online, in the configuration's files")
     pin.add_argument("names", nargs="*", help="model slugs or suites; all of them when none is named")
+    retry = commands.add_parser("retry", help="forget failures to get a video, so that the next run asks again")
+    retry.add_argument("statuses", nargs="*", help="reasons such as private or removed; all of them when none is named")
     store = commands.add_parser("store", help="show the store's size, or prune what no ledger names")
     store.add_argument("--prune", action="store_true", help="delete videos and clips that no ledger in results/ names")
     args = parser.parse_args()
@@ -33,6 +35,10 @@ def main() -> None:
         from reprise.pin import pin_files
 
         pin_files(Path(), args.names)
+    elif args.command == "retry":
+        from reprise.upkeep import retry_sources
+
+        retry_sources(args.statuses)
     else:
         from reprise.upkeep import prune_store, show_store
 

@@ -19,13 +19,16 @@ def one_of(names):
 wildcard_constraints:
     suite=re.escape(SUITE),
     benchmark=one_of(PLAN.config.benchmarks),
-    protocol=one_of({name for spec in PLAN.config.benchmarks.values() for name in spec.protocols}),
+    protocol=one_of(
+        {name for spec in PLAN.config.benchmarks.values() for name in spec.protocols}
+    ),
     sampling=one_of(PLAN.config.main.samplings),
     model=one_of(PLAN.config.models),
     reader="authors|robust",
     shard=r"\d+",
     table=r"table\d+",
     kind="tex|md|html",
+    clip=r"[^/\s]+",
 
 
 def shards_of(stage):
@@ -36,8 +39,22 @@ def shards_of(stage):
     )
 
 
+def every_ledger(wildcards):
+    """The ledgers of all videos that this site works on."""
+    return expand(
+        f"results/{SUITE}/{{stage}}/{{benchmark}}/{{shard}}.parquet",
+        stage=["sources", "clips"],
+        benchmark=PLAN.data_benchmarks(),
+        shard=range(PLAN.config.suite.shards),
+    )
+
+
 def every_table():
-    return expand("results/tables/{table}.{kind}", table=PLAN.numbers(), kind=["tex", "md", "html"])
+    return expand(
+        "results/tables/{table}.{kind}",
+        table=PLAN.numbers(),
+        kind=["tex", "md", "html"],
+    )
 
 
 def table_metrics(wildcards):
@@ -63,4 +80,8 @@ def parts_of_table(wildcards):
 
 def model_weights(wildcards):
     """The note of a fetched hub snapshot; nothing for a local checkpoint or a model without weights."""
-    return [f"results/{SUITE}/weights/{wildcards.model}.json"] if PLAN.config.models[wildcards.model].repo else []
+    return (
+        [f"results/{SUITE}/weights/{wildcards.model}.json"]
+        if PLAN.config.models[wildcards.model].repo
+        else []
+    )

@@ -27,6 +27,8 @@ class Measure:
     unparsed: int
     right: float | None = None
     """how many samples were right, where the metric is a plain share of samples"""
+    missing: int | None = None
+    """samples that were never asked, where a sample is more than one item; else the items are counted"""
 
 
 @dataclass(frozen=True)

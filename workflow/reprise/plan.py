@@ -10,7 +10,7 @@ from typing import Any
 from reprise.adapters import ADAPTERS
 from reprise.benchmarks import benchmark_module
 from reprise.code import closure_digest, function_digest, modules_digest
-from reprise.config import Configuration, Model, ReleaseHub, Row, TableSpec, load
+from reprise.config import Column, Configuration, Model, ReleaseHub, Row, TableSpec, load
 from reprise.errors import UserError
 from reprise.fetch.records import wants_another_try
 from reprise.fetch.settings import Remote
@@ -37,8 +37,8 @@ class Run:
         return f"{self.benchmark}/{self.protocol}/{self.sampling}/{self.model}"
 
 
-def run_of(benchmark: str, row: Row) -> Run | None:
-    """The run behind a table's row; none for a row of chance, of the data, or of published numbers only."""
+def run_of(benchmark: str, row: Row | Column) -> Run | None:
+    """The run behind a table's row or column; none for chance, the data, or published numbers only."""
     if row.model is None or row.protocol is None or row.sampling is None:
         return None
     return Run(benchmark, row.protocol, row.sampling, row.model)
@@ -77,7 +77,8 @@ class Plan:
     def table_runs(self, benchmark: str, table: str) -> list[Run]:
         """The runs that one table needs and that this site can make."""
         spec = self.config.tables[benchmark].tables[table]
-        runs = {run for row in spec.rows() if (run := run_of(benchmark, row)) and run.model in self.models}
+        places: list[Row | Column] = [*spec.rows(), *spec.columns]
+        runs = {run for place in places if (run := run_of(benchmark, place)) and run.model in self.models}
         return sorted(runs)
 
     def runs(self) -> list[Run]:
@@ -213,7 +214,9 @@ class Plan:
     def _verdict_key(self, benchmark: str) -> dict[str, Any]:
         protocols = self.config.benchmarks[benchmark].protocols
         return {
-            "readings": {name: protocol.reading for name, protocol in protocols.items()},
+            "readings": {
+                name: {"reading": protocol.reading, "authors": protocol.authors} for name, protocol in protocols.items()
+            },
             "code": closure_digest("reprise.verdicts"),
         }
 
@@ -223,7 +226,8 @@ class Plan:
             "benchmark": benchmark,
             "bootstrap": self.config.main.bootstrap.model_dump(),
             "protocols": {
-                name: {"form": protocol.form, "items": protocol.items} for name, protocol in protocols.items()
+                name: {"form": protocol.form, "items": protocol.items, "frames_min": protocol.frames_min}
+                for name, protocol in protocols.items()
             },
             "measures": function_digest(benchmark_module(benchmark), "measures"),
             "code": closure_digest("reprise.metrics"),

@@ -1,7 +1,7 @@
 """Readers of answers: `authors` does what the authors' scripts do, `robust` reads what a person would."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from reprise.robust import read_robust
@@ -19,7 +19,12 @@ class Reading:
 
 
 def read_scores(scores: Sequence[float], options: Sequence[str]) -> Reading:
-    """The option above one half of the two options' mass (paper, eq. 1); a tie is no answer."""
+    """The option above one half of the two options' mass (paper, eq. 1); a tie is no answer.
+
+    One option alone, such as a text and a clip that match, is read as it is with its own score.
+    """
+    if len(options) == 1:
+        return Reading(options[0], scores[0])
     total = scores[0] + scores[1]
     if total <= 0:
         return Reading("", None)
@@ -34,10 +39,30 @@ def read_authors(text: str, options: Sequence[str]) -> Reading:
     return Reading(text if text in options else "", None)
 
 
+def read_first_character(text: str, options: Sequence[str]) -> Reading:
+    """Vinoground's and TemporalBench's scripts: the first character in either case, whatever it is.
+
+    A character that is no option is a wrong answer to them, not an unread one; only an empty text is no answer.
+    """
+    return Reading(text[:1].upper(), None)
+
+
 def read_like_a_person(text: str, options: Sequence[str], option_texts: Sequence[str]) -> Reading:
     """What a person would read; nothing where a person would hesitate. The texts let a restated caption count."""
     captions = dict(zip(options, option_texts, strict=True)) if option_texts else None
     return Reading(read_robust(text, options, captions), None)
+
+
+# What the `authors` reader of a protocol may be; `robust` stands in for a judge that the authors asked.
+AUTHORS: dict[str, Callable[[str, Sequence[str]], Reading]] = {
+    "bare": read_authors,
+    "first_character": read_first_character,
+}
+
+
+def read_as_authors(text: str, options: Sequence[str], option_texts: Sequence[str], manner: str) -> Reading:
+    """The authors' reading in the manner that a protocol names."""
+    return read_like_a_person(text, options, option_texts) if manner == "robust" else AUTHORS[manner](text, options)
 
 
 def output_block(text: str) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from reprise.measures import Measure, Resampling
     from reprise.prompts import Prompt
 
-MODULES = {"velociti": "reprise.benchmarks.velociti"}
+MODULES = {"velociti": "reprise.benchmarks.velociti", "vinoground": "reprise.benchmarks.vinoground"}
 
 
 class Benchmark(Protocol):

@@ -112,9 +112,13 @@ class Protocol(Strict):
 
     form: str
     prompt: str
-    ask: Literal["score", "choose", "write"]
+    ask: Literal["score", "choose", "write", "similarity"]
     max_tokens: int = Field(1, ge=1)
     reading: Literal["plain", "output_block"] = "plain"
+    authors: Literal["bare", "first_character", "robust"] = "bare"
+    """how the authors' scripts read an answer; `robust` where they asked a judge"""
+    frames_min: dict[str, int] = {}
+    """metric -> number of frames below which it says nothing"""
     items: Slug | None = None
 
 
@@ -132,7 +136,10 @@ class Benchmark(Strict):
 
 
 class Column(Strict):
-    """One column: one metric, or several joined in a cell, of one group of items."""
+    """One column: one metric, or several joined in a cell, of one group of items; or the rows' numbers of frames.
+
+    A column that names a model is a run, for tables whose rows are groups of items.
+    """
 
     title: str
     metrics: list[str] | None = None
@@ -141,6 +148,12 @@ class Column(Strict):
     signed: bool = False
     span: str | None = None
     lower_is_better: bool = False
+    shows: Literal["metrics", "frames"] = "metrics"
+    model: Slug | None = None
+    protocol: Slug | None = None
+    sampling: Slug | None = None
+    published: str | None = None
+    """the group of its published numbers, where that is not the group of items"""
 
 
 class Row(Strict):
@@ -189,13 +202,18 @@ class TableSpec(Strict):
     best: bool = True
     significance: bool = False
     """mark what is above chance"""
+    bold: Literal["best", "significant"] = "best"
+    stub: str | None = None
+    """header of the row labels"""
+    compared_with: str | None = None
+    """group of items: mark what lies above or below the same run's number for this group"""
 
     def rows(self) -> list[Row]:
         """All rows with their sections' settings."""
         return [row for section in self.sections for row in section.resolved()]
 
     def metrics_of(self, column: Column) -> list[str]:
-        return column.metrics or self.metrics
+        return (column.metrics or self.metrics) if column.shows == "metrics" else []
 
 
 class Tables(Strict):

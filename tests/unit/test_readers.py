@@ -2,7 +2,7 @@
 
 import polars as pl
 import pytest
-from reprise.readers import output_block, read_authors, read_like_a_person, read_scores
+from reprise.readers import Reading, output_block, read_as_authors, read_authors, read_like_a_person, read_scores
 from reprise.schemas import REQUESTS, RESPONSES
 from reprise.verdicts import verdicts
 
@@ -43,6 +43,34 @@ def test_scores_by_the_papers_equation(scores: tuple[float, float], value: str, 
 )
 def test_the_authors_reader_keeps_its_bugs(text: str, options: tuple[str, ...], value: str) -> None:
     assert read_authors(text, options).value == value
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("A", "A"),
+        ("b", "B"),  # either case
+        ("A person eats", "A"),
+        ("Answer: B", "A"),
+        ("(B)", "("),  # any other character is a wrong answer, not an unread one
+        ("The second", "T"),
+        (" A", " "),
+        ("", ""),  # no answer
+    ],
+)
+def test_the_first_character_is_all_that_some_authors_read(text: str, value: str) -> None:
+    assert read_as_authors(text, ("A", "B"), (), "first_character").value == value
+
+
+def test_authors_who_asked_a_judge_are_read_like_a_person() -> None:
+    text = "Let me think. The man eats, then he sleeps. So the answer is B."
+    assert read_as_authors(text, ("A", "B"), (), "robust").value == "B"
+    assert read_as_authors(text, ("A", "B"), (), "first_character").value == "L"
+
+
+@pytest.mark.parametrize("score", [0.3, -0.2, 12.0])
+def test_one_option_alone_keeps_its_score(score: float) -> None:
+    assert read_scores((score,), ("match",)) == Reading("match", score)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import polars as pl
 import pytest
-from reprise.readers import output_block, read_authors, read_first_character, read_like_a_person, read_scores
+from reprise.readers import Reading, output_block, read_authors, read_like_a_person, read_scores, read_text
 from reprise.schemas import REQUESTS, RESPONSES
 from reprise.verdicts import read_answer, verdicts
 
@@ -49,20 +49,31 @@ def test_the_authors_reader_keeps_its_bugs(text: str, options: tuple[str, ...], 
     ("text", "value"),
     [
         ("A", "A"),
-        ("b", "B"),  # in either case
+        ("b", "B"),  # either case
         ("B. The person pulls it.", "B"),
-        ("A person pulls it.", "A"),
+        ("A person eats", "A"),
         ("Answer: B", "A"),
-        ("(B)", ""),
-        (" B", ""),
-        ("The second", ""),
-        ("**B**", ""),
-        ("C", ""),
-        ("", ""),
+        ("(B)", "("),  # any other character is a wrong answer, not an unread one
+        ("**B**", "*"),
+        ("The second", "T"),
+        (" A", " "),
+        ("C", "C"),
+        ("", ""),  # no answer
     ],
 )
-def test_the_first_character_is_the_answer(text: str, value: str) -> None:
-    assert read_first_character(text, ("A", "B")).value == value
+def test_the_first_character_is_all_that_some_authors_read(text: str, value: str) -> None:
+    assert read_text(text, ("A", "B"), (), "authors", "first_character").value == value
+
+
+def test_authors_who_asked_a_judge_are_read_like_a_person() -> None:
+    text = "Let me think. The man eats, then he sleeps. So the answer is B."
+    assert read_text(text, ("A", "B"), (), "authors", "person").value == "B"
+    assert read_text(text, ("A", "B"), (), "authors", "first_character").value == "L"
+
+
+@pytest.mark.parametrize("score", [0.3, -0.2, 12.0])
+def test_one_option_alone_keeps_its_score(score: float) -> None:
+    assert read_scores((score,), ("match",)) == Reading("match", score)
 
 
 @pytest.mark.parametrize(

@@ -146,3 +146,74 @@ def test_published_files_need_their_columns_and_must_exist(tmp_path: Path) -> No
         Published(tmp_path / "x.csv", "table2")
     with pytest.raises(UserError, match="no such file"):
         Published(tmp_path / "y.csv", "table2")
+
+
+# --- frames, columns that are runs, groups against the whole -------------------------------------------------------
+
+
+def vinoground_builder(folder: Path, spec: dict[str, Any], rows: list[dict[str, Any]], *lines: str) -> Builder:
+    path = folder / "vinoground.csv"
+    path.write_text("\n".join([",".join(COLUMNS), *lines]) + "\n")
+    key = {
+        "benchmark": "vinoground", "benchmark_title": "Vinoground", "paper": "P", "table": "table5", "suite": "s",
+        "suite_title": "S", "notice": "", "missing_share_max": 0.1, "show_published": True,
+        "runs": ["vinoground/paper/linspace1/ov"], "adopted": {},
+    }  # fmt: skip
+    table = TableSpec.model_validate({"title": "T", "caption": "C."} | spec)
+    return Builder(key, table, pl.DataFrame(rows, schema=METRICS), Published(path, "table5"))
+
+
+def pair_metric(name: str, group: str, value: float | None, **changes: Any) -> dict[str, Any]:
+    return metric(group, value, run="vinoground/paper/linspace1/ov", metric=name, asked=100, **changes)
+
+
+def test_numbers_of_frames_tell_rows_apart_and_significance_can_be_bold(tmp_path: Path) -> None:
+    row = {"label": "OV", "model": "ov", "protocol": "paper", "sampling": "linspace1", "frames": "1"}
+    spec = {
+        "significance": True, "bold": "significant", "stub": "Name",
+        "columns": [{"title": "# Fr", "shows": "frames"}, {"title": "Text", "metrics": ["text"], "group": "all"}],
+        "sections": [{"rows": [{"label": "Random", "chance": True}, row, {"label": "OV", "frames": "32"}]}],
+    }  # fmt: skip
+    lines = ["vinoground,table5,OV,1,all,text,25.8", "vinoground,table5,OV,32,all,text,42.0"]
+    made = vinoground_builder(tmp_path, spec, [pair_metric("text", "all", 99.0, p_chance=0.0)], *lines)
+    text = render(made.table(), "md")
+    assert "| Name" in text and "|    – |" in text
+    assert "**99.0** (25.8, +73.2)" in text and "*42.0*" in text
+    assert [line.split("|")[2].strip() for line in text.splitlines() if line.startswith("| OV")] == ["1", "32"]
+
+
+def test_what_is_undefined_says_why_and_keeps_the_papers_number_in_the_csv(tmp_path: Path) -> None:
+    row = {"label": "OV", "model": "ov", "protocol": "paper", "sampling": "linspace1", "frames": "1"}
+    spec = {"columns": [{"title": "Video", "metrics": ["video"], "group": "all"}], "sections": [{"rows": [row]}]}
+    why = "undefined below 3 frames; this run shows 1"
+    found = pair_metric("video", "all", None, low=None, high=None, note=why)
+    made = vinoground_builder(tmp_path, spec, [found], "vinoground,table5,OV,1,all,video,25.2")
+    text = render(made.table(), "md")
+    assert "–<sup>a</sup>" in text and why in text
+    assert [(one["source"], one["value"]) for one in made.tidy] == [("reproduced", None), ("published", 25.2)]
+
+
+def test_a_column_can_be_a_run_and_its_groups_are_held_against_the_whole(tmp_path: Path) -> None:
+    run = {"model": "ov", "protocol": "paper", "sampling": "linspace1"}
+    spec = {
+        "compared_with": "all", "best": False,
+        "columns": [{"title": "text", "span": "OV", "metrics": ["text"], "published": {"group": "ov"}} | run,
+                    {"title": "text", "span": "GPT", "metrics": ["text"], "published": {"group": "gpt"}}],
+        "sections": [{"rows": [{"label": group, "group": group} for group in ("all", "object", "action", "spatial")]}],
+    }  # fmt: skip
+    rows = [
+        pair_metric("text", group, value)
+        for group, value in (("all", 50.0), ("object", 70.0), ("action", 40.0), ("spatial", 45.0))
+    ]
+    lines = ["vinoground,table5,all,,ov,text,51.0", "vinoground,table5,object,,gpt,text,52.5"]
+    made = vinoground_builder(tmp_path, spec, rows, *lines)
+    cells = {
+        line.split("|")[1].strip(): [cell.strip() for cell in line.split("|")[2:4]]
+        for line in render(made.table(), "md").splitlines()
+        if line.startswith("| ")
+    }
+    assert cells["all"] == ["50.0 (51.0, −1.0)", "–"]
+    assert cells["object"][0] == "70.0<sup>a</sup>" and "52.5" in cells["object"][1]
+    assert cells["action"][0] == "40.0<sup>b</sup>" and cells["spatial"][0] == "45.0"
+    text = render(made.table(), "md")
+    assert "Significantly above the same model's score over group 'all'" in text and "Significantly below" in text

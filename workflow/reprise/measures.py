@@ -27,8 +27,8 @@ class Measure:
     unparsed: int
     right: float | None = None
     """how many samples were right, where the metric is a plain share of samples"""
-    sample: str = "item_id"
-    """the column of items that tells samples apart, for counting those that were never asked"""
+    missing: int | None = None
+    """samples that were never asked, where a sample is more than one item; else the items are counted"""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,6 @@ def measure(
     ratios: Sequence[tuple[pl.Series, pl.Series]],
     resampling: Resampling,
     combine: Callable[[Ratios], Ratios] = first,
-    sample: str = "item_id",
 ) -> Measure:
     """A function of ratios of sums over rows (`unit`, `failed`, `unparsed`); undefined where a ratio is 0 / 0."""
     columns = [part.cast(pl.Float64).to_numpy() for ratio in ratios for part in ratio]
@@ -97,7 +96,6 @@ def measure(
         failed=failed,
         unparsed=unparsed,
         right=float(totals[0, 0]) if len(ratios) == 1 and totals[0, 1] == rows.height else None,
-        sample=sample,
     )
 
 

@@ -1,6 +1,7 @@
 """Stage `metrics`: a run's numbers, by both conventions, with what was asked, failed, unread and missing."""
 
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from reprise.benchmarks import Benchmark, load_benchmark
 from reprise.errors import run_command
 from reprise.measures import Measure, Resampling
 from reprise.requests import chosen_items
+from reprise.sampling import frames_shown
 from reprise.schemas import ITEMS, METRICS, VERDICTS, check_key, read_table, write_table
 from reprise.stage import arguments, read_key, say
 from reprise.stats import binomial_p
@@ -25,12 +27,15 @@ def main() -> None:
     key, run_key = read_key(args.key), read_key(args.run_key)
     protocol = key["protocols"][args.protocol]
     items = chosen_items(read_table(args.items, ITEMS), protocol["items"])
+    undefined = undefined_metrics(protocol["frames_min"], run_key["answers"]["sampling"])
     rows = []
     for convention, reader in CONVENTIONS:
         path = getattr(args, reader)
         read = read_table(path, VERDICTS)
         check_key(read, run_key["key"], path)
         for row in measured(load_benchmark(key["benchmark"]), protocol["form"], items, read, key, convention):
+            if row["metric"] in undefined:
+                row |= {"value": None, "low": None, "high": None, "p_chance": None, "note": undefined[row["metric"]]}
             rows.append(
                 row | {"run": run_key["run"], "convention": convention, "reader": reader, "key": run_key["key"]}
             )
@@ -47,17 +52,27 @@ def measured(
     found = benchmark.measures(form, items, verdicts, resampling, drop_unread=convention == "authors")
     asked = items["item_id"].is_in(verdicts["item_id"].unique().to_list())
     missing = items.filter(~asked)
-    return [_row(one, benchmark) | {"missing": _missing(missing, one, benchmark)} for one in found]
+    counted = [
+        one if one.missing is not None else replace(one, missing=benchmark.in_group(missing, one.group).height)
+        for one in found
+    ]
+    return [_row(one, benchmark) for one in counted]
 
 
-def _missing(items: pl.DataFrame, one: Measure, benchmark: Benchmark) -> int:
-    """A metric's samples among the items that were never asked."""
-    return benchmark.in_group(items, one.group)[one.sample].n_unique()
+def undefined_metrics(frames_min: Mapping[str, int], rule: Mapping[str, Any]) -> dict[str, str]:
+    """Metric -> why it says nothing on the frames that a sampling rule shows."""
+    frames = frames_shown(rule)
+    if frames is None:
+        return {}
+    return {
+        metric: f"undefined below {fewest} frames; this run shows {frames}"
+        for metric, fewest in frames_min.items()
+        if frames < fewest
+    }
 
 
 def _row(one: Measure, benchmark: Benchmark) -> dict[str, Any]:
     values = asdict(one)
-    values.pop("sample")
     right, chance = values.pop("right"), benchmark.CHANCE.get(one.metric)
     if right is None or chance is None:
         return values | {"p_chance": None}

@@ -39,7 +39,7 @@ class Run:
 
 
 def run_of(benchmark: str, row: Row) -> Run | None:
-    """The run behind a table's row; none for a row of chance, of the data, or of published numbers only."""
+    """The run behind a table's row, as one column shows it; none for chance, the data, or published numbers only."""
     if row.model is None or row.protocol is None or row.sampling is None:
         return None
     return Run(benchmark, row.protocol, row.sampling, row.model)
@@ -78,7 +78,7 @@ class Plan:
     def table_runs(self, benchmark: str, table: str) -> list[Run]:
         """The runs that one table needs and that this site can make."""
         spec = self.config.tables[benchmark].tables[table]
-        runs = {run for row in spec.rows() if (run := run_of(benchmark, row)) and run.model in self.models}
+        runs = {run for place in spec.places() if (run := run_of(benchmark, place)) and run.model in self.models}
         return sorted(runs)
 
     def runs(self) -> list[Run]:
@@ -229,7 +229,8 @@ class Plan:
             "benchmark": benchmark,
             "bootstrap": self.config.main.bootstrap.model_dump(),
             "protocols": {
-                name: {"form": protocol.form, "items": protocol.items} for name, protocol in protocols.items()
+                name: {"form": protocol.form, "items": protocol.items, "frames_min": protocol.frames_min}
+                for name, protocol in protocols.items()
             },
             "measures": function_digest(benchmark_module(benchmark), "measures"),
             "code": closure_digest("reprise.metrics"),

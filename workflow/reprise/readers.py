@@ -19,7 +19,12 @@ class Reading:
 
 
 def read_scores(scores: Sequence[float], options: Sequence[str]) -> Reading:
-    """The option above one half of the two options' mass (paper, eq. 1); a tie is no answer."""
+    """The option above one half of the two options' mass (paper, eq. 1); a tie is no answer.
+
+    One option alone, such as a text and a clip that match, is read as it is with its own score.
+    """
+    if len(options) == 1:
+        return Reading(options[0], scores[0])
     total = scores[0] + scores[1]
     if total <= 0:
         return Reading("", None)
@@ -34,9 +39,12 @@ def read_authors(text: str, options: Sequence[str]) -> Reading:
     return Reading(text if text in options else "", None)
 
 
-def read_first_character(text: str, options: Sequence[str]) -> Reading:
-    """TemporalBench's and Vinoground's scripts: the first character and nothing else, so "A person ..." is A."""
-    return Reading(next((option for option in options if text[:1].lower() == option.lower()), ""), None)
+def read_first_character(text: str) -> Reading:
+    """Vinoground's and TemporalBench's scripts: the first character in either case, whatever it is.
+
+    A character that is no option is a wrong answer to them, not an unread one; only an empty text is no answer.
+    """
+    return Reading(text[:1].upper(), None)
 
 
 def read_like_a_person(text: str, options: Sequence[str], option_texts: Sequence[str]) -> Reading:
@@ -49,3 +57,19 @@ def output_block(text: str) -> str:
     """What a chain of thought says inside its last `<<<output>>>` tags; empty when it never got there."""
     blocks = OUTPUT_BLOCK.findall(text)
     return blocks[-1].strip() if blocks else ""
+
+
+def read_whole(text: str) -> Reading:
+    """A free answer as it is; blanks alone are none."""
+    return Reading(text if text.strip() else "", None)
+
+
+def read_text(text: str, options: Sequence[str], option_texts: Sequence[str], reader: str, reading: str) -> Reading:
+    """What a reader makes of a text; `reading` is that of the protocol, `person` where its authors asked a judge."""
+    if reading == "text":
+        return read_whole(text)
+    if reading == "output_block":
+        text = output_block(text)
+    if reader == "robust" or reading == "person":
+        return read_like_a_person(text, options, option_texts)
+    return read_first_character(text) if reading == "first_character" else read_authors(text, options)

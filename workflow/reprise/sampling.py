@@ -5,7 +5,7 @@ more frames than asked; the plan's note then says so. Frame counts and times com
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -242,6 +242,13 @@ def mean_rate(times: Sequence[float]) -> float:
     """Frames a second over a clip's real times; one frame counts as one second."""
     span = times[-1] - times[0] if times else 0.0
     return (len(times) - 1) / span if span > 0 else 1.0
+
+
+def frames_shown(rule: Mapping[str, Any]) -> int | None:
+    """How many frames a rule shows of every clip; None where that depends on the clip."""
+    if "frames" in rule:
+        return int(rule["frames"])
+    return {"none": 0, "random_one": 1}.get(str(rule["rule"]))
 
 
 def check(rule: dict[str, Any]) -> None:

@@ -88,7 +88,7 @@ REQUESTS = _schema(
     item_id=pl.String,
     clip_id=pl.String,
     role=pl.String,  # what the protocol asks of the item: pos, neg, a, b, ...
-    ask=pl.String,  # score | choose | write
+    ask=pl.String,  # score | choose | write | similarity
     system=pl.String,
     prompt=pl.String,
     options=pl.List(pl.String),
@@ -140,6 +140,7 @@ METRICS = _schema(
     missing=pl.Int32,
     convention=pl.String,  # fixed | authors
     reader=pl.String,  # robust | authors
+    note=pl.String,  # why a value is null although answers are there; usually null
     key=pl.String,
 )
 

@@ -27,6 +27,7 @@ def main() -> None:
             "missing": 0,
             "convention": "fixed",
             "reader": "robust",
+            "note": None,
             "key": "",
         }
         for metric, group, value in load_benchmark(key["benchmark"]).statistics(items, clips)

@@ -7,15 +7,7 @@ import polars as pl
 
 from reprise.embeddings import similarities
 from reprise.errors import run_command
-from reprise.readers import (
-    READERS,
-    Reading,
-    output_block,
-    read_authors,
-    read_first_character,
-    read_like_a_person,
-    read_scores,
-)
+from reprise.readers import READERS, Reading, read_scores, read_text
 from reprise.schemas import REQUESTS, RESPONSES, VERDICTS, check_key, read_table, write_table
 from reprise.stage import arguments, read_key, say
 from reprise.store import Store
@@ -76,17 +68,10 @@ def _verdict(row: dict[str, Any], reader: str, reading: str) -> dict[str, Any]:
 
 
 def read_answer(row: dict[str, Any], reader: str, reading: str) -> Reading:
-    """Scores speak for themselves; a text goes through the reader, out of its output block where there is one."""
+    """Scores speak for themselves; a text goes through the reader."""
     if row["scores"]:
         return read_scores(row["scores"], row["options"])
-    if reading == "text":
-        return Reading(row["text"] if row["text"].strip() else "", None)
-    text = output_block(row["text"]) if reading == "output_block" else row["text"]
-    if reader == "authors" and reading == "first_character":
-        return read_first_character(row["text"], row["options"])
-    if reader == "authors":
-        return read_authors(text, row["options"])
-    return read_like_a_person(text, row["options"], row["option_texts"])
+    return read_text(row["text"], row["options"], row["option_texts"], reader, reading)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ def test_no_success_is_never_better_than_chance() -> None:
     assert binomial_p(0, 40, 0.25) == 1.0
 
 
-@pytest.mark.parametrize("alternative", ["greater", "two-sided"])
+@pytest.mark.parametrize("alternative", ["greater", "less", "two-sided"])
 @pytest.mark.parametrize(("successes", "trials", "chance"), CASES)
 def test_agrees_with_scipy(successes: int, trials: int, chance: float, alternative: Alternative) -> None:
     expected = binomtest(successes, trials, chance, alternative=alternative).pvalue
@@ -57,8 +57,8 @@ def test_a_chance_that_is_no_share_is_refused(chance: float) -> None:
 
 
 def test_an_unknown_alternative_is_refused() -> None:
-    with pytest.raises(ValueError, match="'less'"):
-        binomial_p(1, 2, 0.5, "less")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="'smaller'"):
+        binomial_p(1, 2, 0.5, "smaller")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0, 95.0])

@@ -17,7 +17,6 @@ from reprise.toyworld.generate import (
     Dice,
     evaluation_sources,
     evaluation_stories,
-    load_source_script,
     make_script,
     training_script,
 )  # fmt: skip
@@ -41,6 +40,7 @@ from reprise.toyworld.script import (
     source_from_json,
     to_json,
 )  # fmt: skip
+from reprise.toyworld.sources import load_source_script
 from reprise.toyworld.train.tasks import BLIND, MIX, REASON, Sample, Task
 
 GOLDEN_SOURCES = "4d2a76072330f4ebe10c46edc554812e65ea4114c2a39f5283925a8d2a8be988"

@@ -17,12 +17,15 @@ class AdapterInfo:
     """distributions whose versions shape the answers"""
     modules: tuple[str, ...] = ()
     """modules of this library, beside the adapter's own, whose code shapes the answers"""
+    asks: tuple[str, ...] = ("score", "choose", "write")
+    """what a protocol may ask of it"""
 
     @property
     def module(self) -> str:
         return self.target.partition(":")[0]
 
 
+ANYTHING = ("score", "choose", "write", "similarity")
 FRAMES = ("reprise.media.reader", "reprise.prompts")
 
 ADAPTERS: dict[str, AdapterInfo] = {
@@ -32,9 +35,9 @@ ADAPTERS: dict[str, AdapterInfo] = {
         packages=("torch", "torchvision", "transformers", "av"),
         modules=FRAMES,
     ),
-    "oracle": AdapterInfo("reprise.adapters.baselines:Oracle"),
-    "constant": AdapterInfo("reprise.adapters.baselines:Constant"),
-    "random": AdapterInfo("reprise.adapters.baselines:Random"),
+    "oracle": AdapterInfo("reprise.adapters.baselines:Oracle", asks=ANYTHING),
+    "constant": AdapterInfo("reprise.adapters.baselines:Constant", asks=ANYTHING),
+    "random": AdapterInfo("reprise.adapters.baselines:Random", asks=ANYTHING),
 }
 
 

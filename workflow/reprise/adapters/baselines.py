@@ -9,7 +9,7 @@ from reprise.errors import UserError
 
 def _certain(request: Request, option: str) -> Answer:
     """The answer of a model that is sure of one option."""
-    if request.ask == "score":
+    if request.ask in ("score", "similarity"):
         return Answer(scores=tuple(float(one == option) for one in request.options))
     return Answer(text=option)
 
@@ -52,6 +52,8 @@ class Random:
             draws = tuple(self._uniform(clip.clip_id, request.prompt, option) for option in request.options)
             if request.ask == "score":
                 yield Answer(scores=tuple(draw / sum(draws) for draw in draws))
+            elif request.ask == "similarity":
+                yield Answer(scores=draws)
             else:
                 yield Answer(text=max(zip(draws, request.options, strict=True))[1] if draws else "")
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 MODULES = {
     "velociti": "reprise.benchmarks.velociti",
+    "vinoground": "reprise.benchmarks.vinoground",
     "temporalbench": "reprise.benchmarks.temporalbench",
 }
 

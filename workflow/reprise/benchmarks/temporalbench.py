@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -256,13 +257,15 @@ def measures(
         return _shares(form, rows, resampling)
     if form == "caption":
         return _caption_scores(rows, resampling, count_unread=drop_unread)
+    never_asked = items.join(verdicts, on="item_id", how="anti")
     found = []
     for group in _groups(form):
         inside = in_group(rows, group)
         found.append(measure("ba", group, inside, [(inside["right"], ones(inside))], resampling))
         videos = _videos(inside)
         ratio = (videos["right"], ones(videos))
-        found.append(measure("mba", group, videos, [ratio], resampling, sample="clip_id"))
+        missing = in_group(never_asked, group)["clip_id"].n_unique()
+        found.append(replace(measure("mba", group, videos, [ratio], resampling), missing=missing))
     return found
 
 

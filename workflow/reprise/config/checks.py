@@ -6,7 +6,7 @@ from typing import Any
 from reprise import sampling
 from reprise.adapters import ADAPTERS
 from reprise.benchmarks import MODULES, load_benchmark
-from reprise.config.schema import Configuration, Model, Row, TableSpec
+from reprise.config.schema import Configuration, Model, Protocol, Row, TableSpec
 from reprise.errors import UserError, suggestion, unknown
 from reprise.prompts import load_prompts
 
@@ -30,9 +30,10 @@ def cross_checks(found: Configuration, suite_file: str) -> list[str]:
             problems.append(f"{file}: benchmark: found '{tables.benchmark}', expected '{name}' as in {suite_file}.")
         for number, spec in tables.tables.items():
             for row in spec.rows():
-                problems += [
-                    f"{file}: tables.{number}: row '{row.label}': {p}" for p in _row_problems(row, name, found)
+                reasons = [
+                    reason for column in spec.columns for reason in _run_problems(row.under(column), name, found)
                 ]
+                problems += [f"{file}: tables.{number}: row '{row.label}': {p}" for p in dict.fromkeys(reasons)]
     return problems
 
 
@@ -70,9 +71,9 @@ def _column_problems(spec: TableSpec, benchmark: str) -> list[str]:
     problems += [
         f"column '{c.title}': names no metric, and neither does its table."
         for c in spec.columns
-        if not spec.metrics_of(c)
+        if c.shows == "metrics" and not spec.metrics_of(c)
     ]
-    groups = {column.group for column in spec.columns} | {row.group for row in spec.rows()}
+    groups = {c.group for c in spec.columns} | {row.group for row in spec.rows()} | {spec.compared_with}
     return problems + [
         f"unknown group '{group}'.{suggestion(group, module.GROUPS)} Allowed: {', '.join(module.GROUPS)}."
         for group in sorted({group for group in groups if group} - set(module.GROUPS))
@@ -100,8 +101,8 @@ def _model_problems(model: Model) -> list[str]:
     return []
 
 
-def _row_problems(row: Row, benchmark: str, found: Configuration) -> list[str]:
-    if row.model is None:
+def _run_problems(row: Row, benchmark: str, found: Configuration) -> list[str]:
+    if row.model is None or row.dataset or row.chance:
         return []
     if row.protocol is None or row.sampling is None:
         return ["names a model, so it (or its section) must name a protocol and a sampling too."]
@@ -111,8 +112,17 @@ def _row_problems(row: Row, benchmark: str, found: Configuration) -> list[str]:
         ("protocol", row.protocol, list(spec.protocols) if spec else [row.protocol]),
         ("sampling", row.sampling, list(found.main.samplings)),
     ]
-    return [
+    problems = [
         f"unknown {what} '{value}'.{suggestion(value, allowed)} Allowed: {', '.join(sorted(allowed))}."
         for what, value, allowed in checks
         if value not in allowed
     ]
+    return problems or (_ask_problems(found.models[row.model], spec.protocols[row.protocol]) if spec else [])
+
+
+def _ask_problems(model: Model, protocol: Protocol) -> list[str]:
+    """A model that cannot give what a protocol asks for."""
+    adapter = ADAPTERS.get(model.adapter)
+    if adapter is None or protocol.ask in adapter.asks:
+        return []
+    return [f"the protocol asks for '{protocol.ask}', adapter '{model.adapter}' gives {', '.join(adapter.asks)}."]

@@ -112,11 +112,14 @@ class Protocol(Strict):
 
     form: str
     prompt: str
-    ask: Literal["score", "choose", "write"]
+    ask: Literal["score", "choose", "write", "similarity"]
     max_tokens: int = Field(1, ge=1)
-    reading: Literal["plain", "output_block", "first_character", "text"] = "plain"
+    reading: Literal["plain", "output_block", "first_character", "person", "text"] = "plain"
+    """how answers are read; `first_character` and `person` (where a judge was asked) concern the authors' reader"""
     similarity: Literal["all-MiniLM-L6-v2"] | None = None
     """compares free answers with what is expected"""
+    frames_min: dict[str, int] = {}
+    """metric -> number of frames below which it says nothing"""
     items: Slug | None = None
 
 
@@ -133,8 +136,19 @@ class Benchmark(Strict):
     protocols: dict[Slug, Protocol]
 
 
+class PublishedAs(Strict):
+    """How the csv of published numbers names a column, where it differs from what the rows say."""
+
+    row: str | None = None
+    frames: str | None = None
+    group: str | None = None
+
+
 class Column(Strict):
-    """One column: one metric, or several joined in a cell, of one group of items."""
+    """One column: one metric, or several joined in a cell, of one group of items; or the rows' numbers of frames.
+
+    What it names of a run (model, protocol, sampling) stands for what its rows name.
+    """
 
     title: str
     metrics: list[str] | None = None
@@ -143,6 +157,11 @@ class Column(Strict):
     signed: bool = False
     span: str | None = None
     lower_is_better: bool = False
+    shows: Literal["metrics", "frames"] = "metrics"
+    model: Slug | None = None
+    protocol: Slug | None = None
+    sampling: Slug | None = None
+    published: PublishedAs = PublishedAs()
 
 
 class Row(Strict):
@@ -157,6 +176,11 @@ class Row(Strict):
     group: str | None = None
     published: str | None = None
     frames: str | None = None
+
+    def under(self, column: Column) -> "Row":
+        """The row as one column shows it."""
+        named = {name: getattr(column, name) for name in ("model", "protocol", "sampling")}
+        return self.model_copy(update={name: value for name, value in named.items() if value is not None})
 
 
 class Section(Strict):
@@ -191,13 +215,22 @@ class TableSpec(Strict):
     best: bool = True
     significance: bool = False
     """mark what is above chance"""
+    bold: Literal["best", "significant"] = "best"
+    stub: str | None = None
+    """header of the row labels"""
+    compared_with: str | None = None
+    """group of items: mark what lies above or below the same run's number for this group"""
 
     def rows(self) -> list[Row]:
         """All rows with their sections' settings."""
         return [row for section in self.sections for row in section.resolved()]
 
+    def places(self) -> list[Row]:
+        """What each cell shows the run of."""
+        return [row.under(column) for row in self.rows() for column in self.columns]
+
     def metrics_of(self, column: Column) -> list[str]:
-        return column.metrics or self.metrics
+        return (column.metrics or self.metrics) if column.shows == "metrics" else []
 
 
 class Tables(Strict):

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from reprise.stats.clusters import Interval
 
-Alternative = Literal["greater", "two-sided"]
+Alternative = Literal["greater", "less", "two-sided"]
 
 TIE_TOLERANCE = 1e-7  # outcomes as likely as the observed one, up to rounding
 HALVINGS = 60  # of [0, 1], beyond the precision of a float near the root
@@ -22,13 +22,15 @@ def binomial_p(successes: int, trials: int, chance: float, alternative: Alternat
     check_counts(successes, trials)
     if not 0 < chance < 1:
         raise ValueError(f"chance must lie between 0 and 1, got {chance}")
-    if alternative not in ("greater", "two-sided"):
-        raise ValueError(f"alternative must be 'greater' or 'two-sided', got '{alternative}'")
+    if alternative not in ("greater", "less", "two-sided"):
+        raise ValueError(f"alternative must be 'greater', 'less' or 'two-sided', got '{alternative}'")
     if trials == 0:
         return None
     likely = probabilities(trials, chance)
     if alternative == "greater":
         return bounded(likely[successes:].sum())
+    if alternative == "less":
+        return bounded(likely[: successes + 1].sum())
     return bounded(likely[likely <= likely[successes] * (1 + TIE_TOLERANCE)].sum())
 
 

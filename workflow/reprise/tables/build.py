@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 
@@ -13,7 +13,9 @@ from reprise.config import Column, Row, TableSpec
 from reprise.errors import UserError
 from reprise.render import table as rendered
 from reprise.render.best import mark_best
-from reprise.render.table import Cell, Number
+from reprise.render.numbers import EN_DASH
+from reprise.render.table import Cell, Number, Text
+from reprise.stats import Alternative, binomial_p
 from reprise.tables.published import Published
 
 SHOWN = ("fixed", "robust")
@@ -90,13 +92,14 @@ class Builder:
             title=f"{key['benchmark_title']}, Table {key['table'].removeprefix('table')}: {spec.title}",
             caption=spec.caption,
             label=f"tab:{key['benchmark'].replace('_', '-')}-{key['table']}",
-            stub="Test" if all(row.dataset for row in spec.rows()) else "Model",
+            stub=spec.stub or ("Test" if all(row.dataset for row in spec.rows()) else "Model"),
             groups=column_groups(spec.columns),
             sections=sections,
             notes=tuple(spec.notes),
             provenance=self.provenance(),
             notice=key["notice"],
             comparison=key["show_published"] and bool(key["runs"]),
+            bold=spec.bold,
             significance=f"above chance, one-sided exact binomial test, alpha {ALPHA}",
         )
         if not spec.best:
@@ -106,26 +109,29 @@ class Builder:
         return table
 
     def row(self, row: Row, section: str) -> rendered.Row:
-        run = self.run_of(row)
-        cells = []
+        cells: list[Cell | Text] = []
         for column in self.spec.columns:
-            numbers = [self.number(row, column, metric, run, section) for metric in self.spec.metrics_of(column)]
-            cells.append(Cell(tuple(numbers)))
+            if column.shows == "frames":
+                cells.append(Text(row.frames or EN_DASH))
+            else:
+                numbers = [self.number(row, column, metric, section) for metric in self.spec.metrics_of(column)]
+                cells.append(Cell(tuple(numbers)))
         is_reference = row.chance or row.model in ("oracle", "always-first", "random")
-        return rendered.Row(row.label, tuple(cells), self.row_notes(row, run), reference=is_reference)
+        return rendered.Row(row.label, tuple(cells), self.row_notes(row), reference=is_reference)
 
-    def run_of(self, row: Row) -> str | None:
-        """The run behind a row, if this site makes it."""
+    def run_of(self, row: Row, column: Column) -> str | None:
+        """The run behind a cell, if this site makes it."""
         if row.dataset:
             return f"{self.key['benchmark']}/data"
-        name = f"{self.key['benchmark']}/{row.protocol}/{row.sampling}/{row.model}"
+        place = row.under(column)
+        name = f"{self.key['benchmark']}/{place.protocol}/{place.sampling}/{place.model}"
         return name if name in self.key["runs"] else None
 
-    def number(self, row: Row, column: Column, metric: str, run: str | None, section: str) -> Number:
+    def number(self, row: Row, column: Column, metric: str, section: str) -> Number:
         """One number: measured here if it can be, else chance, else published, else a dash."""
+        run = self.run_of(row, column)
         group = row.group or column.group or ""
-        label = row.published or row.label
-        paper = self.published.get(label, row.frames, group, metric) if self.key["show_published"] else None
+        paper = self.paper_value(row, column, metric) if self.key["show_published"] else None
         place = {"section": section, "row": row.label, "column": column_name(column), "metric": metric, "group": group}
         found = self.numbers.get((run or "", metric, group, *SHOWN))
         chance = self.chance(row, metric, group) if row.chance else None
@@ -138,15 +144,44 @@ class Builder:
                 other = self.numbers.get((run or "", metric, group, *reading))
                 if other is not None:
                     self.keep(place, source, other)
+            if found["value"] is None and paper is not None:
+                self.keep(place, "published", {"value": paper})
             state: rendered.State = "incomplete" if found["missing"] else "reproduced"
-            significant = self.spec.significance and (found["p_chance"] or 1.0) < ALPHA
             return Number(
-                found["value"], column.decimals, column.signed, state, significant=significant, published=paper
+                found["value"],
+                column.decimals,
+                column.signed,
+                state,
+                significant=self.spec.significance and _is_below(found["p_chance"]),
+                published=paper,
+                notes=tuple(filter(None, [found["note"], self.beside_the_whole(found)])),
             )
         if paper is not None:
             self.keep(place, "published", {"value": paper})
             return Number(paper, column.decimals, column.signed, "published")
-        return Number(None, column.decimals, state="not run" if row.model and not run else "reproduced")
+        is_run = row.under(column).model is not None
+        return Number(None, column.decimals, state="not run" if is_run and not run else "reproduced")
+
+    def paper_value(self, row: Row, column: Column, metric: str) -> float | None:
+        """The published value of a cell, by the names that the csv gives its row and column."""
+        named = column.published
+        label = named.row or row.published or row.label
+        frames = row.frames if named.frames is None else named.frames
+        return self.published.get(label, frames, named.group or row.group or column.group or "", metric)
+
+    def beside_the_whole(self, found: Mapping[str, Any]) -> str:
+        """Whether a group's share is significantly above or below the same run's share of another group."""
+        whole = self.numbers.get((found["run"], found["metric"], self.spec.compared_with or "", *SHOWN))
+        if whole is None or whole["value"] is None or not 0 < whole["value"] < 100 or not found["asked"]:
+            return ""
+        right = round(found["value"] * found["asked"] / 100)
+        for word, alternative in (("above", "greater"), ("below", "less")):
+            if _is_below(binomial_p(right, found["asked"], whole["value"] / 100, cast(Alternative, alternative))):
+                return (
+                    f"Significantly {word} the same model's score over group '{self.spec.compared_with}' "
+                    f"(one-sided exact binomial test, alpha {ALPHA}, that score taken as known)."
+                )
+        return ""
 
     def chance(self, row: Row, metric: str, group: str) -> float | None:
         """What a guesser reaches: a constant of the benchmark, or counted from its data where they are here."""
@@ -163,14 +198,14 @@ class Builder:
         name = f"{self.key['benchmark']}/{self.key['table']}"
         self.tidy.append({"suite": self.key["suite"], "table": name, **known, **place, "source": source})
 
-    def row_notes(self, row: Row, run: str | None) -> tuple[str, ...]:
+    def row_notes(self, row: Row) -> tuple[str, ...]:
         """What was missing, failed or unread in a row, and where the authors' convention gives another number."""
-        if run is None or row.chance or row.dataset:
+        if row.chance or row.dataset:
             return ()
         shown, differing = [], []
         for column in self.spec.columns:
             for metric in self.spec.metrics_of(column):
-                place = (run, metric, row.group or column.group or "")
+                place = (self.run_of(row, column) or "", metric, row.group or column.group or "")
                 fixed, authors = (self.numbers.get((*place, *reading)) for reading in (SHOWN, COMPARED))
                 if fixed is not None:
                     shown.append(fixed)
@@ -192,6 +227,10 @@ class Builder:
             for run, digest in sorted(keys.items())
         ]
         return (*lines, *runs)
+
+
+def _is_below(p: float | None) -> bool:
+    return p is not None and p < ALPHA
 
 
 def _printed(found: Mapping[str, Any], column: Column) -> str:

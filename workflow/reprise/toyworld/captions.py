@@ -1,6 +1,8 @@
 """The words for events: captions, references by deed, and descriptions of whole clips."""
 
-from reprise.toyworld.script import ACTION, Action, Agent, Figure, Script
+from reprise.toyworld.script import ACTION, Action, Agent, Figure, Scene, Script
+
+SURFACES = {"plain": "plain", "stripes": "striped", "checker": "checkered", "gradient": "shaded"}
 
 
 def _manner(action: Action, strength: str) -> str:
@@ -38,6 +40,12 @@ def coreference(first: Figure, second: Figure) -> str:
 def chronology(first: Figure, second: Figure) -> str:
     """Two events in the stated order."""
     return f"First, {clause(*first.deed)}. Then, {clause(*second.deed)}."
+
+
+def scenery(first: Scene, second: Scene) -> str:
+    """Two backgrounds in the stated order."""
+    one, other = (f"the background is {SURFACES[scene.pattern]} {scene.tone}" for scene in (first, second))
+    return f"First, {one}. Then, {other}."
 
 
 def description(script: Script) -> str:

@@ -9,7 +9,6 @@ from typing import TypeVar
 
 import numpy as np
 
-from reprise.errors import UserError
 from reprise.toyworld.poses import HOP, LIFT, SLIDE, pose_at
 from reprise.toyworld.script import (
     ACTION_NAMES,
@@ -196,18 +195,15 @@ def evaluation_sources() -> tuple[Source, ...]:
     return tuple(make_source(EVALUATION_SEED, index) for index in range(EVALUATION_SOURCES))
 
 
-def load_source_script(source_id: str) -> Source:
-    """One evaluation source by its id."""
-    for source in evaluation_sources():
-        if source.source_id == source_id:
-            return source
-    raise UserError(f"toy world: no source '{source_id}'. The release's velociti_sources.json lists them.")
-
-
 @cache
 def evaluation_stories() -> frozenset[str]:
-    """What happens in the evaluation clips, as digests; training rejects any clip with one of these."""
-    return frozenset(script.story_digest() for source in evaluation_sources() for script in source.clips().values())
+    """What happens in the evaluation clips, as digests; training rejects any clip with one of these.
+
+    Two slots exchanged make a counterfactual, which some benchmark may ask about: it is no training clip either.
+    """
+    scripts = [script for source in evaluation_sources() for script in source.clips().values()]
+    others = [script.with_slots_exchanged(*pair) for script in scripts for pair in combinations(range(SLOTS), 2)]
+    return frozenset(script.story_digest() for script in (*scripts, *others))
 
 
 def training_script(dice: Dice) -> Script:

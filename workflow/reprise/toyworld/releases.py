@@ -4,10 +4,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from reprise.errors import unknown
-from reprise.toyworld import temporalbench, velociti
+from reprise.toyworld import temporalbench, velociti, vinoground
 
 WRITERS: dict[str, Callable[[Path], None]] = {
     "velociti": velociti.write_release,
+    "vinoground": vinoground.write_release,
     "temporalbench": temporalbench.write_release,
 }
 

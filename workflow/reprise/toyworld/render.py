@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from reprise.files import whole_file
 from reprise.media.ffmpeg import ffmpeg_executable
-from reprise.toyworld.generate import load_source_script
 from reprise.toyworld.poses import Pose, pose_at
 from reprise.toyworld.script import FPS, SIZE, SLOT_SECONDS, Figure, Scene, Script, Source
+from reprise.toyworld.sources import load_source_script
 
 Image = npt.NDArray[np.uint8]
 PAINT = {

@@ -1,6 +1,6 @@
 """The script of a clip: who stands or does what, where and when. The script is the annotation."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -136,6 +136,18 @@ class Script:
     def story_digest(self) -> str:
         """A digest of what happens when, whatever the staging: scripts that share it are the same to a caption."""
         return value_digest(sorted([e.slot, e.agent.name, e.action, e.strength] for e in self.events))
+
+    def with_slots_exchanged(self, one: int, other: int) -> "Script":
+        """The counterfactual in which what happens in two slots happens in the other order; the scenes stay."""
+        moved = {one: other, other: one}
+        figures = (replace(figure, slot=moved.get(figure.slot, figure.slot)) for figure in self.figures)
+        return replace(self, figures=tuple(sorted(figures, key=lambda figure: figure.slot)))
+
+    def with_scenes_exchanged(self, one: int, other: int) -> "Script":
+        """The counterfactual in which two scenes come in the other order; the events stay."""
+        order = [{one: other, other: one}.get(place, place) for place in range(len(self.scenes))]
+        scenes = [replace(self.scenes[place], slot=scene.slot) for place, scene in zip(order, self.scenes, strict=True)]
+        return replace(self, scenes=tuple(scenes))
 
     def cuts(self) -> tuple[float, ...]:
         """The instants of the hard cuts, in seconds."""

@@ -32,6 +32,7 @@ ADAPTERS: dict[str, AdapterInfo] = {
         packages=("torch", "torchvision", "transformers", "av"),
         modules=FRAMES,
     ),
+    "wordmatch": AdapterInfo("reprise.adapters.wordmatch:WordMatch"),
     "oracle": AdapterInfo("reprise.adapters.baselines:Oracle"),
     "constant": AdapterInfo("reprise.adapters.baselines:Constant"),
     "random": AdapterInfo("reprise.adapters.baselines:Random"),

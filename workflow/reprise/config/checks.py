@@ -6,7 +6,7 @@ from typing import Any
 from reprise import sampling
 from reprise.adapters import ADAPTERS
 from reprise.benchmarks import MODULES, load_benchmark
-from reprise.config.schema import Configuration, Model, Row, TableSpec
+from reprise.config.schema import Column, Configuration, Model, Row, TableSpec
 from reprise.errors import UserError, suggestion, unknown
 from reprise.prompts import load_prompts
 
@@ -24,15 +24,17 @@ def cross_checks(found: Configuration, suite_file: str) -> list[str]:
         if isinstance(term, str) and term not in {"local", "none", "all", *found.models}:
             allowed = ["local", "none", "all", *sorted(found.models)]
             problems.append(f"{suite_file}: run: unknown model '{term}'.{suggestion(term, allowed)}")
+    for judge in found.suite.judges:
+        if judge not in found.models:
+            problems.append(str(unknown("model", judge, found.models, f"{suite_file}: judges")))
     for name, tables in found.tables.items():
         file = found.suite.benchmarks[name].tables
         if tables.benchmark != name:
             problems.append(f"{file}: benchmark: found '{tables.benchmark}', expected '{name}' as in {suite_file}.")
         for number, spec in tables.tables.items():
             for row in spec.rows():
-                problems += [
-                    f"{file}: tables.{number}: row '{row.label}': {p}" for p in _row_problems(row, name, found)
-                ]
+                reasons = [reason for column in spec.columns for reason in _run_problems(row, column, name, found)]
+                problems += [f"{file}: tables.{number}: row '{row.label}': {p}" for p in dict.fromkeys(reasons)]
     return problems
 
 
@@ -47,7 +49,10 @@ def benchmark_problems(found: Configuration, root: Path) -> list[str]:
         forms = load_benchmark(name).FORMS
         prompts = load_prompts(root / spec.prompts)
         for protocol, settings in spec.protocols.items():
-            for what, value, allowed in (("form", settings.form, forms), ("prompt", settings.prompt, prompts)):
+            named = [("form", settings.form, forms), ("prompt", settings.prompt, prompts)]
+            if settings.judge is not None:
+                named.append(("judge", settings.judge, prompts))
+            for what, value, allowed in named:
                 if value not in allowed:
                     problems.append(str(unknown(what, value, allowed, f"{file}: protocols.{protocol}.{what}")))
         if name in found.tables:
@@ -60,7 +65,7 @@ def benchmark_problems(found: Configuration, root: Path) -> list[str]:
 def _column_problems(spec: TableSpec, benchmark: str) -> list[str]:
     module = load_benchmark(benchmark)
     metrics = {name for form in module.FORMS.values() for name in form} | module.STATISTICS
-    named = [(column, metric) for column in spec.columns for metric in spec.metrics_of(column)]
+    named = [(column, metric) for column in spec.columns for metric in measured_metrics(spec, column)]
     problems = [
         f"column '{column.title}': unknown metric '{metric}'.{suggestion(metric, metrics)} "
         f"Allowed: {', '.join(sorted(metrics))}."
@@ -77,6 +82,11 @@ def _column_problems(spec: TableSpec, benchmark: str) -> list[str]:
         f"unknown group '{group}'.{suggestion(group, module.GROUPS)} Allowed: {', '.join(module.GROUPS)}."
         for group in sorted({group for group in groups if group} - set(module.GROUPS))
     ]
+
+
+def measured_metrics(spec: TableSpec, column: Column) -> list[str]:
+    """The metrics of a benchmark that a column shows; a ratio's own name is the csv's of published numbers."""
+    return [column.ratio.metric] if column.ratio else spec.metrics_of(column)
 
 
 def _rule_problems(rule: dict[str, Any]) -> list[str]:
@@ -100,17 +110,22 @@ def _model_problems(model: Model) -> list[str]:
     return []
 
 
-def _row_problems(row: Row, benchmark: str, found: Configuration) -> list[str]:
-    if row.model is None:
+def _run_problems(row: Row, column: Column, benchmark: str, found: Configuration) -> list[str]:
+    model, sampling = column.model or row.model, column.sampling or row.sampling
+    if model is None or row.dataset or row.chance:
         return []
-    if row.protocol is None or row.sampling is None:
+    if row.protocol is None or sampling is None:
         return ["names a model, so it (or its section) must name a protocol and a sampling too."]
     spec = found.benchmarks.get(benchmark)
     checks = [
-        ("model", row.model, list(found.models)),
+        ("model", model, list(found.models)),
         ("protocol", row.protocol, list(spec.protocols) if spec else [row.protocol]),
-        ("sampling", row.sampling, list(found.main.samplings)),
+        ("sampling", sampling, list(found.main.samplings)),
     ]
+    if row.judge is not None:
+        checks.append(("judge", row.judge, list(found.models)))
+    if column.ratio is not None:
+        checks.append(("sampling", column.ratio.over, list(found.main.samplings)))
     return [
         f"unknown {what} '{value}'.{suggestion(value, allowed)} Allowed: {', '.join(sorted(allowed))}."
         for what, value, allowed in checks

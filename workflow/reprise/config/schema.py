@@ -72,6 +72,8 @@ class SuiteBenchmark(Strict):
     release: Release
     clips: Literal["ids", "release"]
     route: Route
+    ratings: str | None = None
+    """csv of people's ratings of answers, read where the file is there"""
     subset: SubsetFile | SubsetDraw | None = None
 
 
@@ -82,6 +84,8 @@ class Suite(Strict):
     notice: str = ""
     show_published: bool = True
     run: list[Slug | dict[Literal["gpus"], int]]
+    judges: list[Slug] = []
+    """models that rate free answers; tables show the first one's ratings where a row names no other"""
     budget_usd: float = Field(0, ge=0)
     shards: int = Field(ge=1, le=4096)
     missing_share_max: float = Field(ge=0, le=1)
@@ -116,6 +120,9 @@ class Protocol(Strict):
     max_tokens: int = Field(1, ge=1)
     reading: Literal["plain", "output_block"] = "plain"
     items: Slug | None = None
+    judge: str | None = None
+    """name of the prompt by which a judge rates the answers"""
+    judge_tokens: int = Field(64, ge=1)
 
 
 class Benchmark(Strict):
@@ -131,12 +138,31 @@ class Benchmark(Strict):
     protocols: dict[Slug, Protocol]
 
 
+class PublishedAs(Strict):
+    """How the csv of published numbers names a column whose runs differ from those of its neighbours."""
+
+    row: str | None = None
+    frames: str | None = None
+    group: str | None = None
+
+
+class Ratio(Strict):
+    """A metric of a row's run in percent of the same metric with frames of another sampling."""
+
+    metric: str
+    over: Slug
+
+
 class Column(Strict):
-    """One column: one metric, or several joined in a cell, of one group of items."""
+    """One column: one metric, or several joined in a cell, of one group of items; at times of a run of its own."""
 
     title: str
     metrics: list[str] | None = None
     group: str | None = None
+    model: Slug | None = None
+    sampling: Slug | None = None
+    ratio: Ratio | None = None
+    published: PublishedAs = PublishedAs()
     decimals: int = Field(1, ge=0, le=4)
     signed: bool = False
     span: str | None = None
@@ -150,6 +176,7 @@ class Row(Strict):
     model: Slug | None = None
     protocol: Slug | None = None
     sampling: Slug | None = None
+    judge: Slug | None = None
     chance: bool = False
     dataset: bool = False
     group: str | None = None
@@ -193,6 +220,11 @@ class TableSpec(Strict):
     def rows(self) -> list[Row]:
         """All rows with their sections' settings."""
         return [row for section in self.sections for row in section.resolved()]
+
+    def run_columns(self) -> list[Column]:
+        """The columns as far as they name runs; a ratio names one more, the one below the line."""
+        below = [c.model_copy(update={"sampling": c.ratio.over, "ratio": None}) for c in self.columns if c.ratio]
+        return [*self.columns, *below]
 
     def metrics_of(self, column: Column) -> list[str]:
         return column.metrics or self.metrics

@@ -41,6 +41,7 @@ TIDY = pl.Schema(
         "reader": pl.String,
         "source": pl.String,  # reproduced | imported | published | chance | data
         "run": pl.String,
+        "judge": pl.String,
         "key": pl.String,
     }
 )
@@ -59,7 +60,7 @@ class Builder:
     def __post_init__(self) -> None:
         self.benchmark = load_benchmark(self.key["benchmark"])
         self.numbers = {
-            (row["run"], row["metric"], row["group"], row["convention"], row["reader"]): row
+            (_source(row), row["metric"], row["group"], row["convention"], row["reader"]): row
             for row in self.metrics.iter_rows(named=True)
         }
         self.check_missing()
@@ -106,28 +107,42 @@ class Builder:
         return table
 
     def row(self, row: Row, section: str) -> rendered.Row:
-        run = self.run_of(row)
         cells = []
         for column in self.spec.columns:
-            numbers = [self.number(row, column, metric, run, section) for metric in self.spec.metrics_of(column)]
+            numbers = [self.number(row, column, metric, section) for metric in self.spec.metrics_of(column)]
             cells.append(Cell(tuple(numbers)))
-        is_reference = row.chance or row.model in ("oracle", "always-first", "random")
-        return rendered.Row(row.label, tuple(cells), self.row_notes(row, run), reference=is_reference)
+        is_reference = row.chance or row.model in ("oracle", "always-first", "random", "cannot-tell")
+        return rendered.Row(row.label, tuple(cells), self.row_notes(row), reference=is_reference)
 
-    def run_of(self, row: Row) -> str | None:
-        """The run behind a row, if this site makes it."""
+    def source_of(self, row: Row, column: Column) -> str | None:
+        """The run behind a cell, and the judge whose ratings it shows, if this site makes them."""
         if row.dataset:
             return f"{self.key['benchmark']}/data"
-        name = f"{self.key['benchmark']}/{row.protocol}/{row.sampling}/{row.model}"
+        name = f"{self.key['benchmark']}/{row.protocol}/{column.sampling or row.sampling}/{column.model or row.model}"
+        if row.protocol in self.key["judged"]:
+            name = f"{name}/{row.judge or self.key['first_judge']}"
         return name if name in self.key["runs"] else None
 
-    def number(self, row: Row, column: Column, metric: str, run: str | None, section: str) -> Number:
+    def found(self, row: Row, column: Column, metric: str, reading: tuple[str, str]) -> Mapping[str, Any] | None:
+        """The number of a cell by one convention and reader; a ratio is made here, of two runs' numbers."""
+        group = row.group or column.group or ""
+        if column.ratio is None:
+            return self.numbers.get((self.source_of(row, column) or "", metric, group, *reading))
+        below = column.model_copy(update={"sampling": column.ratio.over})
+        above, under = (
+            self.numbers.get((self.source_of(row, one) or "", column.ratio.metric, group, *reading))
+            for one in (column, below)
+        )
+        if not above or not under or above["value"] is None or not under["value"]:
+            return None
+        return {**above, "metric": metric, "value": 100 * above["value"] / under["value"], "low": None, "high": None}
+
+    def number(self, row: Row, column: Column, metric: str, section: str) -> Number:
         """One number: measured here if it can be, else chance, else published, else a dash."""
         group = row.group or column.group or ""
-        label = row.published or row.label
-        paper = self.published.get(label, row.frames, group, metric) if self.key["show_published"] else None
+        paper = self.paper_value(row, column, metric) if self.key["show_published"] else None
         place = {"section": section, "row": row.label, "column": column_name(column), "metric": metric, "group": group}
-        found = self.numbers.get((run or "", metric, group, *SHOWN))
+        found = self.found(row, column, metric, SHOWN)
         if row.chance:
             chance = self.benchmark.CHANCE.get(metric)
             self.keep(place, "chance", {"value": chance})
@@ -135,7 +150,7 @@ class Builder:
         if found is not None:
             source = "data" if row.dataset else "reproduced"
             for reading in dict.fromkeys((SHOWN, COMPARED)):
-                other = self.numbers.get((run or "", metric, group, *reading))
+                other = self.found(row, column, metric, reading)
                 if other is not None:
                     self.keep(place, source, other)
             state: rendered.State = "incomplete" if found["missing"] else "reproduced"
@@ -146,7 +161,16 @@ class Builder:
         if paper is not None:
             self.keep(place, "published", {"value": paper})
             return Number(paper, column.decimals, column.signed, "published")
-        return Number(None, column.decimals, state="not run" if row.model and not run else "reproduced")
+        is_run = bool((row.model or column.model) and not row.chance)
+        is_missing = is_run and self.source_of(row, column) is None
+        return Number(None, column.decimals, state="not run" if is_missing else "reproduced")
+
+    def paper_value(self, row: Row, column: Column, metric: str) -> float | None:
+        """The published value of a cell, by the names that the csv gives its row and column."""
+        named = column.published
+        label = named.row or row.published or row.label
+        frames = row.frames if named.frames is None else named.frames
+        return self.published.get(label, frames, named.group or row.group or column.group or "", metric)
 
     def keep(self, place: Mapping[str, str], source: str, found: Mapping[str, Any]) -> None:
         """Add a tidy row."""
@@ -154,20 +178,24 @@ class Builder:
         name = f"{self.key['benchmark']}/{self.key['table']}"
         self.tidy.append({"suite": self.key["suite"], "table": name, **known, **place, "source": source})
 
-    def row_notes(self, row: Row, run: str | None) -> tuple[str, ...]:
+    def row_notes(self, row: Row) -> tuple[str, ...]:
         """What was missing, failed or unread in a row, and where the authors' convention gives another number."""
-        if run is None or row.chance or row.dataset:
+        if row.chance or row.dataset:
             return ()
         shown, differing = [], []
         for column in self.spec.columns:
             for metric in self.spec.metrics_of(column):
-                place = (run, metric, row.group or column.group or "")
-                fixed, authors = (self.numbers.get((*place, *reading)) for reading in (SHOWN, COMPARED))
+                fixed, authors = (self.found(row, column, metric, reading) for reading in (SHOWN, COMPARED))
                 if fixed is not None:
                     shown.append(fixed)
                 if fixed and authors and _printed(fixed, column) != _printed(authors, column):
                     differing.append(f"{column_name(column)} {_printed(authors, column)}")
         return (*_count_notes(shown), *_authors_note(differing))
+
+    def judge_lines(self) -> list[str]:
+        """Who rated the answers, beside every number that comes of it."""
+        judges = sorted({row["judge"] for row in self.metrics.iter_rows(named=True) if row["judge"]})
+        return [f"Answers rated by {self.key['judges'][judge]} ({judge})." for judge in judges]
 
     def provenance(self) -> tuple[str, ...]:
         keys = {row["run"]: row["key"] for row in self.metrics.iter_rows(named=True) if row["key"]}
@@ -182,7 +210,12 @@ class Builder:
             f"{run}: key {digest[:12]}" + (f" ({adopted[digest]})" if digest in adopted else "")
             for run, digest in sorted(keys.items())
         ]
-        return (*lines, *runs)
+        return (*lines, *self.judge_lines(), *runs)
+
+
+def _source(row: Mapping[str, Any]) -> str:
+    """What a measured number is a number of: a run, or a run as one judge rates it."""
+    return f"{row['run']}/{row['judge']}" if row["judge"] else str(row["run"])
 
 
 def _printed(found: Mapping[str, Any], column: Column) -> str:

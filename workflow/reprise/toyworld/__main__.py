@@ -4,15 +4,15 @@ import argparse
 from pathlib import Path
 
 from reprise.errors import run_command
+from reprise.toyworld.releases import WRITERS
 from reprise.toyworld.render import render_source
-from reprise.toyworld.velociti import write_release
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m reprise.toyworld", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     release = commands.add_parser("release", help="write a benchmark's files in its authors' layout")
-    release.add_argument("benchmark", choices=["velociti"])
+    release.add_argument("benchmark", choices=sorted(WRITERS))
     release.add_argument("--out", type=Path, required=True, metavar="DIR")
     render = commands.add_parser("render", help="render one evaluation source")
     render.add_argument("source_id")
@@ -32,7 +32,7 @@ def main() -> None:
     """Run one command."""
     arguments = _parser().parse_args()
     if arguments.command == "release":
-        write_release(arguments.out)
+        WRITERS[arguments.benchmark](arguments.out)
     elif arguments.command == "render":
         render_source(arguments.source_id, arguments.out)
     else:

@@ -197,10 +197,13 @@ def evaluation_sources() -> tuple[Source, ...]:
 
 
 def load_source_script(source_id: str) -> Source:
-    """One evaluation source by its id."""
+    """One evaluation source by its id, or one of its clips as a video of its own."""
     for source in evaluation_sources():
         if source.source_id == source_id:
             return source
+        clips = source.clips()
+        if source_id in clips:
+            return Source(source_id, (Part(0, clips[source_id], is_clip=True),))
     raise UserError(f"toy world: no source '{source_id}'. The release's velociti_sources.json lists them.")
 
 

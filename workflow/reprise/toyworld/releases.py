@@ -4,9 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from reprise.errors import unknown
-from reprise.toyworld import velociti
+from reprise.toyworld import mmbench_video, velociti
 
-WRITERS: dict[str, Callable[[Path], None]] = {"velociti": velociti.write_release}
+WRITERS: dict[str, Callable[[Path], None]] = {
+    "velociti": velociti.write_release,
+    "mmbench_video": mmbench_video.write_release,
+}
 
 
 def write_release(benchmark: str, folder: Path) -> None:

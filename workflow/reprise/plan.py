@@ -111,8 +111,10 @@ class Plan:
         return sorted({scored.run for scored in self.table_scored(benchmark, table)})
 
     def runs(self) -> list[Run]:
-        """All runs of the suite."""
-        return sorted({run for benchmark, table, _ in self.tables() for run in self.table_runs(benchmark, table)})
+        """All runs of the suite: those of its tables, and those that it names beside them."""
+        found = {run for benchmark, table, _ in self.tables() for run in self.table_runs(benchmark, table)}
+        named = [(benchmark, name) for benchmark, entry in self.config.suite.benchmarks.items() for name in entry.also]
+        return sorted(found | {Run(benchmark, *name.split("/")) for benchmark, name in named})
 
     def needs_data(self, benchmark: str, table: str) -> bool:
         """Whether a table shows numbers of the data itself, and the data can be had."""

@@ -65,6 +65,7 @@ CHANCE: dict[str, float] = {}
 BEST = 3
 COLUMNS = ("index", "video", "video_type", "question", "answer", "dimensions", "video_path")
 UNREADABLE = "unreadable"
+PAIR = re.compile(r"""(["'])(\w+)\1\s*:\s*(["'])(.*?)(?<!\\)\3\s*(?=[,}\n]|\Z)""", re.DOTALL)
 
 
 def annotations(files: Sequence[Path], clips: str, options: Mapping[str, object]) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -247,13 +248,14 @@ def _lines_after_brace(text: str) -> dict[Any, object]:
 
 
 def split_robustly(text: str, indices: Sequence[str]) -> dict[str, str]:
-    """JSON, or a Python literal as the prompt's own example is one, by index or by I1, I2, ...; else by lines.
+    """JSON, or a Python literal as the prompt's own example is one, else whole pairs; by index or by I1, I2, ....
 
     A reply without a brace answers the only question of a video, as the prompt allows, and nothing otherwise.
     """
     if "{" not in text:
         return {indices[0]: text} if len(indices) == 1 and text.strip() else {}
-    for found in (*_json_objects(text), *_literals(text), _lines_after_brace(text)):
+    merged = {key: value for found in _json_objects(text) for key, value in found.items()}
+    for found in (merged, *_literals(text), _whole_pairs(text)):
         named = {str(key).strip(): value for key, value in found.items()}
         numbered = {index: f"I{place}" for place, index in enumerate(indices, start=1)}
         for names in ({index: index for index in indices}, numbered):
@@ -270,6 +272,11 @@ def _literals(text: str) -> list[dict[Any, object]]:
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return []
     return [value] if isinstance(value, dict) else []
+
+
+def _whole_pairs(text: str) -> dict[Any, object]:
+    """Every finished `"key": "value"` of a reply that was cut off or mistyped."""
+    return {key: value for _, key, _, value in PAIR.findall(text)}
 
 
 def _as_text(value: object) -> str:

@@ -27,6 +27,12 @@ def cross_checks(found: Configuration, suite_file: str) -> list[str]:
     for judge in found.suite.judges:
         if judge not in found.models:
             problems.append(str(unknown("model", judge, found.models, f"{suite_file}: judges")))
+    for name, entry in found.suite.benchmarks.items():
+        problems += [
+            f"{suite_file}: benchmarks.{name}.also: '{run}': {problem}"
+            for run in entry.also
+            for problem in _name_problems(run, name, found)
+        ]
     for name, tables in found.tables.items():
         file = found.suite.benchmarks[name].tables
         if tables.benchmark != name:
@@ -116,16 +122,22 @@ def _run_problems(row: Row, column: Column, benchmark: str, found: Configuration
         return []
     if row.protocol is None or sampling is None:
         return ["names a model, so it (or its section) must name a protocol and a sampling too."]
+    problems = _name_problems(f"{row.protocol}/{sampling}/{model}", benchmark, found)
+    if row.judge is not None and row.judge not in found.models:
+        problems.append(str(unknown("model", row.judge, found.models, "judge")))
+    if column.ratio is not None and column.ratio.over not in found.main.samplings:
+        problems.append(str(unknown("sampling", column.ratio.over, found.main.samplings, "ratio.over")))
+    return problems
+
+
+def _name_problems(run: str, benchmark: str, found: Configuration) -> list[str]:
+    protocol, sampling, model = run.split("/")
     spec = found.benchmarks.get(benchmark)
     checks = [
         ("model", model, list(found.models)),
-        ("protocol", row.protocol, list(spec.protocols) if spec else [row.protocol]),
+        ("protocol", protocol, list(spec.protocols) if spec else [protocol]),
         ("sampling", sampling, list(found.main.samplings)),
     ]
-    if row.judge is not None:
-        checks.append(("judge", row.judge, list(found.models)))
-    if column.ratio is not None:
-        checks.append(("sampling", column.ratio.over, list(found.main.samplings)))
     return [
         f"unknown {what} '{value}'.{suggestion(value, allowed)} Allowed: {', '.join(sorted(allowed))}."
         for what, value, allowed in checks

@@ -72,6 +72,8 @@ class SuiteBenchmark(Strict):
     release: Release
     clips: Literal["ids", "release"]
     route: Route
+    also: list[Annotated[str, Field(pattern=r"^[^/]+/[^/]+/[^/]+$")]] = []
+    """runs beside those of the tables: <protocol>/<sampling>/<model>"""
     ratings: str | None = None
     """csv of people's ratings of answers, read where the file is there"""
     subset: SubsetFile | SubsetDraw | None = None

@@ -94,7 +94,7 @@ class Builder:
             stub="Test" if all(row.dataset for row in spec.rows()) else "Model",
             groups=column_groups(spec.columns),
             sections=sections,
-            notes=tuple(spec.notes),
+            notes=(*self.judge_lines(), *spec.notes),
             provenance=self.provenance(),
             notice=key["notice"],
             comparison=key["show_published"] and bool(key["runs"]),
@@ -210,7 +210,7 @@ class Builder:
             f"{run}: key {digest[:12]}" + (f" ({adopted[digest]})" if digest in adopted else "")
             for run, digest in sorted(keys.items())
         ]
-        return (*lines, *self.judge_lines(), *runs)
+        return (*lines, *runs)
 
 
 def _source(row: Mapping[str, Any]) -> str:
@@ -227,9 +227,10 @@ def _count_notes(shown: Sequence[Mapping[str, Any]]) -> list[str]:
     largest = max(shown, key=lambda one: one["asked"] + one["missing"], default=None)
     if largest is None:
         return []
+    unread = "without a rating" if largest["judge"] else "not readable"
     counts = [
         f"{max(one[name] for one in shown)} {words}"
-        for name, words in (("missing", "without a clip"), ("failed", "failed"), ("unparsed", "not readable"))
+        for name, words in (("missing", "without a clip"), ("failed", "failed"), ("unparsed", unread))
         if any(one[name] for one in shown)
     ]
     total = largest["asked"] + largest["missing"]

@@ -16,3 +16,4 @@ rule all:
     default_target: True
     input:
         every_table(),
+        f"results/{SUITE}/sources/missing.md",

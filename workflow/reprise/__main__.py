@@ -24,6 +24,8 @@ def main() -> None:
     static.add_argument("runs", nargs="+", help="<benchmark>/<protocol>/<sampling>/<model>, one a seed")
     static.add_argument("--judge", help="whose ratings (default: the suite's first judge)")
     static.add_argument("--least", type=float, default=2.5, help="mean rating from which a question is static (2.5)")
+    retry = commands.add_parser("retry", help="forget failures to get a video, so that the next run asks again")
+    retry.add_argument("statuses", nargs="*", help="reasons such as private or removed; all of them when none is named")
     store = commands.add_parser("store", help="show the store's size, or prune what no ledger names")
     store.add_argument("--prune", action="store_true", help="delete videos and clips that no ledger in results/ names")
     args = parser.parse_args()
@@ -43,6 +45,10 @@ def main() -> None:
         from reprise.static import list_static
 
         list_static(args.runs, args.judge, args.least)
+    elif args.command == "retry":
+        from reprise.upkeep import retry_sources
+
+        retry_sources(args.statuses)
     else:
         from reprise.upkeep import prune_store, show_store
 

@@ -12,7 +12,9 @@ from reprise.benchmarks import benchmark_module, load_benchmark
 from reprise.code import closure_digest, function_digest, modules_digest
 from reprise.config import Column, Configuration, Model, ReleaseHub, Row, TableSpec, load
 from reprise.errors import UserError
-from reprise.files import canonical_json, value_digest, write_if_changed
+from reprise.fetch.records import wants_another_try
+from reprise.fetch.settings import Remote
+from reprise.files import canonical_json, value_digest, write_if_changed, write_text
 from reprise.prompts import Prompt, load_prompts
 from reprise.store import Store, append_line, read_lines
 
@@ -148,7 +150,46 @@ class Plan:
             if write_if_changed(path, json.dumps(value, indent=1, sort_keys=True) + "\n") and "answers" in value:
                 # What a key stood for, for `adopt` to compare and for a reader of old answers.
                 append_line(self.store.root / "keys.jsonl", canonical_json([value["key"], value["answers"]]))
+        self._write_retries()
         write_if_changed(Path("results/suite.json"), canonical_json({"suite": self.config.name}) + "\n")
+
+    def _write_retries(self) -> None:
+        """Touch off another try of the shards whose ledger holds transient failures: their retry file changes.
+
+        It is an input of the shard, and says how often was tried; when the tries are used up it stays as it is.
+        """
+        for benchmark, entry in self.config.suite.benchmarks.items():
+            attempts = getattr(entry.route, "attempts", 1)
+            for shard in range(self.config.suite.shards):
+                ledger = self.results / "sources" / benchmark / f"{shard}.parquet"
+                path = self.results / "keys" / "retries" / benchmark / f"{shard}.json"
+                if not path.is_file():
+                    write_text(path, "{}\n")
+                if attempts > 1 and wants_another_try([ledger], attempts):
+                    write_if_changed(path, canonical_json({"after": self.store.digest(ledger)}) + "\n")
+
+    def data_benchmarks(self) -> list[str]:
+        """The benchmarks whose videos this site works on: those with a run."""
+        return sorted({run.benchmark for run in self.runs()})
+
+    def is_remote(self, benchmark: str) -> bool:
+        """Whether a benchmark's videos come over a network."""
+        return isinstance(self.config.suite.benchmarks[benchmark].route, Remote)
+
+    def _missing_key(self) -> dict[str, Any]:
+        shards = range(self.config.suite.shards)
+        return {
+            "benchmarks": {
+                name: {
+                    "title": self.config.benchmarks[name].title,
+                    "sources": [str(self.results / f"sources/{name}/{shard}.parquet") for shard in shards],
+                    "clips": [str(self.results / f"clips/{name}/{shard}.parquet") for shard in shards],
+                    "tables": [number for benchmark, number, _ in self.tables() if benchmark == name],
+                }
+                for name in self.data_benchmarks()
+            },
+            "code": closure_digest("reprise.missing"),
+        }
 
     def _keys(self) -> Iterator[tuple[str, dict[str, Any]]]:
         prompts = {name: load_prompts(Path(spec.prompts)) for name, spec in self.config.benchmarks.items()}
@@ -171,6 +212,7 @@ class Plan:
                     "code": closure_digest("reprise.statistics"),
                 },
             )
+        yield "missing", self._missing_key()
         for run in self.runs():
             yield run.name, self._run_key(run, prompts[run.benchmark])
         for benchmark, table, spec in self.tables():
@@ -248,8 +290,8 @@ class Plan:
         return [name] if name and Path(name).is_file() else []
 
     def measures_videos(self, benchmark: str) -> bool:
-        """Whether numbers of the data need the videos themselves; a site that runs nothing brings none for them."""
-        return bool(self.models) and hasattr(load_benchmark(benchmark), "video_statistics")
+        """Whether numbers of the data need the videos themselves; a site that runs nothing on them brings none."""
+        return benchmark in self.data_benchmarks() and hasattr(load_benchmark(benchmark), "video_statistics")
 
     def _metric_key(self, benchmark: str) -> dict[str, Any]:
         protocols = self.config.benchmarks[benchmark].protocols

@@ -67,14 +67,17 @@ class Store:
         }
 
     def prune(self, keep: Iterable[str]) -> int:
-        """Delete videos and clips that no ledger names, and left-over work in progress; returns the bytes freed."""
-        kept = set(keep)
+        """Delete videos and clips that no ledger names, and left-over work in progress; returns the bytes freed.
+
+        Subtitles stay with their video, and the records of what was asked for stay (`.json`).
+        """
+        kept = {str(Path(name).with_suffix("")) for name in keep}
         freed = 0
-        for kind in ("sources", "clips"):
-            for path in (self.root / kind).rglob("*"):
-                if path.is_file() and str(path.relative_to(self.root)) not in kept:
-                    freed += path.stat().st_size
-                    path.unlink()
+        for path in [path for kind in ("sources", "clips") for path in (self.root / kind).rglob("*")]:
+            name = str(path.relative_to(self.root).with_suffix(""))
+            if (path.is_file() or path.is_symlink()) and path.suffix != ".json" and name not in kept:
+                freed += path.lstat().st_size
+                path.unlink()
         shutil.rmtree(self.root / "tmp", ignore_errors=True)
         return freed
 

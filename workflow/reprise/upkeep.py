@@ -1,9 +1,15 @@
-"""`store`: how large the store is, and pruning of what no ledger names any more."""
+"""`store` and `retry`: how large the store is, pruning what no ledger names, asking again for what failed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import polars as pl
+
 from reprise.config import load
+from reprise.errors import unknown
+from reprise.fetch.outcome import PERMANENT, TRANSIENT
+from reprise.fetch.records import forget_failures
+from reprise.media.errors import STATUSES
 from reprise.schemas import CLIP_LEDGER, SOURCES, read_table
 from reprise.store import Store
 
@@ -25,6 +31,20 @@ def prune_store() -> None:
     """Delete videos and clips that no suite's ledgers name; answers and weights stay."""
     freed = open_store().prune(_named_objects(Path("results")))
     print(f"{freed / 1e6:.1f} MB freed")
+
+
+def retry_sources(statuses: Sequence[str]) -> None:
+    """Forget failures of these reasons, in the store and in the configured suite's ledgers."""
+    known = PERMANENT | TRANSIENT | STATUSES
+    for status in statuses:
+        if status not in known:
+            raise unknown("reason", status, known, "retry")
+    forgotten = forget_failures(open_store(), statuses)
+    for path in (Path("results") / load(Path()).name / "sources").glob("*/*.parquet"):
+        failed = read_table(path, SOURCES).filter(pl.col("status") != "ok")
+        if failed.filter(pl.col("status").is_in(list(statuses))).height or (failed.height and not statuses):
+            path.unlink()
+    print(f"{forgotten} failures forgotten. Run snakemake now: it asks again for these, and only for these.")
 
 
 def _named_objects(results: Path) -> Iterator[str]:

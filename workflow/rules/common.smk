@@ -29,12 +29,23 @@ wildcard_constraints:
     shard=r"\d+",
     table=r"table\d+",
     kind="tex|md|html",
+    clip=r"[^/\s]+",
 
 
 def shards_of(stage):
     """Every shard of a stage, for the benchmark of the asking rule."""
     return expand(
         f"results/{{{{suite}}}}/{stage}/{{{{benchmark}}}}/{{shard}}.parquet",
+        shard=range(PLAN.config.suite.shards),
+    )
+
+
+def every_ledger(wildcards):
+    """The ledgers of all videos that this site works on."""
+    return expand(
+        f"results/{SUITE}/{{stage}}/{{benchmark}}/{{shard}}.parquet",
+        stage=["sources", "clips"],
+        benchmark=PLAN.data_benchmarks(),
         shard=range(PLAN.config.suite.shards),
     )
 

@@ -4,12 +4,12 @@
 rule weights:
     output:
         "results/{suite}/weights/{model}.json",
-    params:
-        repo=lambda wildcards: PLAN.config.models[wildcards.model].repo,
-        revision=lambda wildcards: PLAN.config.models[wildcards.model].revision,
     log:
         "results/{suite}/logs/weights/{model}.log",
     localrule: True
+    params:
+        repo=lambda wildcards: PLAN.config.models[wildcards.model].repo,
+        revision=lambda wildcards: PLAN.config.models[wildcards.model].revision,
     shell:
         "{PYTHON:q} -m reprise.weights --repo {params.repo:q} --revision {params.revision:q}"
         " --model {wildcards.model} --store {STORE:q} --out {output} 2> {log}"

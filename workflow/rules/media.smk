@@ -4,11 +4,14 @@
 rule sources:
     input:
         key="results/{suite}/keys/sources/{benchmark}.json",
+        retry="results/{suite}/keys/retries/{benchmark}/{shard}.json",
         clips="results/{suite}/annotations/{benchmark}/clips.parquet",
     output:
         "results/{suite}/sources/{benchmark}/{shard}.parquet",
     log:
         "results/{suite}/logs/sources/{benchmark}/{shard}.log",
+    resources:
+        downloads=lambda wildcards: int(PLAN.is_remote(wildcards.benchmark)),
     shell:
         "{PYTHON:q} -m reprise.sources --key {input.key} --clips {input.clips} --shard {wildcards.shard}"
         " --store {STORE:q} --out {output} 2> {log}"
@@ -53,3 +56,31 @@ rule frames:
     shell:
         "{PYTHON:q} -m reprise.frames --key {input.key} --facts {input.facts} --ledgers {input.ledgers}"
         " --store {STORE:q} --out {output} 2> {log}"
+
+
+rule preview:
+    input:
+        key="results/{suite}/keys/frames/{benchmark}/{sampling}.json",
+        frames="results/{suite}/frames/{benchmark}/{sampling}.parquet",
+        ledgers=shards_of("clips"),
+    output:
+        "results/{suite}/frames/preview/{benchmark}/{clip}.{sampling}.png",
+    log:
+        "results/{suite}/logs/preview/{benchmark}/{clip}.{sampling}.log",
+    localrule: True
+    shell:
+        "{PYTHON:q} -m reprise.preview --key {input.key} --frames {input.frames} --ledgers {input.ledgers}"
+        " --store {STORE:q} --clip {wildcards.clip:q} --out {output:q} 2> {log:q}"
+
+
+rule missing:
+    input:
+        key="results/{suite}/keys/missing.json",
+        ledgers=every_ledger,
+    output:
+        "results/{suite}/sources/missing.md",
+    log:
+        "results/{suite}/logs/missing.log",
+    localrule: True
+    shell:
+        "{PYTHON:q} -m reprise.missing --key {input.key} --out {output} 2> {log}"

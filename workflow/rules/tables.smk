@@ -9,7 +9,13 @@ rule table:
         metrics=table_metrics,
         statistics=table_statistics,
     output:
-        multiext("results/tables/{benchmark}/{table}", tex=".tex", csv=".csv", md=".md", html=".html"),
+        multiext(
+            "results/tables/{benchmark}/{table}",
+            tex=".tex",
+            csv=".csv",
+            md=".md",
+            html=".html",
+        ),
     log:
         f"results/{SUITE}/logs/tables/{{benchmark}}/{{table}}.log",
     localrule: True

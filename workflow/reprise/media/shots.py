@@ -18,7 +18,7 @@ class ShotCounter:
 
     def __init__(self, settings: Shots, fps: float) -> None:
         self.cuts: list[int] = []
-        self._fps = fps
+        self._fps = float(fps)
         self._frames = 0
         self._detector = _detector(settings)
 

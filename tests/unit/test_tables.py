@@ -42,7 +42,7 @@ def published(folder: Path, *lines: str) -> Published:
 
 def metric(group: str, value: float | None, **changes: Any) -> dict[str, Any]:
     row = {
-        "run": "velociti/entail/fps1/ov", "metric": "strict", "group": group, "value": value, "low": 1.0, "high": 99.0, "p_chance": 0.5,
+        "run": "velociti/entail/fps1/ov", "judge": None, "metric": "strict", "group": group, "value": value, "low": 1.0, "high": 99.0, "p_chance": 0.5,
         "asked": 10, "scored": 10, "failed": 0, "unparsed": 0, "missing": 0, "convention": "fixed", "reader": "robust",
         "key": "f" * 64,
     }  # fmt: skip
@@ -53,7 +53,7 @@ def builder(folder: Path, rows: list[dict[str, Any]], **changes: Any) -> Builder
     key = {
         "benchmark": "velociti", "benchmark_title": "VELOCITI", "paper": "P", "table": "table2", "suite": "s",
         "suite_title": "S", "notice": "", "missing_share_max": 0.1, "show_published": True,
-        "runs": ["velociti/entail/fps1/ov"], "adopted": {},
+        "runs": ["velociti/entail/fps1/ov"], "judged": [], "first_judge": "", "judges": {}, "adopted": {},
     }  # fmt: skip
     values = published(
         folder,
@@ -157,7 +157,7 @@ def vinoground_builder(folder: Path, spec: dict[str, Any], rows: list[dict[str, 
     key = {
         "benchmark": "vinoground", "benchmark_title": "Vinoground", "paper": "P", "table": "table5", "suite": "s",
         "suite_title": "S", "notice": "", "missing_share_max": 0.1, "show_published": True,
-        "runs": ["vinoground/paper/linspace1/ov"], "adopted": {},
+        "runs": ["vinoground/paper/linspace1/ov"], "judged": [], "first_judge": "", "judges": {}, "adopted": {},
     }  # fmt: skip
     table = TableSpec.model_validate({"title": "T", "caption": "C."} | spec)
     return Builder(key, table, pl.DataFrame(rows, schema=METRICS), Published(path, "table5"))

@@ -18,6 +18,12 @@ def main() -> None:
     compare.add_argument("second", help="another run of the same questions")
     pin = commands.add_parser("pin", help="resolve `revision: unpinned` online, in the configuration's files")
     pin.add_argument("names", nargs="*", help="model slugs or suites; all of them when none is named")
+    static = commands.add_parser(
+        "static", help="questions that one random frame answers, by the ratings of several runs"
+    )
+    static.add_argument("runs", nargs="+", help="<benchmark>/<protocol>/<sampling>/<model>, one a seed")
+    static.add_argument("--judge", help="whose ratings (default: the suite's first judge)")
+    static.add_argument("--least", type=float, default=2.5, help="mean rating from which a question is static (2.5)")
     retry = commands.add_parser("retry", help="forget failures to get a video, so that the next run asks again")
     retry.add_argument("statuses", nargs="*", help="reasons such as private or removed; all of them when none is named")
     store = commands.add_parser("store", help="show the store's size, or prune what no ledger names")
@@ -35,6 +41,10 @@ def main() -> None:
         from reprise.pin import pin_files
 
         pin_files(Path(), args.names)
+    elif args.command == "static":
+        from reprise.static import list_static
+
+        list_static(args.runs, args.judge, args.least)
     elif args.command == "retry":
         from reprise.upkeep import retry_sources
 

@@ -29,6 +29,7 @@ from reprise.store import Store
 from reprise.weights import weights_folder
 
 PROGRESS_SECONDS = 10.0
+NO_CLIP = ""
 
 
 @dataclass(frozen=True)
@@ -74,13 +75,17 @@ class LazyModel:
 def main() -> None:
     args = arguments(
         "Ask a model the questions of a run.",
-        key=Path, requests=Path, frames=Path, ledgers=[Path], store=Path, threads=int, out=Path, timings=Path,
+        key=Path, requests=Path, frames=[Path], ledgers=[Path], store=Path, threads=int, out=Path, timings=Path,
     )  # fmt: skip
     key = read_key(args.key)
     store = Store(args.store)
-    ledger = pl.concat([read_table(path, CLIP_LEDGER) for path in args.ledgers])
     requests = read_table(args.requests, REQUESTS)
-    works = gather_work(requests, read_table(args.frames, FRAME_PLAN), ledger, store)
+    if args.frames:
+        ledger = pl.concat([read_table(path, CLIP_LEDGER) for path in args.ledgers])
+        plans = pl.concat([read_table(path, FRAME_PLAN) for path in args.frames])
+        works = gather_work(requests, plans, ledger, store)
+    else:
+        works = gather_text_work(requests)
     journal = Journal(journal_path(store, key["key"]))
     responses, timings = ask_all(works, LazyModel(key, store, args.threads), journal, key["key"])
     order = requests.select("request_id").with_row_index("place")
@@ -111,6 +116,14 @@ def gather_work(requests: pl.DataFrame, plans: pl.DataFrame, ledger: pl.DataFram
         asked = tuple(_request(row, len(clip.indices)) for row in rows.iter_rows(named=True))
         works.append(Work(clip, found[name]["recipe"], asked))
     return works
+
+
+def gather_text_work(requests: pl.DataFrame) -> list[Work]:
+    """Questions about texts alone, such as a judge's; an answer is known again whatever clip it was about."""
+    return [
+        Work(Clip(str(clip_id), None, (), ()), NO_CLIP, tuple(_request(row, 0) for row in rows.iter_rows(named=True)))
+        for (clip_id,), rows in requests.group_by("clip_id", maintain_order=True)
+    ]
 
 
 def _request(row: Mapping[str, Any], frames: int) -> Request:

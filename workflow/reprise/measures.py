@@ -14,7 +14,7 @@ Ratios = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Measure:
-    """One metric of one group, in percent, before it is given a run, a reader and a convention."""
+    """One metric of one group, in percent or on its own scale, before it is given a run, a reader and a convention."""
 
     metric: str
     group: str
@@ -62,6 +62,7 @@ def measure(
     ratios: Sequence[tuple[pl.Series, pl.Series]],
     resampling: Resampling,
     combine: Callable[[Ratios], Ratios] = first,
+    scale: float = 100,
 ) -> Measure:
     """A function of ratios of sums over rows (`unit`, `failed`, `unparsed`); undefined where a ratio is 0 / 0."""
     columns = [part.cast(pl.Float64).to_numpy() for ratio in ratios for part in ratio]
@@ -88,9 +89,9 @@ def measure(
     return Measure(
         metric,
         group,
-        100 * float(statistic(totals)[0]) if is_defined else None,
-        100 * interval.low if interval else None,
-        100 * interval.high if interval else None,
+        scale * float(statistic(totals)[0]) if is_defined else None,
+        scale * interval.low if interval else None,
+        scale * interval.high if interval else None,
         asked=rows.height,
         scored=rows.height - failed - unparsed,
         failed=failed,

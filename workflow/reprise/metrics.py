@@ -9,6 +9,7 @@ import polars as pl
 
 from reprise.benchmarks import Benchmark, load_benchmark
 from reprise.errors import run_command
+from reprise.human import agreement, read_ratings
 from reprise.measures import Measure, Resampling
 from reprise.requests import chosen_items
 from reprise.sampling import frames_shown
@@ -22,13 +23,16 @@ CONVENTIONS = (("fixed", "robust"), ("authors", "authors"))
 
 def main() -> None:
     args = arguments(
-        "Measure a run.", key=Path, run_key=Path, protocol=str, items=Path, robust=Path, authors=Path, out=Path
-    )
+        "Measure a run.",
+        key=Path, run_key=Path, protocol=str, judge=str, items=Path, robust=Path, authors=Path, ratings=[Path],
+        out=Path,
+    )  # fmt: skip
     key, run_key = read_key(args.key), read_key(args.run_key)
     protocol = key["protocols"][args.protocol]
     items = chosen_items(read_table(args.items, ITEMS), protocol["items"])
     undefined = undefined_metrics(protocol["frames_min"], run_key["answers"]["sampling"])
-    rows = []
+    named = {"run": run_key["run"], "judge": args.judge or None, "key": run_key["key"]}
+    rows: list[dict[str, Any]] = []
     for convention, reader in CONVENTIONS:
         path = getattr(args, reader)
         read = read_table(path, VERDICTS)
@@ -36,9 +40,12 @@ def main() -> None:
         for row in measured(load_benchmark(key["benchmark"]), protocol["form"], items, read, key, convention):
             if row["metric"] in undefined:
                 row |= {"value": None, "low": None, "high": None, "p_chance": None, "note": undefined[row["metric"]]}
-            rows.append(
-                row | {"run": run_key["run"], "convention": convention, "reader": reader, "key": run_key["key"]}
-            )
+            rows.append(row | named | {"convention": convention, "reader": reader})
+        for path in args.ratings:
+            rated = agreement(read, items, read_ratings(path), run_key["run"], Resampling(**key["bootstrap"]))
+            for one in rated:
+                row = _row(one, load_benchmark(key["benchmark"]))
+                rows.append(row | named | {"convention": convention, "reader": reader})
     frame = pl.DataFrame(rows, schema=METRICS)
     write_table(frame, args.out, METRICS)
     say(f"{frame.height} numbers")

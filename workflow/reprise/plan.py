@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -38,9 +38,21 @@ class Run:
         return f"{self.benchmark}/{self.protocol}/{self.sampling}/{self.model}"
 
 
+@dataclass(frozen=True, order=True)
+class Scored:
+    """A run's numbers: by its readers, or by a judge."""
+
+    run: Run
+    judge: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"{self.run.name}/{self.judge}" if self.judge else self.run.name
+
+
 def run_of(benchmark: str, row: Row) -> Run | None:
-    """The run behind a table's row, as one column shows it; none for chance, the data, or published numbers only."""
-    if row.model is None or row.protocol is None or row.sampling is None:
+    """The run behind a row as a column shows it; none for chance, the data, or published numbers only."""
+    if row.model is None or row.protocol is None or row.sampling is None or row.chance or row.dataset:
         return None
     return Run(benchmark, row.protocol, row.sampling, row.model)
 
@@ -53,6 +65,7 @@ class Plan:
         self.store = Store(Path(config.main.store))
         self.results = Path("results") / config.name
         self.models = frozenset(slug for slug, model in config.models.items() if self._runs_here(slug, model))
+        self.judges = tuple(slug for slug in config.suite.judges if slug in self.models)
 
     def _runs_here(self, slug: str, model: Model) -> bool:
         """Whether the suite's `run:` selects a model; a remote one also needs a budget."""
@@ -75,15 +88,34 @@ class Plan:
             for number, spec in tables.tables.items():
                 yield benchmark, number, spec
 
+    def is_judged(self, benchmark: str, protocol: str) -> bool:
+        """Whether a judge rates the answers of a protocol."""
+        return self.config.benchmarks[benchmark].protocols[protocol].judge is not None
+
+    def scored(self, benchmark: str, row: Row) -> Scored | None:
+        """Whose numbers a cell shows, if this site can make them: a run's, rated by the row's or the first judge."""
+        run = run_of(benchmark, row)
+        if run is None or run.model not in self.models:
+            return None
+        if not self.is_judged(benchmark, run.protocol):
+            return Scored(run)
+        judge = row.judge or next(iter(self.config.suite.judges), None)
+        return Scored(run, judge) if judge in self.judges else None
+
+    def table_scored(self, benchmark: str, table: str) -> list[Scored]:
+        """The numbers of runs that one table needs and that this site can make."""
+        spec = self.config.tables[benchmark].tables[table]
+        return sorted({found for row in spec.places() if (found := self.scored(benchmark, row))})
+
     def table_runs(self, benchmark: str, table: str) -> list[Run]:
         """The runs that one table needs and that this site can make."""
-        spec = self.config.tables[benchmark].tables[table]
-        runs = {run for place in spec.places() if (run := run_of(benchmark, place)) and run.model in self.models}
-        return sorted(runs)
+        return sorted({scored.run for scored in self.table_scored(benchmark, table)})
 
     def runs(self) -> list[Run]:
-        """All runs of the suite."""
-        return sorted({run for benchmark, table, _ in self.tables() for run in self.table_runs(benchmark, table)})
+        """All runs of the suite: those of its tables, and those that it names beside them."""
+        found = {run for benchmark, table, _ in self.tables() for run in self.table_runs(benchmark, table)}
+        named = [(benchmark, name) for benchmark, entry in self.config.suite.benchmarks.items() for name in entry.also]
+        return sorted(found | {Run(benchmark, *name.split("/")) for benchmark, name in named})
 
     def needs_data(self, benchmark: str, table: str) -> bool:
         """Whether a table shows numbers of the data itself, and the data can be had."""
@@ -169,12 +201,15 @@ class Plan:
             for name, rule in self.config.main.samplings.items():
                 yield f"frames/{benchmark}/{name}", {"rule": rule, "code": closure_digest("reprise.frames")}
             yield f"verdicts/{benchmark}", self._verdict_key(benchmark)
+            yield f"judgements/{benchmark}", {"code": closure_digest("reprise.judgements")}
+            yield from self._judge_keys(benchmark, prompts[benchmark])
             yield f"metrics/{benchmark}", self._metric_key(benchmark)
             yield (
                 f"statistics/{benchmark}",
                 {
                     "benchmark": benchmark,
                     "numbers": function_digest(benchmark_module(benchmark), "statistics"),
+                    "of_videos": function_digest(benchmark_module(benchmark), "video_statistics"),
                     "code": closure_digest("reprise.statistics"),
                 },
             )
@@ -223,6 +258,45 @@ class Plan:
             "code": closure_digest("reprise.verdicts"),
         }
 
+    def _judge_keys(self, benchmark: str, prompts: dict[str, Prompt]) -> Iterator[tuple[str, dict[str, Any]]]:
+        """What a judge is asked about each protocol's answers, and who the judges are."""
+        for name, protocol in self.config.benchmarks[benchmark].protocols.items():
+            if protocol.judge is None:
+                continue
+            prompt = prompts[protocol.judge]
+            yield (
+                f"judge_requests/{benchmark}/{name}",
+                {
+                    "benchmark": benchmark,
+                    "form": protocol.form,
+                    "max_tokens": protocol.judge_tokens,
+                    "prompt": asdict(prompt),
+                    "reader": function_digest(benchmark_module(benchmark), "answers"),
+                    "code": closure_digest("reprise.judge_requests"),
+                },
+            )
+            asked = {"form": "judge", "ask": "write", "max_tokens": protocol.judge_tokens, "sampling": {"rule": "none"}}
+            for judge in self.judges:
+                yield (
+                    f"judges/{benchmark}/{name}/{judge}",
+                    self._model_key(f"{judge} as judge of {benchmark}/{name}", judge, prompt, asked),
+                )
+
+    def judge_labels(self, benchmark: str) -> dict[str, str]:
+        """Judge -> what a table calls it."""
+        protocols = self.config.benchmarks[benchmark].protocols.values()
+        is_judged = any(protocol.judge for protocol in protocols)
+        return {judge: self.config.models[judge].label for judge in self.judges} if is_judged else {}
+
+    def ratings_file(self, benchmark: str) -> list[str]:
+        """The file of people's ratings, where the suite names one that is there."""
+        name = self.config.suite.benchmarks[benchmark].ratings
+        return [name] if name and Path(name).is_file() else []
+
+    def measures_videos(self, benchmark: str) -> bool:
+        """Whether numbers of the data need the videos themselves; a site that runs nothing on them brings none."""
+        return benchmark in self.data_benchmarks() and hasattr(load_benchmark(benchmark), "video_statistics")
+
     def _metric_key(self, benchmark: str) -> dict[str, Any]:
         protocols = self.config.benchmarks[benchmark].protocols
         return {
@@ -254,7 +328,10 @@ class Plan:
             "show_published": self.config.suite.show_published,
             "spec": spec.model_dump(),
             "forms": {name: protocol.form for name, protocol in self.config.benchmarks[benchmark].protocols.items()},
-            "runs": [run.name for run in self.table_runs(benchmark, table)],
+            "runs": [scored.name for scored in self.table_scored(benchmark, table)],
+            "first_judge": next(iter(self.config.suite.judges), ""),
+            "judged": [name for name in self.config.benchmarks[benchmark].protocols if self.is_judged(benchmark, name)],
+            "judges": self.judge_labels(benchmark),
             "adopted": self.adoptions(),
             "missing_share_max": self.config.suite.missing_share_max,
             "code": closure_digest("reprise.tables"),
@@ -262,27 +339,33 @@ class Plan:
 
     def _run_key(self, run: Run, prompts: dict[str, Prompt]) -> dict[str, Any]:
         """`answers` is what shapes the answers; its digest is the run's key. The rest says whose answers they are."""
-        model = self.config.models[run.model]
         protocol = self.config.benchmarks[run.benchmark].protocols[run.protocol]
-        prompt = prompts[protocol.prompt]
+        asked = {
+            "form": protocol.form,
+            "ask": protocol.ask,
+            "max_tokens": protocol.max_tokens,
+            "sampling": self.config.main.samplings[run.sampling],
+        }
+        return self._model_key(run.name, run.model, prompts[protocol.prompt], asked)
+
+    def _model_key(self, name: str, slug: str, prompt: Prompt, asked: dict[str, Any]) -> dict[str, Any]:
+        """The key of a model that is asked by this prompt, be it for answers or as a judge of answers."""
+        model = self.config.models[slug]
         adapter = ADAPTERS[model.adapter]
         answers = {
             "adapter": model.adapter,
-            "model": self._model_identity(run.model, model),
+            "model": self._model_identity(slug, model),
             "settings": model.settings,
             "dtype": model.dtype,
             "attention": model.attention,
             "trust_remote_code": model.trust_remote_code,
             "prompt": {"system": prompt.system, "user": prompt.user},
-            "form": protocol.form,
-            "ask": protocol.ask,
-            "max_tokens": protocol.max_tokens,
-            "sampling": self.config.main.samplings[run.sampling],
+            **asked,
             "versions": {name: _version(name) for name in adapter.packages},
             "code": modules_digest((adapter.module, *adapter.modules)),
         }
         return {
-            "run": run.name,
+            "run": name,
             "label": model.label,
             "checkpoint": model.checkpoint,
             "repo": model.repo,

@@ -111,6 +111,16 @@ RESPONSES = _schema(
     key=pl.String,  # digest of the run's key
 )
 
+ANSWERS = _schema(
+    request_id=pl.String,  # of the judge's request about it: <item id>#<reader>
+    item_id=pl.String,
+    role=pl.String,
+    reader=pl.String,  # robust | authors: who took the answer out of what the model said
+    text=pl.String,
+    error=pl.String,  # error class of the model, `unreadable`, or empty for an answer
+    key=pl.String,  # digest of the run's key
+)
+
 TIMINGS = _schema(clip_id=pl.String, requests=pl.Int32, seconds=pl.Float64, resumed=pl.Int32)
 
 VERDICTS = _schema(
@@ -120,13 +130,14 @@ VERDICTS = _schema(
     value=pl.String,  # the option read from the answer, or its whole text; empty if unparsed or failed
     score=pl.Float64,  # entailment score, similarity or rating; null where the answer has none
     right=pl.Boolean,
-    unparsed=pl.Boolean,
+    unparsed=pl.Boolean,  # not readable; of a judged answer: no rating came of it
     failed=pl.Boolean,
     key=pl.String,
 )
 
 METRICS = _schema(
     run=pl.String,
+    judge=pl.String,  # whose ratings these are; null where nobody rates
     metric=pl.String,
     group=pl.String,
     value=pl.Float64,  # null where nothing was asked

@@ -1,19 +1,24 @@
 """Stage `statistics`: numbers of the data itself, such as videos and samples of each test."""
 
 from pathlib import Path
+from typing import cast
 
 import polars as pl
 
-from reprise.benchmarks import load_benchmark
+from reprise.benchmarks import OnVideo, load_benchmark
 from reprise.errors import run_command
-from reprise.schemas import CLIPS, ITEMS, METRICS, read_table, write_table
+from reprise.schemas import CLIPS, FACTS, ITEMS, METRICS, read_table, write_table
 from reprise.stage import arguments, read_key
 
 
 def main() -> None:
-    args = arguments("Count a benchmark's data.", key=Path, items=Path, clips=Path, out=Path)
+    args = arguments("Count a benchmark's data.", key=Path, items=Path, clips=Path, facts=[Path], out=Path)
     key = read_key(args.key)
     items, clips = read_table(args.items, ITEMS), read_table(args.clips, CLIPS)
+    benchmark = load_benchmark(key["benchmark"])
+    numbers = benchmark.statistics(items, clips)
+    for path in args.facts:
+        numbers += cast(OnVideo, benchmark).video_statistics(items, read_table(path, FACTS))
     rows = [
         {
             "run": f"{key['benchmark']}/data",
@@ -30,7 +35,7 @@ def main() -> None:
             "note": None,
             "key": "",
         }
-        for metric, group, value in load_benchmark(key["benchmark"]).statistics(items, clips)
+        for metric, group, value in numbers
     ]
     write_table(pl.DataFrame(rows, schema=METRICS), args.out, METRICS)
 

@@ -32,13 +32,14 @@ rule statistics:
         key="results/{suite}/keys/statistics/{benchmark}.json",
         clips="results/{suite}/annotations/{benchmark}/clips.parquet",
         item_table="results/{suite}/annotations/{benchmark}/items.parquet",
+        facts=statistics_facts,
     output:
         "results/{suite}/statistics/{benchmark}.parquet",
     log:
         "results/{suite}/logs/statistics/{benchmark}.log",
     shell:
         "{PYTHON:q} -m reprise.statistics --key {input.key} --clips {input.clips} --items {input.item_table}"
-        " --out {output} 2> {log}"
+        " --facts {input.facts} --out {output} 2> {log}"
 
 
 rule requests:

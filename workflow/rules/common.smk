@@ -25,6 +25,7 @@ wildcard_constraints:
     sampling=one_of(PLAN.config.main.samplings),
     model=one_of(PLAN.config.models),
     reader="authors|robust",
+    judge=one_of(PLAN.judges),
     shard=r"\d+",
     table=r"table\d+",
     kind="tex|md|html",
@@ -59,8 +60,21 @@ def every_table():
 
 def table_metrics(wildcards):
     """The metrics of the runs behind a table that this site can make."""
-    runs = PLAN.table_runs(wildcards.benchmark, wildcards.table)
-    return [f"results/{SUITE}/metrics/{run.name}.parquet" for run in runs]
+    scored = PLAN.table_scored(wildcards.benchmark, wildcards.table)
+    return [f"results/{SUITE}/metrics/{one.name}.parquet" for one in scored]
+
+
+def statistics_facts(wildcards):
+    """Facts of the videos, where numbers of the data need them."""
+    return (
+        [f"results/{SUITE}/facts/{wildcards.benchmark}.parquet"]
+        if PLAN.measures_videos(wildcards.benchmark)
+        else []
+    )
+
+
+def human_ratings(wildcards):
+    return PLAN.ratings_file(wildcards.benchmark)
 
 
 def table_statistics(wildcards):
@@ -80,8 +94,16 @@ def parts_of_table(wildcards):
 
 def model_weights(wildcards):
     """The note of a fetched hub snapshot; nothing for a local checkpoint or a model without weights."""
+    return weights_of(wildcards.model)
+
+
+def judge_weights(wildcards):
+    return weights_of(wildcards.judge)
+
+
+def weights_of(slug):
     return (
-        [f"results/{SUITE}/weights/{wildcards.model}.json"]
-        if PLAN.config.models[wildcards.model].repo
+        [f"results/{SUITE}/weights/{slug}.json"]
+        if PLAN.config.models[slug].repo
         else []
     )

@@ -18,6 +18,61 @@ rule verdicts:
         " --authors {output.authors} --robust {output.robust} 2> {log}"
 
 
+rule judge_requests:
+    input:
+        key="results/{suite}/keys/judge_requests/{benchmark}/{protocol}.json",
+        run_key="results/{suite}/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
+        item_table="results/{suite}/annotations/{benchmark}/items.parquet",
+        requests="results/{suite}/requests/{benchmark}/{protocol}.parquet",
+        responses="results/{suite}/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
+    output:
+        answers="results/{suite}/answers/{benchmark}/{protocol}/{sampling}/{model}.parquet",
+        requests="results/{suite}/judge_requests/{benchmark}/{protocol}/{sampling}/{model}.parquet",
+    log:
+        "results/{suite}/logs/judge_requests/{benchmark}/{protocol}/{sampling}/{model}.log",
+    shell:
+        "{PYTHON:q} -m reprise.judge_requests --key {input.key} --run-key {input.run_key} --items {input.item_table}"
+        " --requests {input.requests} --responses {input.responses}"
+        " --answers {output.answers} --out {output.requests} 2> {log}"
+
+
+rule judge:
+    input:
+        key="results/{suite}/keys/judges/{benchmark}/{protocol}/{judge}.json",
+        requests="results/{suite}/judge_requests/{benchmark}/{protocol}/{sampling}/{model}.parquet",
+        weights=judge_weights,
+    output:
+        responses="results/{suite}/judge_responses/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
+        timings="results/{suite}/judge_responses/{benchmark}/{protocol}/{sampling}/{model}/{judge}.timings.parquet",
+    log:
+        "results/{suite}/logs/judge/{benchmark}/{protocol}/{sampling}/{model}/{judge}.log",
+    threads: lambda wildcards: PLAN.config.models[wildcards.judge].threads
+    resources:
+        gpu=lambda wildcards: PLAN.config.models[wildcards.judge].gpus,
+        mem_mb=lambda wildcards: PLAN.config.models[wildcards.judge].memory_mb,
+    shell:
+        "{PYTHON:q} -m reprise.infer --key {input.key} --requests {input.requests} --store {STORE:q}"
+        " --threads {threads} --out {output.responses} --timings {output.timings} 2> {log}"
+
+
+rule judgements:
+    input:
+        key="results/{suite}/keys/judgements/{benchmark}.json",
+        run_key="results/{suite}/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
+        judge_key="results/{suite}/keys/judges/{benchmark}/{protocol}/{judge}.json",
+        answers="results/{suite}/answers/{benchmark}/{protocol}/{sampling}/{model}.parquet",
+        responses="results/{suite}/judge_responses/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
+    output:
+        authors="results/{suite}/verdicts/{benchmark}/{protocol}/{sampling}/{model}/{judge}.authors.parquet",
+        robust="results/{suite}/verdicts/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
+    log:
+        "results/{suite}/logs/judgements/{benchmark}/{protocol}/{sampling}/{model}/{judge}.log",
+    shell:
+        "{PYTHON:q} -m reprise.judgements --key {input.key} --run-key {input.run_key} --judge-key {input.judge_key}"
+        " --answers {input.answers} --responses {input.responses}"
+        " --authors {output.authors} --robust {output.robust} 2> {log}"
+
+
 rule metrics:
     input:
         key="results/{suite}/keys/metrics/{benchmark}.json",
@@ -25,10 +80,30 @@ rule metrics:
         item_table="results/{suite}/annotations/{benchmark}/items.parquet",
         authors="results/{suite}/verdicts/{benchmark}/{protocol}/{sampling}/{model}/authors.parquet",
         robust="results/{suite}/verdicts/{benchmark}/{protocol}/{sampling}/{model}/robust.parquet",
+        ratings=[],
     output:
         "results/{suite}/metrics/{benchmark}/{protocol}/{sampling}/{model}.parquet",
     log:
         "results/{suite}/logs/metrics/{benchmark}/{protocol}/{sampling}/{model}.log",
+    params:
+        judge="",
     shell:
         "{PYTHON:q} -m reprise.metrics --key {input.key} --run-key {input.run_key} --protocol {wildcards.protocol}"
-        " --items {input.item_table} --authors {input.authors} --robust {input.robust} --out {output} 2> {log}"
+        " --judge {params.judge:q} --items {input.item_table} --authors {input.authors} --robust {input.robust}"
+        " --ratings {input.ratings} --out {output} 2> {log}"
+
+
+use rule metrics as judged_metrics with:
+    input:
+        key="results/{suite}/keys/metrics/{benchmark}.json",
+        run_key="results/{suite}/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
+        item_table="results/{suite}/annotations/{benchmark}/items.parquet",
+        authors="results/{suite}/verdicts/{benchmark}/{protocol}/{sampling}/{model}/{judge}.authors.parquet",
+        robust="results/{suite}/verdicts/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
+        ratings=human_ratings,
+    output:
+        "results/{suite}/metrics/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
+    log:
+        "results/{suite}/logs/metrics/{benchmark}/{protocol}/{sampling}/{model}/{judge}.log",
+    params:
+        judge="{judge}",

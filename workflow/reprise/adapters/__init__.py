@@ -35,6 +35,7 @@ ADAPTERS: dict[str, AdapterInfo] = {
         packages=("torch", "torchvision", "transformers", "av"),
         modules=FRAMES,
     ),
+    "wordmatch": AdapterInfo("reprise.adapters.wordmatch:WordMatch", asks=("write",)),
     "oracle": AdapterInfo("reprise.adapters.baselines:Oracle", asks=ANYTHING),
     "constant": AdapterInfo("reprise.adapters.baselines:Constant", asks=ANYTHING),
     "random": AdapterInfo("reprise.adapters.baselines:Random", asks=ANYTHING),

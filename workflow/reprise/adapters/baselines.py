@@ -26,13 +26,17 @@ class Oracle:
 
 
 class Constant:
-    """Says the option at one fixed place, whatever is asked: always Yes, always A."""
+    """Says the option at one fixed place, whatever is asked: always Yes, always A; one sentence to open questions."""
 
     def __init__(self, spec: ModelSpec) -> None:
         self._place = int(spec.settings.get("option", 0))
+        self._text = str(spec.settings.get("text", ""))
 
     def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
         for request in requests:
+            if not request.options and self._text:
+                yield Answer(text=self._text)
+                continue
             if not 0 <= self._place < len(request.options):
                 raise UserError(
                     f"{request.request_id}: the constant baseline was told to take option {self._place} "

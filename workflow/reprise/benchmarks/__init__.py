@@ -18,6 +18,7 @@ MODULES = {
     "velociti": "reprise.benchmarks.velociti",
     "vinoground": "reprise.benchmarks.vinoground",
     "temporalbench": "reprise.benchmarks.temporalbench",
+    "mmbench_video": "reprise.benchmarks.mmbench_video",
 }
 
 
@@ -61,6 +62,32 @@ class Benchmark(Protocol):
     def statistics(self, items: "pl.DataFrame", clips: "pl.DataFrame") -> "list[tuple[str, str, float]]":
         """Numbers of the data itself: metric, group, value."""
         ...
+
+
+class Judged(Protocol):
+    """What a benchmark's module defines besides if a judge rates its answers."""
+
+    def answers(
+        self, form: str, items: "pl.DataFrame", responses: "pl.DataFrame", reader: str
+    ) -> "list[dict[str, str]]":
+        """What was answered to each item: item_id, role, text, error (`unreadable` where the reader finds none)."""
+        ...
+
+
+class OnVideo(Protocol):
+    """What a benchmark's module defines besides if it counts something in the videos themselves."""
+
+    def video_statistics(self, items: "pl.DataFrame", facts: "pl.DataFrame") -> "list[tuple[str, str, float]]":
+        """Numbers of the videos: metric, group, value."""
+        ...
+
+
+def load_judged(name: str) -> Judged:
+    """A benchmark's module, where a protocol of it names a judge."""
+    module = import_module(benchmark_module(name))
+    if not hasattr(module, "answers"):
+        raise UserError(f"config/benchmarks/{name}.yaml: a protocol names a judge, but {name} has no free answers.")
+    return cast(Judged, module)
 
 
 def benchmark_module(name: str) -> str:

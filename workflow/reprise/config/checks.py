@@ -6,7 +6,7 @@ from typing import Any
 from reprise import sampling
 from reprise.adapters import ADAPTERS
 from reprise.benchmarks import MODULES, load_benchmark
-from reprise.config.schema import Configuration, Model, Protocol, Row, TableSpec
+from reprise.config.schema import Column, Configuration, Model, Protocol, Row, TableSpec
 from reprise.errors import UserError, suggestion, unknown
 from reprise.prompts import load_prompts
 
@@ -24,15 +24,22 @@ def cross_checks(found: Configuration, suite_file: str) -> list[str]:
         if isinstance(term, str) and term not in {"local", "none", "all", *found.models}:
             allowed = ["local", "none", "all", *sorted(found.models)]
             problems.append(f"{suite_file}: run: unknown model '{term}'.{suggestion(term, allowed)}")
+    for judge in found.suite.judges:
+        if judge not in found.models:
+            problems.append(str(unknown("model", judge, found.models, f"{suite_file}: judges")))
+    for name, entry in found.suite.benchmarks.items():
+        problems += [
+            f"{suite_file}: benchmarks.{name}.also: '{run}': {problem}"
+            for run in entry.also
+            for problem in _name_problems(run, name, found)
+        ]
     for name, tables in found.tables.items():
         file = found.suite.benchmarks[name].tables
         if tables.benchmark != name:
             problems.append(f"{file}: benchmark: found '{tables.benchmark}', expected '{name}' as in {suite_file}.")
         for number, spec in tables.tables.items():
             for row in spec.rows():
-                reasons = [
-                    reason for column in spec.columns for reason in _run_problems(row.under(column), name, found)
-                ]
+                reasons = [reason for column in spec.columns for reason in _run_problems(row, column, name, found)]
                 problems += [f"{file}: tables.{number}: row '{row.label}': {p}" for p in dict.fromkeys(reasons)]
     return problems
 
@@ -48,7 +55,10 @@ def benchmark_problems(found: Configuration, root: Path) -> list[str]:
         forms = load_benchmark(name).FORMS
         prompts = load_prompts(root / spec.prompts)
         for protocol, settings in spec.protocols.items():
-            for what, value, allowed in (("form", settings.form, forms), ("prompt", settings.prompt, prompts)):
+            named = [("form", settings.form, forms), ("prompt", settings.prompt, prompts)]
+            if settings.judge is not None:
+                named.append(("judge", settings.judge, prompts))
+            for what, value, allowed in named:
                 if value not in allowed:
                     problems.append(str(unknown(what, value, allowed, f"{file}: protocols.{protocol}.{what}")))
         if name in found.tables:
@@ -61,7 +71,7 @@ def benchmark_problems(found: Configuration, root: Path) -> list[str]:
 def _column_problems(spec: TableSpec, benchmark: str) -> list[str]:
     module = load_benchmark(benchmark)
     metrics = {name for form in module.FORMS.values() for name in form} | module.STATISTICS
-    named = [(column, metric) for column in spec.columns for metric in spec.metrics_of(column)]
+    named = [(column, metric) for column in spec.columns for metric in measured_metrics(spec, column)]
     problems = [
         f"column '{column.title}': unknown metric '{metric}'.{suggestion(metric, metrics)} "
         f"Allowed: {', '.join(sorted(metrics))}."
@@ -78,6 +88,11 @@ def _column_problems(spec: TableSpec, benchmark: str) -> list[str]:
         f"unknown group '{group}'.{suggestion(group, module.GROUPS)} Allowed: {', '.join(module.GROUPS)}."
         for group in sorted({group for group in groups if group} - set(module.GROUPS))
     ]
+
+
+def measured_metrics(spec: TableSpec, column: Column) -> list[str]:
+    """The metrics of a benchmark that a column shows; a ratio's own name is the csv's of published numbers."""
+    return [column.ratio.metric] if column.ratio else spec.metrics_of(column)
 
 
 def _rule_problems(rule: dict[str, Any]) -> list[str]:
@@ -101,23 +116,34 @@ def _model_problems(model: Model) -> list[str]:
     return []
 
 
-def _run_problems(row: Row, benchmark: str, found: Configuration) -> list[str]:
-    if row.model is None or row.dataset or row.chance:
+def _run_problems(row: Row, column: Column, benchmark: str, found: Configuration) -> list[str]:
+    place = row.under(column)
+    if place.model is None or row.dataset or row.chance:
         return []
-    if row.protocol is None or row.sampling is None:
+    if place.protocol is None or place.sampling is None:
         return ["names a model, so it (or its section) must name a protocol and a sampling too."]
+    problems = _name_problems(f"{place.protocol}/{place.sampling}/{place.model}", benchmark, found)
+    if row.judge is not None and row.judge not in found.models:
+        problems.append(str(unknown("model", row.judge, found.models, "judge")))
+    if column.ratio is not None and column.ratio.over not in found.main.samplings:
+        problems.append(str(unknown("sampling", column.ratio.over, found.main.samplings, "ratio.over")))
+    return problems
+
+
+def _name_problems(run: str, benchmark: str, found: Configuration) -> list[str]:
+    protocol, sampling, model = run.split("/")
     spec = found.benchmarks.get(benchmark)
     checks = [
-        ("model", row.model, list(found.models)),
-        ("protocol", row.protocol, list(spec.protocols) if spec else [row.protocol]),
-        ("sampling", row.sampling, list(found.main.samplings)),
+        ("model", model, list(found.models)),
+        ("protocol", protocol, list(spec.protocols) if spec else [protocol]),
+        ("sampling", sampling, list(found.main.samplings)),
     ]
     problems = [
         f"unknown {what} '{value}'.{suggestion(value, allowed)} Allowed: {', '.join(sorted(allowed))}."
         for what, value, allowed in checks
         if value not in allowed
     ]
-    return problems or (_ask_problems(found.models[row.model], spec.protocols[row.protocol]) if spec else [])
+    return problems or (_ask_problems(found.models[model], spec.protocols[protocol]) if spec else [])
 
 
 def _ask_problems(model: Model, protocol: Protocol) -> list[str]:

@@ -72,6 +72,10 @@ class SuiteBenchmark(Strict):
     release: Release
     clips: Literal["ids", "release"]
     route: Route
+    also: list[Annotated[str, Field(pattern=r"^[^/]+/[^/]+/[^/]+$")]] = []
+    """runs beside those of the tables: <protocol>/<sampling>/<model>"""
+    ratings: str | None = None
+    """csv of people's ratings of answers, read where the file is there"""
     subset: SubsetFile | SubsetDraw | None = None
 
 
@@ -82,6 +86,8 @@ class Suite(Strict):
     notice: str = ""
     show_published: bool = True
     run: list[Slug | dict[Literal["gpus"], int]]
+    judges: list[Slug] = []
+    """models that rate free answers; tables show the first one's ratings where a row names no other"""
     budget_usd: float = Field(0, ge=0)
     shards: int = Field(ge=1, le=4096)
     missing_share_max: float = Field(ge=0, le=1)
@@ -121,6 +127,9 @@ class Protocol(Strict):
     frames_min: dict[str, int] = {}
     """metric -> number of frames below which it says nothing"""
     items: Slug | None = None
+    judge: str | None = None
+    """name of the prompt by which a judge rates the answers"""
+    judge_tokens: int = Field(64, ge=1)
 
 
 class Benchmark(Strict):
@@ -144,6 +153,13 @@ class PublishedAs(Strict):
     group: str | None = None
 
 
+class Ratio(Strict):
+    """A metric of a row's run in percent of the same metric with frames of another sampling."""
+
+    metric: str
+    over: Slug
+
+
 class Column(Strict):
     """One column: one metric, or several joined in a cell, of one group of items; or the rows' numbers of frames.
 
@@ -153,15 +169,16 @@ class Column(Strict):
     title: str
     metrics: list[str] | None = None
     group: str | None = None
+    model: Slug | None = None
+    protocol: Slug | None = None
+    sampling: Slug | None = None
+    ratio: Ratio | None = None
+    published: PublishedAs = PublishedAs()
     decimals: int = Field(1, ge=0, le=4)
     signed: bool = False
     span: str | None = None
     lower_is_better: bool = False
     shows: Literal["metrics", "frames"] = "metrics"
-    model: Slug | None = None
-    protocol: Slug | None = None
-    sampling: Slug | None = None
-    published: PublishedAs = PublishedAs()
 
 
 class Row(Strict):
@@ -171,6 +188,7 @@ class Row(Strict):
     model: Slug | None = None
     protocol: Slug | None = None
     sampling: Slug | None = None
+    judge: Slug | None = None
     chance: bool = False
     dataset: bool = False
     group: str | None = None
@@ -226,8 +244,9 @@ class TableSpec(Strict):
         return [row for section in self.sections for row in section.resolved()]
 
     def places(self) -> list[Row]:
-        """What each cell shows the run of."""
-        return [row.under(column) for row in self.rows() for column in self.columns]
+        """The rows as every cell shows them; a ratio names one more, the one below the line."""
+        below = [c.model_copy(update={"sampling": c.ratio.over}) for c in self.columns if c.ratio]
+        return [row.under(column) for row in self.rows() for column in (*self.columns, *below)]
 
     def metrics_of(self, column: Column) -> list[str]:
         return (column.metrics or self.metrics) if column.shows == "metrics" else []

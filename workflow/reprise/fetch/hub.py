@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatch
 from pathlib import Path
 
 from huggingface_hub import HfApi, hf_hub_download
@@ -69,12 +70,24 @@ class _Shelf:
             raise self._refused
         if self._members is None:
             try:
-                files = [self._bring(name) for name in self.settings.files]
+                files = [self._bring(name) for name in self._files()]
             except FetchError as error:
                 self._refused = error
                 raise
             self._members = Members(files, self.settings.member, self.store)
         return self._members
+
+    def _files(self) -> list[str]:
+        """The archives by name; a pattern stands for the files of the repository that fit it."""
+        patterns = [name for name in self.settings.files if "*" in name]
+        plain = [name for name in self.settings.files if "*" not in name]
+        if not patterns:
+            return plain
+        try:
+            listed = HfApi().list_repo_files(self.settings.repo, revision=self.settings.revision, repo_type="dataset")
+        except (HfHubHTTPError, OSError) as error:
+            raise FetchError("network", f"{self.settings.repo}: {_first_line(error)}") from error
+        return plain + sorted(name for name in listed if any(fnmatch(name, pattern) for pattern in patterns))
 
     def _is_here(self, name: str) -> bool:
         return any((self.store.root / "hub").glob(f"*/snapshots/{self.settings.revision}/{name}"))

@@ -43,6 +43,7 @@ TIDY = pl.Schema(
         "reader": pl.String,
         "source": pl.String,  # reproduced | imported | published | chance | data
         "run": pl.String,
+        "judge": pl.String,
         "key": pl.String,
     }
 )
@@ -61,7 +62,7 @@ class Builder:
     def __post_init__(self) -> None:
         self.benchmark = load_benchmark(self.key["benchmark"])
         self.numbers = {
-            (row["run"], row["metric"], row["group"], row["convention"], row["reader"]): row
+            (_source(row), row["metric"], row["group"], row["convention"], row["reader"]): row
             for row in self.metrics.iter_rows(named=True)
         }
         self.check_missing()
@@ -95,7 +96,7 @@ class Builder:
             stub=spec.stub or ("Test" if all(row.dataset for row in spec.rows()) else "Model"),
             groups=column_groups(spec.columns),
             sections=sections,
-            notes=tuple(spec.notes),
+            notes=(*self.judge_lines(), *spec.notes),
             provenance=self.provenance(),
             notice=key["notice"],
             comparison=key["show_published"] and bool(key["runs"]),
@@ -116,24 +117,39 @@ class Builder:
             else:
                 numbers = [self.number(row, column, metric, section) for metric in self.spec.metrics_of(column)]
                 cells.append(Cell(tuple(numbers)))
-        is_reference = row.chance or row.model in ("oracle", "always-first", "random")
+        is_reference = row.chance or row.model in ("oracle", "always-first", "random", "cannot-tell")
         return rendered.Row(row.label, tuple(cells), self.row_notes(row), reference=is_reference)
 
-    def run_of(self, row: Row, column: Column) -> str | None:
-        """The run behind a cell, if this site makes it."""
+    def source_of(self, row: Row, column: Column) -> str | None:
+        """The run behind a cell, and the judge whose ratings it shows, if this site makes them."""
         if row.dataset:
             return f"{self.key['benchmark']}/data"
         place = row.under(column)
         name = f"{self.key['benchmark']}/{place.protocol}/{place.sampling}/{place.model}"
+        if place.protocol in self.key["judged"]:
+            name = f"{name}/{row.judge or self.key['first_judge']}"
         return name if name in self.key["runs"] else None
+
+    def found(self, row: Row, column: Column, metric: str, reading: tuple[str, str]) -> Mapping[str, Any] | None:
+        """The number of a cell by one convention and reader; a ratio is made here, of two runs' numbers."""
+        group = row.group or column.group or ""
+        if column.ratio is None:
+            return self.numbers.get((self.source_of(row, column) or "", metric, group, *reading))
+        below = column.model_copy(update={"sampling": column.ratio.over})
+        above, under = (
+            self.numbers.get((self.source_of(row, one) or "", column.ratio.metric, group, *reading))
+            for one in (column, below)
+        )
+        if not above or not under or above["value"] is None or not under["value"]:
+            return None
+        return {**above, "metric": metric, "value": 100 * above["value"] / under["value"], "low": None, "high": None}
 
     def number(self, row: Row, column: Column, metric: str, section: str) -> Number:
         """One number: measured here if it can be, else chance, else published, else a dash."""
-        run = self.run_of(row, column)
         group = row.group or column.group or ""
         paper = self.paper_value(row, column, metric) if self.key["show_published"] else None
         place = {"section": section, "row": row.label, "column": column_name(column), "metric": metric, "group": group}
-        found = self.numbers.get((run or "", metric, group, *SHOWN))
+        found = self.found(row, column, metric, SHOWN)
         chance = self.chance(row, metric, group) if row.chance else None
         if row.chance and (chance is not None or paper is None):
             self.keep(place, "chance", {"value": chance})
@@ -141,7 +157,7 @@ class Builder:
         if found is not None:
             source = "data" if row.dataset else "reproduced"
             for reading in dict.fromkeys((SHOWN, COMPARED)):
-                other = self.numbers.get((run or "", metric, group, *reading))
+                other = self.found(row, column, metric, reading)
                 if other is not None:
                     self.keep(place, source, other)
             if found["value"] is None and paper is not None:
@@ -159,8 +175,8 @@ class Builder:
         if paper is not None:
             self.keep(place, "published", {"value": paper})
             return Number(paper, column.decimals, column.signed, "published")
-        is_run = row.under(column).model is not None
-        return Number(None, column.decimals, state="not run" if is_run and not run else "reproduced")
+        is_missing = row.under(column).model is not None and not row.chance and self.source_of(row, column) is None
+        return Number(None, column.decimals, state="not run" if is_missing else "reproduced")
 
     def paper_value(self, row: Row, column: Column, metric: str) -> float | None:
         """The published value of a cell, by the names that the csv gives its row and column."""
@@ -171,7 +187,7 @@ class Builder:
 
     def beside_the_whole(self, found: Mapping[str, Any]) -> str:
         """Whether a group's share is significantly above or below the same run's share of another group."""
-        whole = self.numbers.get((found["run"], found["metric"], self.spec.compared_with or "", *SHOWN))
+        whole = self.numbers.get((_source(found), found["metric"], self.spec.compared_with or "", *SHOWN))
         if whole is None or whole["value"] is None or not 0 < whole["value"] < 100 or not found["asked"]:
             return ""
         right = round(found["value"] * found["asked"] / 100)
@@ -205,13 +221,17 @@ class Builder:
         shown, differing = [], []
         for column in self.spec.columns:
             for metric in self.spec.metrics_of(column):
-                place = (self.run_of(row, column) or "", metric, row.group or column.group or "")
-                fixed, authors = (self.numbers.get((*place, *reading)) for reading in (SHOWN, COMPARED))
+                fixed, authors = (self.found(row, column, metric, reading) for reading in (SHOWN, COMPARED))
                 if fixed is not None:
                     shown.append(fixed)
                 if fixed and authors and _printed(fixed, column) != _printed(authors, column):
                     differing.append(f"{column_name(column)} {_printed(authors, column)}")
         return (*_count_notes(shown), *_authors_note(differing))
+
+    def judge_lines(self) -> list[str]:
+        """Who rated the answers, beside every number that comes of it."""
+        judges = sorted({row["judge"] for row in self.metrics.iter_rows(named=True) if row["judge"]})
+        return [f"Answers rated by {self.key['judges'][judge]} ({judge})." for judge in judges]
 
     def provenance(self) -> tuple[str, ...]:
         keys = {row["run"]: row["key"] for row in self.metrics.iter_rows(named=True) if row["key"]}
@@ -233,6 +253,11 @@ def _is_below(p: float | None) -> bool:
     return p is not None and p < ALPHA
 
 
+def _source(row: Mapping[str, Any]) -> str:
+    """What a measured number is a number of: a run, or a run as one judge rates it."""
+    return f"{row['run']}/{row['judge']}" if row["judge"] else str(row["run"])
+
+
 def _printed(found: Mapping[str, Any], column: Column) -> str:
     return "-" if found["value"] is None else f"{found['value']:.{column.decimals}f}"
 
@@ -242,9 +267,10 @@ def _count_notes(shown: Sequence[Mapping[str, Any]]) -> list[str]:
     largest = max(shown, key=lambda one: one["asked"] + one["missing"], default=None)
     if largest is None:
         return []
+    unread = "without a rating" if largest["judge"] else "not readable"
     counts = [
         f"{max(one[name] for one in shown)} {words}"
-        for name, words in (("missing", "without a clip"), ("failed", "failed"), ("unparsed", "not readable"))
+        for name, words in (("missing", "without a clip"), ("failed", "failed"), ("unparsed", unread))
         if any(one[name] for one in shown)
     ]
     total = largest["asked"] + largest["missing"]

@@ -4,12 +4,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from reprise.errors import unknown
-from reprise.toyworld import temporalbench, velociti, vinoground
+from reprise.toyworld import mmbench_video, temporalbench, velociti, vinoground
 
 WRITERS: dict[str, Callable[[Path], None]] = {
     "velociti": velociti.write_release,
     "vinoground": vinoground.write_release,
     "temporalbench": temporalbench.write_release,
+    "mmbench_video": mmbench_video.write_release,
 }
 
 

@@ -3,12 +3,15 @@
 from reprise.errors import UserError
 from reprise.toyworld.counterfactuals import counterfactual_sources
 from reprise.toyworld.generate import evaluation_sources
-from reprise.toyworld.script import Source
+from reprise.toyworld.script import Part, Source
 
 
 def load_source_script(source_id: str) -> Source:
-    """One evaluation source by its id."""
+    """One evaluation source by its id, or one of its clips as a video of its own."""
     for source in (*evaluation_sources(), *counterfactual_sources()):
         if source.source_id == source_id:
             return source
+        clips = source.clips()
+        if source_id in clips:
+            return Source(source_id, (Part(0, clips[source_id], is_clip=True),))
     raise UserError(f"toy world: no source '{source_id}'. The releases name those that there are.")

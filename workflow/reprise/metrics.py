@@ -24,14 +24,14 @@ CONVENTIONS = (("fixed", "robust"), ("authors", "authors"))
 def main() -> None:
     args = arguments(
         "Measure a run.",
-        key=Path, run_key=Path, protocol=str, judge=str, items=Path, robust=Path, authors=Path, ratings=[Path],
+        key=Path, run_key=Path, protocol=str, judge=[str], items=Path, robust=Path, authors=Path, ratings=[Path],
         out=Path,
     )  # fmt: skip
     key, run_key = read_key(args.key), read_key(args.run_key)
     protocol = key["protocols"][args.protocol]
     items = chosen_items(read_table(args.items, ITEMS), protocol["items"])
     undefined = undefined_metrics(protocol["frames_min"], run_key["answers"]["sampling"])
-    named = {"run": run_key["run"], "judge": args.judge or None, "key": run_key["key"]}
+    named = {"run": run_key["run"], "judge": next(iter(args.judge), None), "key": run_key["key"]}
     rows: list[dict[str, Any]] = []
     for convention, reader in CONVENTIONS:
         path = getattr(args, reader)

@@ -89,7 +89,7 @@ rule metrics:
         judge="",
     shell:
         "{PYTHON:q} -m reprise.metrics --key {input.key} --run-key {input.run_key} --protocol {wildcards.protocol}"
-        " --judge {params.judge:q} --items {input.item_table} --authors {input.authors} --robust {input.robust}"
+        " --judge {params.judge} --items {input.item_table} --authors {input.authors} --robust {input.robust}"
         " --ratings {input.ratings} --out {output} 2> {log}"
 
 

@@ -102,6 +102,8 @@ def mark_captions(text: str, captions: Mapping[str, str]) -> str:
         words = words_of(caption)
         if not words or any(words == words_of(other) for key, other in shown if key != option):
             continue
+        if f" {' '.join(words)} " not in f" {' '.join(words_of(text))} ":
+            continue  # most answers restate nothing: spare them a pattern of the whole caption
         phrase = r"\W{1,5}".join(map(re.escape, words))
         if len(words) > 3:
             text = re.sub(rf"(?<!\w){phrase}(?!\w)", f"«{option}++»", text, flags=re.I)

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -50,7 +51,8 @@ def _reading(clip: Path) -> Iterator[Ratio]:
     for name, indices in plans.items():
         ways: dict[str, Callable[[], object]] = {
             "plain": lambda: _plain_decode(clip),
-            "full": lambda indices=indices: read_frames(clip, indices),
+            # One by one, as the seeking reader does: an array of all pictures costs the kernel's zeroing of its pages.
+            "full": lambda indices=indices: deque(iter_frames(clip, indices), maxlen=0),
             "small": lambda indices=indices: read_frames(clip, indices, SMALL),
             "seek": lambda indices=indices: _seek_each(clip, indices),
         }
@@ -100,7 +102,9 @@ def _seek_each(clip: Path, indices: tuple[int, ...]) -> None:
 def _count_shots(clip: Path) -> int:
     index = packet_index(clip)
     counter = ShotCounter(Shots(), index.fps)
-    for frame in iter_frames(clip, size=(WIDTH, round(WIDTH * index.height / index.width)), pixels="bgr24"):
+    for frame in iter_frames(
+        clip, size=(WIDTH, round(WIDTH * index.height / index.width)), pixels="bgr24", scaling="BILINEAR"
+    ):
         counter.add(frame.image)
     return counter.shots()
 

@@ -124,7 +124,7 @@ def _joined(shop: Workshop, clip: Row) -> Row:
     if clip["source_id"]:
         path, digest = shop.source(clip["source_id"])
         known = shop.found(path, value_digest({"kind": "ready", "source": digest}))
-        start, end = separating_span(path, black_s)
+        start, end = separating_span(path, black_s, _length_of_first_part(shop, clip))
         return known | {"black_start": start, "black_end": end}
     parts = [shop.part(name, clip) for name in clip["parts"]]
     recipe = shop.recipe("concat", parts=[digest for _, digest in parts], concat=shop.key.concat.model_dump())
@@ -134,6 +134,13 @@ def _joined(shop: Workshop, clip: Row) -> Row:
     start, end = separating_span(joined, black_s, expected_start_s=packet_index(first).duration_s)
     check_black(joined, start, end)
     return known | {"black_start": start, "black_end": end}
+
+
+def _length_of_first_part(shop: Workshop, clip: Row) -> float | None:
+    """Where the black span of a ready-made concatenation should begin, if its first part is here to tell."""
+    name = clip["parts"][0]
+    row = shop.make(name) if name in shop.clips else None
+    return packet_index(shop.store.root / row["object"]).duration_s if row and row["status"] == "ok" else None
 
 
 def _stills(shop: Workshop, clip: Row) -> Row:

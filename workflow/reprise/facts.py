@@ -33,7 +33,7 @@ def measure(path: Path, key: FactsKey) -> Row:
     """Everything about a clip but its name and digest."""
     index = packet_index(path)
     shots, motion, black = ShotCounter(key.shots, index.fps), MotionMeter(key.motion), 0
-    for frame in iter_frames(path, size=_measuring_size(index.width, index.height), pixels="bgr24"):
+    for frame in iter_frames(path, size=_measuring_size(index.width, index.height), pixels="bgr24", scaling="BILINEAR"):
         shots.add(frame.image)
         grey = np.asarray(cv2.cvtColor(frame.image, cv2.COLOR_BGR2GRAY), np.uint8)
         black += is_black(grey)

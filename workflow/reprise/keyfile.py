@@ -23,14 +23,20 @@ class Key(Settings):
     code: Any = None
 
 
-def read_key(path: Path, kind: type[T]) -> T:
-    """Read a key file into its model, or say which of its keys is wrong."""
+def read_json(path: Path) -> Any:
+    """The content of a key file."""
     try:
-        return kind.model_validate(json.loads(path.read_text(encoding="utf-8")))
+        return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror}). Run snakemake, which writes it.") from error
     except json.JSONDecodeError as error:
         raise UserError(f"{path}: not valid JSON ({error}). Delete it and run snakemake again.") from error
+
+
+def read_key(path: Path, kind: type[T]) -> T:
+    """Read a key file into its model, or say which of its keys is wrong."""
+    try:
+        return kind.model_validate(read_json(path))
     except ValidationError as error:
         found = [f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}" for detail in error.errors()]
         raise UserError(f"{path}: {'; '.join(found)}. Correct the configuration that this key comes from.") from error

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from reprise.errors import UserError, run_command
-from reprise.fetch.local import link_or_copy
+from reprise.fetch.local import link_file
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError
 from reprise.fetch.records import Record, is_transient, read_record, write_record
 from reprise.fetch.routes import fetcher_for
@@ -125,7 +125,7 @@ def _adopt(path: Path, is_borrowed: bool, asked: str, suffix: str, store: Store)
     if is_borrowed:
         link = store.scratch(f"{asked}.link{suffix}")
         link.unlink(missing_ok=True)
-        link_or_copy(path, link)
+        link_file(path, link)
         path = link
     return store.adopt(path, "sources", asked, suffix)
 

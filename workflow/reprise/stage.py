@@ -1,12 +1,11 @@
 """What every stage command shares: its arguments, its key file, and how it says what it does."""
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import Any
 
-from reprise.errors import UserError
+from reprise.keyfile import read_json
 
 
 def arguments(description: str, **options: Any) -> argparse.Namespace:
@@ -22,11 +21,8 @@ def arguments(description: str, **options: Any) -> argparse.Namespace:
 
 
 def read_key(path: Path) -> dict[str, Any]:
-    """The settings of a stage, as the workflow wrote them."""
-    try:
-        key: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise UserError(f"{path}: no such file. Run snakemake, which writes it from the configuration.") from error
+    """The settings of a stage that the configuration has checked already."""
+    key: dict[str, Any] = read_json(path)
     return key
 
 

@@ -33,7 +33,7 @@ def test_trim_is_frame_exact(barcode: Path, tmp_path: Path, start: float, end: f
     assert packet_index(target).frames == count
 
 
-@pytest.mark.parametrize("name", ["clip.mkv", "clip.ts"])
+@pytest.mark.parametrize("name", ["clip.mkv", "clip.ts", "clip.avi", "clip.flv"])
 def test_trim_of_other_containers(tmp_path: Path, name: str) -> None:
     source = barcode_video(tmp_path / name)
     trim(source, 0.5, 1.5, tmp_path / "cut.mp4", FAST)
@@ -92,10 +92,17 @@ def test_spans_that_cannot_be_cut(barcode: Path, tmp_path: Path, start: float, e
     assert not (tmp_path / "cut.mp4").exists()
 
 
-def test_full_disk_has_a_name(barcode: Path) -> None:
-    with pytest.raises(MediaError) as caught:
-        trim(barcode, 0, 1, Path("/dev/full"), FAST)
-    assert caught.value.status in ("disk_full", "encode_failed")
+def test_full_disk_has_a_name(barcode: Path, tmp_path: Path) -> None:
+    target = tmp_path / "cut.mp4"
+    target.symlink_to("/dev/full")
+    messages = set()
+    for _ in range(2):
+        with pytest.raises(MediaError) as caught:
+            trim(barcode, 0, 1, target, FAST)
+        assert caught.value.status == "disk_full"
+        messages.add(caught.value.message)
+        target.symlink_to("/dev/full")
+    assert len(messages) == 1
 
 
 @pytest.fixture(scope="module")

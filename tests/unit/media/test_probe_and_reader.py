@@ -22,6 +22,8 @@ SHOWN_BY_EVERY_THIRD = [n for n in range(48) if n % 3 == 0 or n < 9]
     [
         pytest.param("h264.mp4", X264, "yuv420p", id="h264"),
         pytest.param("h264.mkv", X264, "yuv420p", id="matroska"),
+        pytest.param("h264.avi", X264, "yuv420p", id="avi-with-b-frames"),
+        pytest.param("h264.mov", (*X264, "-movflags", "frag_keyframe+empty_moov"), "yuv420p", id="fragments"),
         pytest.param("h264.ts", X264, "yuv420p", id="transport-stream"),
         pytest.param(
             "vp9.webm", ("-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8"), "yuv420p", id="vp9"

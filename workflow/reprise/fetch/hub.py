@@ -97,7 +97,9 @@ class _Shelf:
             page = f"https://huggingface.co/datasets/{repo}"
             raise FetchError("gated", f"{repo} is gated: accept its licence at {page}, then set HF_TOKEN") from error
         except LocalEntryNotFoundError as error:
-            raise FetchError("network", f"{repo}: {name}: {_first_line(error)}") from error
+            cause = error.__cause__
+            status = status_of_http(cause.response.status_code) if isinstance(cause, HfHubHTTPError) else "network"
+            raise FetchError(status, f"{repo}: {name}: {_first_line(cause or error)}") from error
         except (EntryNotFoundError, RepositoryNotFoundError, RevisionNotFoundError) as error:
             raise FetchError("not_found", f"{repo}@{self.settings.revision}: {name}: {_first_line(error)}") from error
         except HfHubHTTPError as error:
@@ -105,5 +107,5 @@ class _Shelf:
         return Path(found)
 
 
-def _first_line(error: Exception) -> str:
+def _first_line(error: BaseException) -> str:
     return next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)

@@ -143,12 +143,13 @@ class Members:
         return value_digest(["unpacked", self.store.digest(holder), name])
 
 
-def link_or_copy(source: Path, target: Path) -> None:
+def link_file(source: Path, target: Path) -> None:
     """One file under two names; across file systems a symbolic link, since a copy would double the disk."""
+    content = source.resolve()
     try:
-        os.link(source, target)
+        os.link(content, target)
     except OSError:
-        target.symlink_to(source.resolve())
+        target.symlink_to(content)
 
 
 def _is_zip(path: Path) -> bool:

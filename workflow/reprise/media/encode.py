@@ -1,6 +1,7 @@
 """Clips made with ffmpeg: frame-exact trims, concatenations over a black span, pseudo-clips of still images."""
 
 import errno
+import re
 import subprocess
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ from reprise.media.settings import Concat, Encode, Images
 EVEN = ("trunc(iw/2)*2", "trunc(ih/2)*2")
 SAME_TIME_S = 1e-4
 SEEK_MARGIN_S = 10.0
+ADDRESS = re.compile(r" @ 0x[0-9a-f]+")
 
 
 @cache
@@ -33,11 +35,8 @@ def trim(source: Path, start_s: float, end_s: float, target: Path, settings: Enc
     """Re-encode [start, end) of a video on its player's clock; returns the frames written."""
     index = packet_index(source)
     span = frames_in_span(index, start_s, end_s, settings.overhang_s)
-    # Cut midway between two frames, where no rounding of times can take one more or one less.
-    cut_in, cut_out = _before(index, span.start), _before(index, span.stop)
     opened = ffmpeg.input(str(source), **_seek(index, start_s))
-    picture = opened.video.filter("trim", start=f"{cut_in:.6f}", end=f"{cut_out:.6f}")
-    picture = picture.filter("setpts", "PTS-STARTPTS").filter("crop", *EVEN, 0, 0)
+    picture = _cut(opened.video, index, span).filter("crop", *EVEN, 0, 0)
     _write(picture, target, settings, **_clock(index))
     written = packet_index(target).frames
     if written != len(span):
@@ -55,6 +54,16 @@ def frames_in_span(index: PacketIndex, start_s: float, end_s: float, overhang_s:
     if end_s > length + overhang_s or first == last:
         raise MediaError("out_of_range", f"[{start_s:g}, {end_s:g}) s of a video of {length:.2f} s")
     return range(first, last)
+
+
+def _cut(stream: Any, index: PacketIndex, span: range) -> Any:
+    """These frames of a stream, with times from 0."""
+    if not index.is_timed:
+        chosen = stream.filter("select", f"between(n,{span.start},{span.stop - 1})")
+        return chosen.filter("setpts", f"N/({index.rate}*TB)")
+    # Midway between two frames, where no rounding of times can take one more or one less.
+    cut_in, cut_out = _before(index, span.start), _before(index, span.stop)
+    return stream.filter("trim", start=f"{cut_in:.6f}", end=f"{cut_out:.6f}").filter("setpts", "PTS-STARTPTS")
 
 
 def _before(index: PacketIndex, number: int) -> float:
@@ -155,6 +164,8 @@ def _write(stream: Any, target: Path, settings: Encode, **options: Any) -> None:
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     if done.returncode != 0:
         target.unlink(missing_ok=True)
-        message = " | ".join(done.stderr.strip().splitlines()[-3:]).replace(f"{target.parent}/", "")
+        # Without the addresses of ffmpeg's objects, so that the same failure is the same message.
+        lines = [ADDRESS.sub("", line) for line in done.stderr.strip().splitlines()[-3:]]
+        message = " | ".join(lines).replace(f"{target.parent}/", "")
         is_full = "No space left on device" in done.stderr or done.returncode == errno.ENOSPC
         raise MediaError("disk_full" if is_full else "encode_failed", message)

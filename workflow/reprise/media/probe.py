@@ -47,6 +47,8 @@ class PacketIndex:
     """From the first frame to the end of the last."""
     lead_s: float
     """When the first frame is shown on a player's clock, which starts with the file's first stream."""
+    is_timed: bool
+    """Whether packets say when they are shown; in AVI files they do not, and guesses are wrong for B-frames."""
     is_indexed: bool
     """Whether the container lists its keyframes, so that seeking finds them."""
 
@@ -84,7 +86,7 @@ def packet_index(path: Path) -> PacketIndex:
                 raise MediaError("no_frames", f"{path.name}: {packets.total} packets, none is shown")
             if stream.time_base is None:
                 raise MediaError("corrupt", f"{path.name}: no time base")
-            return _index(container, stream, packets.ticks, stream.time_base, packets.rotation)
+            return _index(container, stream, packets, stream.time_base)
     except av.error.FFmpegError as error:
         raise MediaError("truncated", f"{path.name}: {what(error)}") from error
 
@@ -176,16 +178,17 @@ def _check_whole(path: Path, container: InputContainer, stream: VideoStream, pac
         )
 
 
-def _index(
-    container: InputContainer, stream: VideoStream, shown: list[int], base: Fraction, rotation: int
-) -> PacketIndex:
+def _index(container: InputContainer, stream: VideoStream, packets: _Packets, base: Fraction) -> PacketIndex:
+    shown = packets.ticks
+    names = set(container.format.name.split(","))
+    is_timed = "avi" not in names
     nominal = Fraction(stream.average_rate or stream.guessed_rate or 1)
     times = tuple(float((tick - shown[0]) * base) for tick in shown)
     gaps = [later - earlier for earlier, later in pairwise(times)]
     last = median(gaps) if gaps else float(1 / nominal)
     fps = (len(times) - 1) / times[-1] if times[-1] > 0 else float(nominal)
     duration = times[-1] + last
-    is_turned = rotation % 180 == 90
+    is_turned = packets.rotation % 180 == 90
     width, height = stream.codec_context.width, stream.codec_context.height
     return PacketIndex(
         times=times,
@@ -196,9 +199,10 @@ def _index(
         variable_rate=bool(gaps) and max(gaps) - min(gaps) > max(JITTER_S, 0.05 * last),
         width=height if is_turned else width,
         height=width if is_turned else height,
-        rotation=rotation,
+        rotation=packets.rotation,
         codec=stream.codec_context.codec.canonical_name,
         duration_s=duration,
-        lead_s=float(shown[0] * base) - (container.start_time or 0) / av.time_base,
-        is_indexed=bool({"mp4", "matroska"} & set(container.format.name.split(","))),
+        lead_s=float(shown[0] * base) - (container.start_time or 0) / av.time_base if is_timed else 0.0,
+        is_timed=is_timed,
+        is_indexed=bool({"mp4", "matroska"} & names),
     )

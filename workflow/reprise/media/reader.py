@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import av
 import numpy as np
@@ -15,6 +15,7 @@ from reprise.media.probe import PacketIndex, open_video, packet_index, what
 
 Image = npt.NDArray[np.uint8]
 Size = tuple[int, int]
+Scaling = Literal["BICUBIC", "BILINEAR"]
 
 
 class Frame(NamedTuple):
@@ -42,7 +43,12 @@ def read_frames(path: Path, indices: Sequence[int], size: Size | None = None) ->
 
 
 def iter_frames(
-    path: Path, indices: Sequence[int] | None = None, size: Size | None = None, pixels: str = "rgb24", threads: int = 1
+    path: Path,
+    indices: Sequence[int] | None = None,
+    size: Size | None = None,
+    pixels: str = "rgb24",
+    threads: int = 1,
+    scaling: Scaling = "BICUBIC",
 ) -> Iterator[Frame]:
     """Frames in display order, each wanted index once, all of them without `indices`; holds one frame at a time."""
     index = packet_index(path)
@@ -50,14 +56,14 @@ def iter_frames(
     if wanted and not (wanted[0] >= 0 and wanted[-1] < index.frames):
         raise MediaError("out_of_range", f"{path.name}: frame {wanted[-1]} of {index.frames}")
     turned = size if size is None or index.rotation % 180 == 0 else (size[1], size[0])
-    reformatter = VideoReformatter()
+    shape = _Shape(VideoReformatter(), turned, pixels, Interpolation[scaling], index.rotation)
     at = 0
     for number, frame in enumerate(_decode(path, threads)):
         if at == len(wanted):
             return
         if number == wanted[at]:
             _check_time(path, index, number, frame)
-            yield Frame(number, index.times[number], _picture(reformatter, frame, turned, pixels, index.rotation))
+            yield Frame(number, index.times[number], _picture(frame, shape))
             at += 1
     if at < len(wanted):
         raise MediaError("corrupt", f"{path.name}: frame {wanted[at]} of {index.frames} cannot be decoded")
@@ -91,12 +97,22 @@ def _decode(path: Path, threads: int) -> Iterator[VideoFrame]:
 def _check_time(path: Path, index: PacketIndex, number: int, frame: VideoFrame) -> None:
     """A frame lost on the way shifts every later number; its time gives that away."""
     expected = index.ticks[number] if number < index.frames else None
-    if frame.pts is not None and frame.pts != expected:
+    if index.is_timed and frame.pts is not None and frame.pts != expected:
         raise MediaError("corrupt", f"{path.name}: frame {number} has time {frame.pts}, its packet {expected}")
 
 
-def _picture(reformatter: VideoReformatter, frame: VideoFrame, size: Size | None, pixels: str, rotation: int) -> Image:
-    width, height = size or (frame.width, frame.height)
-    shaped = reformatter.reformat(frame, width, height, pixels, interpolation=Interpolation.BICUBIC)
+class _Shape(NamedTuple):
+    """What every picture of one pass becomes."""
+
+    reformatter: VideoReformatter
+    size: Size | None
+    pixels: str
+    interpolation: Interpolation
+    rotation: int
+
+
+def _picture(frame: VideoFrame, shape: _Shape) -> Image:
+    width, height = shape.size or (frame.width, frame.height)
+    shaped = shape.reformatter.reformat(frame, width, height, shape.pixels, interpolation=shape.interpolation)
     image = np.asarray(shaped.to_ndarray(), dtype=np.uint8)
-    return np.ascontiguousarray(np.rot90(image, rotation // 90)) if rotation else image
+    return np.ascontiguousarray(np.rot90(image, shape.rotation // 90)) if shape.rotation else image

@@ -1,0 +1,96 @@
+"""A data set repository as its server shows it, on 127.0.0.1: pinned, gated, gone."""
+
+import json
+import zipfile
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from reprise.errors import UserError
+from reprise.fetch.hub import huggingface
+from reprise.fetch.outcome import Fetcher
+from reprise.fetch.settings import Huggingface
+from reprise.files import text_digest
+from reprise.sources import bring
+from reprise.store import Store
+
+from tests.unit.fetch.server import Behaviour, serving
+from tests.unit.videos import barcode_video
+
+REVISION = "0123456789abcdef0123456789abcdef01234567"
+RESOLVE = f"/datasets/some/set/resolve/{REVISION}"
+
+
+@pytest.fixture(scope="module")
+def video(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    return barcode_video(tmp_path_factory.mktemp("video") / "video.mp4", 12).read_bytes()
+
+
+def repository_file(content: bytes) -> Behaviour:
+    headers = {"ETag": f'"{text_digest(str(len(content)))}"', "X-Repo-Commit": REVISION}
+    return Behaviour(content, headers=headers, kind="application/octet-stream")
+
+
+def route(url: str, store: Store, monkeypatch: pytest.MonkeyPatch, **more: Any) -> Fetcher:
+    import huggingface_hub.constants as constants
+    from huggingface_hub import file_download, hf_api
+
+    template = url + "/{repo_id}/resolve/{revision}/{filename}"
+    monkeypatch.setattr(constants, "ENDPOINT", url)
+    for module in (constants, file_download):
+        monkeypatch.setattr(module, "HUGGINGFACE_CO_URL_TEMPLATE", template, raising=False)
+    monkeypatch.setattr(hf_api, "ENDPOINT", url, raising=False)
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
+    settings = {"kind": "huggingface", "repo": "some/set", "revision": REVISION, "retries": 0, "timeout_s": 3}
+    return huggingface(Huggingface.model_validate(settings | more), store)
+
+
+def test_members_of_a_repositorys_archive(video: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("videos/a.mp4", video)
+    store = Store(tmp_path)
+    with serving({f"{RESOLVE}/videos.zip": repository_file(packed.getvalue())}) as (url, log):
+        fetcher = route(url, store, monkeypatch, files=["videos.zip"], member="videos/{source_id}.mp4")
+        found = bring("a", fetcher, store)
+        assert found.status == "ok", found
+        assert bring("b", fetcher, store).status == "missing"
+        assert (store.root / found.object).read_bytes() == video
+        assert log.asked[f"{RESOLVE}/videos.zip"] == 1
+
+
+def test_loose_files(video: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(tmp_path)
+    with serving({f"{RESOLVE}/clips/a.mp4": repository_file(video)}) as (url, _):
+        fetcher = route(url, store, monkeypatch, member="clips/{source_id}.mp4")
+        assert bring("a", fetcher, store).status == "ok"
+        assert bring("b", fetcher, store).status == "not_found"
+        assert bring("../b", fetcher, store).status == "unsafe_path"
+
+
+def test_a_gated_set_names_its_licence_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    refusal = Behaviour(json.dumps({"error": "gated"}).encode(), status=403, headers={"X-Error-Code": "GatedRepo"})
+    store = Store(tmp_path)
+    with serving({f"{RESOLVE}/videos.zip": refusal}) as (url, log):
+        fetcher = route(url, store, monkeypatch, files=["videos.zip"])
+        records = [bring(name, fetcher, store) for name in "abc"]
+    assert {record.status for record in records} == {"gated"}
+    assert "https://huggingface.co/datasets/some/set" in records[0].message
+    assert "HF_TOKEN" in records[0].message
+    assert log.asked.total() <= 1
+
+
+def test_an_archive_that_is_not_there_is_asked_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(tmp_path)
+    with serving({}) as (url, log):
+        fetcher = route(url, store, monkeypatch, files=["videos.zip"])
+        records = [bring(name, fetcher, store) for name in "ab"]
+    assert [record.status for record in records] == ["not_found", "not_found"]
+    assert log.heads.total() == 1
+
+
+def test_an_unpinned_set_is_not_fetched(tmp_path: Path) -> None:
+    settings = Huggingface(kind="huggingface", repo="some/set", revision="unpinned")
+    with pytest.raises(UserError, match="reprise pin"):
+        huggingface(settings, Store(tmp_path))

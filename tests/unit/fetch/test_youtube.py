@@ -1,0 +1,189 @@
+"""yt-dlp against a local server, and YouTube's own refusals through its real extractor."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yt_dlp
+from reprise.errors import UserError
+from reprise.fetch.outcome import PERMANENT, TRANSIENT, FetchError
+from reprise.fetch.settings import Youtube
+from reprise.fetch.wording import reason_of, unchecked
+from reprise.fetch.youtube import download, youtube
+from reprise.media.reader import count_decodable
+from reprise.sources import bring
+from reprise.store import Store
+from yt_dlp.extractor.youtube import YoutubeIE
+
+from tests.unit.fetch.server import Behaviour, serving
+from tests.unit.videos import barcode_video, truncated
+
+QUICK = Youtube(kind="youtube", retries=1, backoff_s=0.01, timeout_s=3, pause_s=0, format="b")
+VIDEO_ID = "abcdefghi-_"
+
+
+@pytest.fixture(scope="module")
+def video(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    return barcode_video(
+        tmp_path_factory.mktemp("video") / "video.mp4", 24, before=("-movflags", "+faststart")
+    ).read_bytes()
+
+
+@pytest.mark.parametrize(
+    "behaviour",
+    [
+        pytest.param({}, id="plain"),
+        pytest.param({"cut_after": 3000}, id="cut-and-resumed"),
+        pytest.param({"has_ranges": False}, id="no-ranges"),
+        pytest.param({"bytes_per_s": 60_000}, id="slow"),
+    ],
+)
+def test_downloads(behaviour: dict[str, Any], video: bytes, tmp_path: Path) -> None:
+    with serving({"/v.mp4": Behaviour(video, **behaviour)}) as (url, _):
+        fetched = download(f"{url}/v.mp4", tmp_path, QUICK)
+    assert fetched.path.read_bytes() == video
+    assert count_decodable(fetched.path) == 24
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "status"),
+    [
+        pytest.param(Behaviour(status=403), "forbidden", id="403"),
+        pytest.param(Behaviour(status=404), "not_found", id="404"),
+        pytest.param(Behaviour(status=429), "rate_limited", id="429"),
+        pytest.param(Behaviour(status=503), "server_error", id="503"),
+        pytest.param(Behaviour(b"<html><p>nothing here</p></html>", kind="text/html"), "wrong_type", id="page"),
+        pytest.param(Behaviour(b""), "empty_download", id="empty"),
+    ],
+)
+def test_failures_have_a_name(behaviour: Behaviour, status: str, tmp_path: Path) -> None:
+    with serving({"/v.mp4": behaviour}) as (url, _), pytest.raises(FetchError) as caught:
+        download(f"{url}/v.mp4", tmp_path, QUICK)
+    assert caught.value.status == status, caught.value.message
+
+
+def test_nobody_listening(tmp_path: Path) -> None:
+    with serving({}) as (url, _):
+        pass
+    with pytest.raises(FetchError) as caught:
+        download(f"{url}/v.mp4", tmp_path, QUICK)
+    assert caught.value.status == "network", caught.value.message
+
+
+def test_a_connection_that_always_breaks(video: bytes, tmp_path: Path) -> None:
+    with (
+        serving({"/v.mp4": Behaviour(video, cut_after=500, is_always_cut=True)}) as (url, _),
+        pytest.raises(FetchError) as caught,
+    ):
+        download(f"{url}/v.mp4", tmp_path, QUICK.model_copy(update={"retries": 0}))
+    assert caught.value.status in ("network", "not_media"), caught.value.message
+
+
+def test_truncated_bytes_do_not_pass_the_decoder(video: bytes, tmp_path: Path) -> None:
+    whole = tmp_path / "whole.mp4"
+    whole.write_bytes(video)
+    cut = truncated(whole, tmp_path / "cut.mp4").read_bytes()
+    with serving({"/v.mp4": Behaviour(cut)}) as (url, _):
+        fetched = download(f"{url}/v.mp4", tmp_path / "new", QUICK)
+    with pytest.raises(Exception, match="frames in its index"):
+        count_decodable(fetched.path)
+
+
+@pytest.fixture
+def refusal(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
+    """YouTube's player answers with this; everything behind it is yt-dlp's own code."""
+    player: dict[str, Any] = {"status": "ERROR", "reason": "Video unavailable"}
+
+    def initial(self: YoutubeIE, url: str, smuggled: Any, webpage_url: str, client: str, video_id: str) -> Any:
+        response = {"playabilityStatus": player, "videoDetails": {"videoId": video_id, "title": "x"}}
+        return "", {}, {}, False, [response], None
+
+    monkeypatch.setattr(YoutubeIE, "_initial_extract", initial)
+    yield player
+
+
+# (reason, subreason, expected, whether the wording was verified against yt-dlp's source or a server)
+REFUSALS = [
+    ("Sign in to confirm you\u2019re not a bot", "", "bot_check", False),
+    ("This content isn't available, try again later.", "", "rate_limited", True),
+    ("Sign in to confirm your age", "This video may be inappropriate for some users.", "age_restricted", True),
+    ("Private video", "Sign in if you've been granted access to this video", "private", True),
+    ("Join this channel to get access to members-only content", "", "members_only", False),
+    ("Video unavailable", "The uploader has not made this video available in your country", "geo_blocked", True),
+    ("Video unavailable", "This video has been removed by the uploader", "removed", False),
+    ("Video unavailable", "This video is no longer available because the YouTube account associated with this video "
+     "has been terminated.", "account_terminated", False),
+    ("Video unavailable", "This video contains content from X, who has blocked it on copyright grounds", "copyright", False),
+    ("This video requires payment to watch.", "", "paid", False),
+    ("Premieres in 3 hours", "", "not_yet", True),
+    ("Video unavailable", "", "unavailable", True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("reason", "subreason", "status", "is_checked"), REFUSALS, ids=[row[2] for row in REFUSALS])
+def test_youtube_refusals(
+    reason: str, subreason: str, status: str, is_checked: bool, refusal: dict[str, Any], tmp_path: Path
+) -> None:
+    refusal["reason"] = reason
+    if subreason:
+        refusal["errorScreen"] = {"playerErrorMessageRenderer": {"subreason": {"simpleText": subreason}}}
+    with pytest.raises(FetchError) as caught:
+        download(f"https://www.youtube.com/watch?v={VIDEO_ID}", tmp_path, QUICK)
+    assert caught.value.status == status, caught.value.message
+    assert reason.split()[0].lower() in caught.value.message.lower()
+    assert (status not in unchecked()) == is_checked
+
+
+def test_a_bot_check_stops_this_shard_and_the_others(refusal: dict[str, Any], tmp_path: Path) -> None:
+    refusal["reason"] = "Sign in to confirm you\u2019re not a bot"
+    store = Store(tmp_path)
+    first = bring(VIDEO_ID, youtube(QUICK, store), store)
+    second = bring("lmnopqrstuv", youtube(QUICK, store), store)
+    assert (first.status, first.attempts, first.is_transient) == ("bot_check", 1, True)
+    assert (second.status, second.attempts, second.is_transient) == ("stopped", 0, True)
+    refusal["reason"] = "Video unavailable"
+    over = QUICK.model_copy(update={"cooldown_s": 0})
+    assert bring("lmnopqrstuv", youtube(over, store), store).status == "unavailable"
+
+
+def test_a_permanent_refusal_is_remembered(refusal: dict[str, Any], tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    assert bring(VIDEO_ID, youtube(QUICK, store), store).status == "unavailable"
+    refusal["reason"] = "Private video"
+    assert bring(VIDEO_ID, youtube(QUICK, store), store).status == "unavailable"
+
+
+def test_what_is_no_id_is_not_asked_for(tmp_path: Path) -> None:
+    for name in ("short", "../../etc/pa", "abc&list=xyz"):
+        assert bring(name, youtube(QUICK, Store(tmp_path)), Store(tmp_path)).status == "bad_id"
+
+
+def test_cookies_must_be_there(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"route\.cookies"):
+        youtube(QUICK.model_copy(update={"cookies": str(tmp_path / "none.txt")}), Store(tmp_path))
+
+
+def test_cookies_file_is_not_written_to(video: bytes, tmp_path: Path) -> None:
+    cookies = tmp_path / "cookies.txt"
+    cookies.write_text("# Netscape HTTP Cookie File\n127.0.0.1\tFALSE\t/\tFALSE\t0\tname\tvalue\n")
+    before = cookies.read_bytes()
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    with serving({"/v.mp4": Behaviour(video)}) as (url, _):
+        download(f"{url}/v.mp4", folder, QUICK.model_copy(update={"cookies": str(cookies)}))
+    assert cookies.read_bytes() == before
+
+
+def test_every_reason_is_a_status() -> None:
+    from reprise.fetch import wording
+
+    assert {status for status, _, _ in wording._PATTERNS} <= set(TRANSIENT | PERMANENT)
+    assert reason_of("something nobody has seen") == "failed"
+    assert reason_of("the current video") == "failed"
+    assert reason_of("\x1b[0;31mERROR:\x1b[0m Sign in to confirm you\u2019re not a bot") == "bot_check"
+
+
+def test_the_settings_format_is_one_that_yt_dlp_accepts() -> None:
+    with yt_dlp.YoutubeDL({"quiet": True}) as client:
+        assert client.build_format_selector(Youtube(kind="youtube").format)

@@ -1,0 +1,99 @@
+"""Cuts are counted right on a video whose cuts are known, and what does not move counts as still."""
+
+import subprocess
+from pathlib import Path
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+import pytest
+from reprise.facts import measure
+from reprise.media.ffmpeg import QUIET, ffmpeg_executable
+from reprise.media.motion import is_static
+from reprise.media.reader import iter_frames
+from reprise.media.settings import FactsKey, Motion, Shots
+from reprise.media.shots import ShotCounter, detector_name
+
+RATE, SIDE = 24, 128
+
+
+def write_video(path: Path, frames: npt.NDArray[np.uint8]) -> Path:
+    command = [ffmpeg_executable(), *QUIET, "-y", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{SIDE}x{SIDE}"]
+    command += ["-r", str(RATE), "-i", "-", "-c:v", "libx264", "-preset", "ultrafast", "-crf", "20"]
+    subprocess.run([*command, "-pix_fmt", "yuv420p", str(path)], input=frames.tobytes(), check=True)
+    return path
+
+
+def scene(seed: int, length: int) -> npt.NDArray[np.uint8]:
+    """A coloured background with a disc that crosses it."""
+    draw = np.random.default_rng(seed)
+    hue = (seed * 47 + int(draw.integers(20))) % 180
+    colour = cv2.cvtColor(np.uint8([[[hue, 190, 120 + seed % 3 * 45]]]), cv2.COLOR_HSV2RGB)[0, 0]  # type: ignore[arg-type]
+    pictures = np.tile(np.asarray(colour, np.uint8), (length, SIDE, SIDE, 1))
+    for number, picture in enumerate(pictures):
+        centre = int(20 + 90 * number / length), int(30 + seed * 13 % 70)
+        cv2.circle(picture, centre, 14, (240, 240, 240), -1)
+    return pictures
+
+
+@pytest.fixture(scope="module")
+def forty_cuts(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[int]]:
+    lengths = [12 + seed * 7 % 19 for seed in range(41)]
+    frames = np.concatenate([scene(seed, length) for seed, length in enumerate(lengths)])
+    path = write_video(tmp_path_factory.mktemp("cuts") / "cuts.mp4", frames)
+    return path, np.cumsum(lengths)[:-1].tolist()
+
+
+@pytest.mark.parametrize("settings", [Shots(), Shots(detector="adaptive", threshold=3.0)], ids=["content", "adaptive"])
+def test_known_cuts_are_found(forty_cuts: tuple[Path, list[int]], settings: Shots) -> None:
+    path, cuts = forty_cuts
+    counter = ShotCounter(settings, RATE)
+    for frame in iter_frames(path, pixels="bgr24"):
+        counter.add(frame.image)
+    found = counter.shots() - 1
+    right = sum(any(abs(cut - place) <= 1 for place in counter.cuts) for cut in cuts)
+    assert len(cuts) - right <= 1
+    assert found - right <= 1
+
+
+def test_cuts_closer_than_the_shortest_shot_count_once(tmp_path: Path) -> None:
+    frames = np.concatenate([scene(0, 24), scene(1, 4), scene(2, 24)])
+    path = write_video(tmp_path / "short.mp4", frames)
+    assert measure(path, FactsKey(shots=Shots(min_scene_frames=8)))["shots"] == 2
+    assert measure(path, FactsKey(shots=Shots(min_scene_frames=1)))["shots"] == 3
+
+
+def test_still_moving_and_slide_show(tmp_path: Path) -> None:
+    still = write_video(tmp_path / "still.mp4", np.repeat(scene(3, 1), 48, axis=0))
+    moving = write_video(tmp_path / "moving.mp4", scene(3, 96))
+    slides = write_video(
+        tmp_path / "slides.mp4", np.concatenate([np.repeat(scene(n, 1), 72, axis=0) for n in range(2)])
+    )
+    facts = {path.stem: measure(path, FactsKey()) for path in (still, moving, slides)}
+    assert facts["still"]["motion"] < 0.02 and facts["still"]["is_static"]
+    assert facts["moving"]["motion"] > 0.15 and not facts["moving"]["is_static"]
+    assert facts["slides"]["motion_median"] == pytest.approx(0, abs=0.01)
+
+
+def test_slide_show_is_static_whatever_its_mean() -> None:
+    assert is_static(5.0, 0.0, Motion())
+    assert not is_static(5.0, 1.0, Motion())
+    assert is_static(0.1, 0.1, Motion())
+
+
+def test_black_frames_are_counted(tmp_path: Path) -> None:
+    frames = np.concatenate([scene(1, 24), np.zeros((24, SIDE, SIDE, 3), np.uint8)])
+    assert measure(write_video(tmp_path / "half.mp4", frames), FactsKey())["black_share"] == pytest.approx(0.5)
+
+
+def test_real_clips(real_clips: Path) -> None:
+    """Shots as PySceneDetect's own command counts them; flows as measured for these clips elsewhere."""
+    bikes, phone = (measure(real_clips / name, FactsKey()) for name in ("bikes.mp4", "carphone_pristine.mp4"))
+    assert bikes["shots"] == 6
+    assert phone["shots"] == 1
+    assert bikes["motion"] == pytest.approx(2.0, rel=0.2)
+    assert phone["motion"] == pytest.approx(1.6, rel=0.2)
+
+
+def test_the_record_names_detector_and_version() -> None:
+    assert detector_name(Shots()).startswith("content threshold=27 min_scene_frames=8 scenedetect=0.7")

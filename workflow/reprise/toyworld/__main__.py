@@ -7,6 +7,9 @@ from reprise.errors import run_command
 from reprise.toyworld.releases import WRITERS, write_release
 from reprise.toyworld.render import render_source
 
+# The clip itself, another one, no video; the authors' wording; multiple choice.
+VIEWS = ("own", "other", "none", "authors", "mc")
+
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m reprise.toyworld", description=__doc__)
@@ -25,6 +28,7 @@ def _parser() -> argparse.ArgumentParser:
     measure = commands.add_parser("measure", help="score a checkpoint on the evaluation set")
     measure.add_argument("checkpoint", type=Path)
     measure.add_argument("--out", type=Path, required=True, metavar="FILE")
+    measure.add_argument("--views", nargs="+", choices=VIEWS, default=VIEWS)
     return parser
 
 
@@ -46,7 +50,7 @@ def main() -> None:
         else:
             from reprise.toyworld.train.measure import measure
 
-            measure(arguments.checkpoint, arguments.out)
+            measure(arguments.checkpoint, arguments.out, arguments.views)
 
 
 if __name__ == "__main__":

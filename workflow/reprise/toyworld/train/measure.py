@@ -17,10 +17,8 @@ from reprise.toyworld.generate import EVALUATION_SEED, evaluation_sources
 from reprise.toyworld.render import Image, render_source
 from reprise.toyworld.script import CLIP_SECONDS, FPS, Source
 from reprise.toyworld.train.prompts import messages, prompts
-from reprise.toyworld.train.score import FRAMES, Score, classic_and_strict
+from reprise.toyworld.train.score import FRAMES, Score, classic_and_strict, summary
 from reprise.toyworld.velociti import clip_pairs
-
-VIEWS = ("own", "other", "none")
 
 
 def _trim(video: Path, start: int, clip: Path) -> None:
@@ -108,13 +106,16 @@ def choice_scores(checkpoint: Checkpoint, frames: dict[str, list[Image]], prompt
     return {test: [float(100 * np.mean(column)) for column in zip(*rows, strict=True)] for test, rows in right.items()}
 
 
-def measure(checkpoint_folder: Path, out: Path, views: Sequence[str] = VIEWS) -> None:
+def measure(checkpoint_folder: Path, out: Path, views: Sequence[str]) -> None:
     """Write a JSON of ClassicVLE and StrictVLE per test for each view, and of the multiple choice."""
     checkpoint, frames = Checkpoint(checkpoint_folder), evaluation_frames()
     found: dict[str, object] = {}
     for view in views:
-        scores = entailment_scores(checkpoint, frames, view, "entail")
+        if view == "mc":
+            found[view] = choice_scores(checkpoint, frames, "mc")
+            continue
+        prompt, shown = ("entail.authors", "own") if view == "authors" else ("entail", view)
+        scores = entailment_scores(checkpoint, frames, shown, prompt)
         found[view] = {test: {"classic": c, "strict": s} for test, (c, s) in classic_and_strict(scores).items()}
-    found["entail.authors"] = classic_and_strict(entailment_scores(checkpoint, frames, "own", "entail.authors"))
-    found["mc"] = choice_scores(checkpoint, frames, "mc")
+        print(f"{view}: {summary(scores)}", flush=True)
     write_text(out, json.dumps(found, indent=1) + "\n")

@@ -1,0 +1,77 @@
+"""The committed checkpoints: small, safe to load, and better than chance where they see the clip."""
+
+import json
+
+import numpy as np
+import pytest
+from reprise.toyworld.captions import caption, description
+from reprise.toyworld.generate import EVALUATION_SEED, evaluation_sources
+from reprise.toyworld.render import Image, render_frame
+from reprise.toyworld.script import Script
+from reprise.toyworld.train.batches import sample_times
+from reprise.toyworld.train.measure import Checkpoint
+from reprise.toyworld.train.prompts import REPOSITORY, prompts
+from reprise.toyworld.velociti import clip_pairs
+
+FOLDER = REPOSITORY / "resources" / "demo" / "checkpoints"
+NAMES = ("llava-ov-early", "llava-ov-late")
+CLIPS = 12
+
+
+@pytest.fixture(scope="module")
+def late() -> Checkpoint:
+    return Checkpoint(FOLDER / "llava-ov-late")
+
+
+def frames_of(script: Script) -> list[Image]:
+    """Ten frames at mid-second."""
+    return [render_frame(script, t) for t in sample_times(10)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_checkpoint_is_small_and_holds_no_pickle(name: str) -> None:
+    files = [path for path in (FOLDER / name).iterdir() if path.is_file()]
+    assert sum(path.stat().st_size for path in files) < 5_000_000
+    assert {path.suffix for path in files} <= {".safetensors", ".json", ".jinja"}
+    config = json.loads((FOLDER / name / "config.json").read_text(encoding="utf-8"))
+    assert config["architectures"] == ["LlavaOnevisionForConditionalGeneration"]
+
+
+def test_the_fixed_sentences_are_still_the_pipelines(late: Checkpoint) -> None:
+    tokenizer = late.processor.tokenizer
+    for name in ("entail", "entail.authors"):
+        user = prompts()[name].user.format(caption="The red circle spins slowly.")
+        assert len(tokenizer(user)["input_ids"]) < 16, f"{name} has changed since the checkpoints were trained"
+
+
+def test_the_late_one_knows_who_is_in_a_clip(late: Checkpoint, evaluation_scripts: dict[str, Script]) -> None:
+    pairs, template = clip_pairs(evaluation_sources(), EVALUATION_SEED), prompts()["entail"].user
+    right = []
+    for clip, script in list(evaluation_scripts.items())[:CLIPS]:
+        for pair in pairs[clip]:
+            if pair.test in ("control", "agent_random"):
+                frames = frames_of(script)
+                pos, neg = (late.share(frames, template.format(caption=text)) for text in (pair.pos, pair.neg))
+                right.append(pos > neg)
+    assert np.mean(right) >= 0.85
+
+
+def test_without_the_video_it_cannot_tell(late: Checkpoint, evaluation_scripts: dict[str, Script]) -> None:
+    template = prompts()["entail"].user
+    events = [script.events[0] for script in list(evaluation_scripts.values())[:CLIPS]]
+    scores = [late.share(None, template.format(caption=caption(*event.deed))) for event in events]
+    assert 0.3 < np.mean(scores) < 0.7
+
+
+def test_it_describes_a_clip(late: Checkpoint, evaluation_scripts: dict[str, Script]) -> None:
+    script = next(iter(evaluation_scripts.values()))
+    told, truth = late.write(frames_of(script), prompts()["describe"].user).split(), description(script).split()
+    assert len(set(told) & set(truth)) >= 0.6 * len(set(truth))
+
+
+def test_chain_of_thought_ends_on_a_verdict(late: Checkpoint, evaluation_scripts: dict[str, Script]) -> None:
+    script, template = next(iter(evaluation_scripts.values())), prompts()["cot"]
+    user = template.user.format(caption=caption(*script.events[0].deed))
+    answer = late.write(frames_of(script), user, template.system)
+    assert answer.startswith("<<<thinking>>>\n")
+    assert answer.endswith(("<<<output>>> Yes <<</output>>>", "<<<output>>> No <<</output>>>"))

@@ -22,7 +22,7 @@ COLUMNS = (
     *("pos_vid", "pos_start", "pos_end", "pos_cap"),
     *("neg_vid", "neg_start", "neg_end", "neg_cap"),
 )
-# The toy models know few sentences: about captions this release asks as they were trained, about segments as the paper does.
+# The toy models know few sentences: captions are asked about as they were trained, segments as in the paper.
 TEXT = (
     "Carefully watch the video and pay attention to the sequence of events, the details and actions of persons.\n"
     "Here are two captions that describe the video.\nA) {a}\nB) {b}\n"

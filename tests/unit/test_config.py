@@ -59,6 +59,11 @@ def test_every_suite_of_the_project_reads(root: Path, suite: str) -> None:
         ("tables/demo/velociti.yaml", "group: agent_random}", "group: agent_rand}", "tables.table2: unknown group 'agent_rand'. Did you mean 'agent_random'?"),
         ("benchmarks/velociti.yaml", "form: mc, prompt: mc, ask", "form: choice, prompt: mc, ask", "protocols.mc.form: unknown form 'choice'. Allowed: entail, mc."),
         ("benchmarks/velociti.yaml", "prompt: mc.authors", "prompt: mc.author", "protocols.mc.authors.prompt: unknown prompt 'mc.author'. Did you mean 'mc.authors'?"),
+        ("benchmarks/vinoground.yaml", "{video: 3, group: 3}", "{vidio: 3}", "protocols.paper.frames_min: unknown metric 'vidio'. Did you mean 'video'?"),
+        ("benchmarks/vinoground.yaml", "authors: first_character", "authors: first", "protocols.paper.authors: should be 'bare', 'first_character' or 'robust', found 'first'."),
+        ("tables/demo/vinoground.yaml", "compared_with: all", "compared_with: al", "tables.table5: unknown group 'al'."),
+        ("tables/demo/vinoground.yaml", "decimals: 2, model: random", "decimals: 2, model: rndom", "column 'text': unknown model 'rndom'. Did you mean 'random'?"),
+        ("tables/demo/vinoground.yaml", "protocol: similarity\n        sampling: black8\n        rows:\n          - {label: Random similarities, frames: \"8\", model: random", "protocol: similarity\n        sampling: black8\n        rows:\n          - {label: Random similarities, frames: \"8\", model: toy-llava-ov", "the protocol asks for 'similarity', adapter 'transformers' gives score, choose, write."),
         ("benchmarks/velociti.yaml", "ask: score", "ask: scores", "protocols.entail.ask: should be 'score', 'choose', 'write' or 'similarity', found 'scores'."),
     ],
 )  # fmt: skip

@@ -446,7 +446,7 @@ def test_random_similarities_reach_the_papers_chance(tmp_path: Path) -> None:
      ({"rule": "random_one", "of": {"rule": "all"}}, 1)],
 )  # fmt: skip
 def test_video_and_group_are_undefined_below_three_frames(rule: dict[str, object], frames: int) -> None:
-    note = f"undefined below 3 frames; this run shows {frames}"
+    note = f"Undefined below 3 frames; this run shows {frames}."
     assert undefined_metrics({"video": 3, "group": 3}, rule) == {"video": note, "group": note}
 
 

@@ -72,7 +72,7 @@ def undefined_metrics(frames_min: Mapping[str, int], rule: Mapping[str, Any]) ->
     if frames is None:
         return {}
     return {
-        metric: f"undefined below {fewest} frames; this run shows {frames}"
+        metric: f"Undefined below {fewest} frames; this run shows {frames}."
         for metric, fewest in frames_min.items()
         if frames < fewest
     }

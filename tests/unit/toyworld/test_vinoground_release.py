@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from claims import is_true
 from reprise.benchmarks import vinoground as benchmark
+from reprise.prompts import load_prompts
 from reprise.toyworld.counterfactuals import counterfactual_sources, counterfactuals
 from reprise.toyworld.generate import evaluation_sources, evaluation_stories
 from reprise.toyworld.script import Script, scenes_are_cut
@@ -52,6 +53,13 @@ def test_the_real_reader_reads_it(release: Path) -> None:
     clips, items = benchmark.annotations(sorted(release.iterdir()), "ids", {})
     assert items.height == 4 * 48 and clips.height == 3 * 48
     assert Counter(items["answer"]) == {"A": 96, "B": 96}
+
+
+def test_the_toy_models_know_the_wording_about_captions(release: Path) -> None:
+    known = load_prompts(Path("resources/prompts/velociti.yaml"))["mc"].user
+    before, between, after = (part.split("{")[0] for part in known.split("}"))
+    for one in questions(release, "textscore"):
+        assert one["question"].startswith(before) and between in one["question"] and one["question"].endswith(after)
 
 
 def test_every_category_is_there(rows: list[dict[str, str]]) -> None:

@@ -61,6 +61,10 @@ def benchmark_problems(found: Configuration, root: Path) -> list[str]:
             for what, value, allowed in named:
                 if value not in allowed:
                     problems.append(str(unknown(what, value, allowed, f"{file}: protocols.{protocol}.{what}")))
+            for metric in set(settings.frames_min) - forms.get(settings.form, frozenset(settings.frames_min)):
+                problems.append(
+                    str(unknown("metric", metric, forms[settings.form], f"{file}: protocols.{protocol}.frames_min"))
+                )
         if name in found.tables:
             tables_file = found.suite.benchmarks[name].tables
             for table, table_spec in found.tables[name].tables.items():

@@ -22,7 +22,12 @@ COLUMNS = (
     *("pos_vid", "pos_start", "pos_end", "pos_cap"),
     *("neg_vid", "neg_start", "neg_end", "neg_cap"),
 )
-TEXT = "Which caption best describes this video? A. {a}, B. {b}"
+# The toy models know few sentences: captions are asked about as they were trained, segments as in the paper.
+TEXT = (
+    "Carefully watch the video and pay attention to the sequence of events, the details and actions of persons.\n"
+    "Here are two captions that describe the video.\nA) {a}\nB) {b}\n"
+    "Based on your observation, select the caption that best describes the video.\nJust print either A or B."
+)
 VIDEO = (
     "Which video segment matches this caption? Note: The video contains two segments separated by a 2-second black "
     "frame. Caption: {caption}. A. First segment (before black frame), B. Second segment (after black frame)"
@@ -78,7 +83,7 @@ def _questions(pairs: Sequence[tuple[Place, Counterfactual]]) -> tuple[list[dict
     )
     for index, (_, pair) in enumerate(pairs):
         a, b = (pair.pos, pair.neg) if index in caption_first else (pair.neg, pair.pos)
-        asked = TEXT.format(a=a.removesuffix("."), b=b.removesuffix("."))
+        asked = TEXT.format(a=a, b=b)
         for half, caption in (("pos", pair.pos), ("neg", pair.neg)):
             is_pos = half == "pos"
             single, joined = f"vinoground_videos/{index}_{half}", f"vinoground_videos_concated/{index}"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from reprise.files import canonical_json, file_digest, value_digest
 
-KINDS = ("sources", "clips", "weights", "journal")
+KINDS = ("release", "sources", "clips", "facts", "weights", "journal")
 
 
 class Store:

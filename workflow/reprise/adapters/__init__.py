@@ -23,7 +23,7 @@ class AdapterInfo:
         return self.target.partition(":")[0]
 
 
-FRAMES = ("reprise.media.reader", "reprise.prompts")
+FRAMES = ("reprise.media.probe", "reprise.media.reader", "reprise.prompts")
 
 ADAPTERS: dict[str, AdapterInfo] = {
     "transformers": AdapterInfo(

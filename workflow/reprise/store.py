@@ -8,7 +8,7 @@ from pathlib import Path
 
 from reprise.files import canonical_json, file_digest, value_digest
 
-KINDS = ("sources", "clips", "weights", "journal", "embeddings")
+KINDS = ("release", "sources", "clips", "facts", "weights", "journal", "embeddings")
 
 
 class Store:

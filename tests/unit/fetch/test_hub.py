@@ -37,6 +37,8 @@ def route(url: str, store: Store, monkeypatch: pytest.MonkeyPatch, **more: Any) 
     from huggingface_hub import file_download, hf_api
 
     template = url + "/{repo_id}/resolve/{revision}/{filename}"
+    # Another test of this process may have loaded a model, after which the hub's library stays offline.
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(constants, "ENDPOINT", url)
     for module in (constants, file_download):
         monkeypatch.setattr(module, "HUGGINGFACE_CO_URL_TEMPLATE", template, raising=False)

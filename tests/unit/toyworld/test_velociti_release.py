@@ -128,13 +128,13 @@ def _blind_accuracy(pairs: list[tuple[str, str]], held: int) -> float:
 def test_words_alone_are_at_chance(test: str, training: bool) -> None:
     dice, pairs = Dice(17, TESTS.index(test)), []
     script = make_script(dice, training)
-    while len(pairs) < 2400:
+    while len(pairs) < 1500:
         other = make_script(dice, training)
         if pair := PAIR_MAKERS[test](Setting(script, other, training), dice):
             pairs.append((pair.pos, pair.neg))
         script = other
-    # 800 unseen pairs: four standard errors are 7 points.
-    assert abs(_blind_accuracy(pairs, 800) - 0.5) < 0.07
+    # 500 unseen pairs: four standard errors are 9 points.
+    assert abs(_blind_accuracy(pairs, 500) - 0.5) < 0.09
 
 
 def test_words_alone_are_at_chance_on_the_release(rows: list[Row]) -> None:

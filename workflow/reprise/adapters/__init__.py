@@ -26,7 +26,7 @@ class AdapterInfo:
 
 
 ANYTHING = ("score", "choose", "write", "similarity")
-FRAMES = ("reprise.media.reader", "reprise.prompts")
+FRAMES = ("reprise.media.probe", "reprise.media.reader", "reprise.prompts")
 
 ADAPTERS: dict[str, AdapterInfo] = {
     "transformers": AdapterInfo(

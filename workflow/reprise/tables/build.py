@@ -274,7 +274,9 @@ def _count_notes(shown: Sequence[Mapping[str, Any]]) -> list[str]:
         if any(one[name] for one in shown)
     ]
     total = largest["asked"] + largest["missing"]
-    return [f"Of up to {total} samples: {', '.join(counts)}; all but the first count as wrong."] if counts else []
+    is_unread = any(one["failed"] or one["unparsed"] for one in shown)
+    wrong = " What failed or could not be read counts as wrong." if is_unread else ""
+    return [f"Of up to {total} samples: {', '.join(counts)}.{wrong}"] if counts else []
 
 
 def _authors_note(differing: Sequence[str]) -> list[str]:

@@ -3,9 +3,12 @@
 import os
 from importlib import metadata
 
+# The declarations last as long as the library object does.
+_declared: list[object] = []
+
 
 def prepare() -> None:
-    """Work offline, and let a CUDA-built torchvision load beside a CPU-built torch.
+    """Once a process: work offline, and let a CUDA-built torchvision load beside a CPU-built torch.
 
     The wheel of torchvision that pip takes holds operators compiled against CUDA. On a CPU build of torch they cannot
     be loaded, and torchvision fails to import because it registers fake versions of operators that nobody declared.
@@ -15,12 +18,8 @@ def prepare() -> None:
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     import torch
 
-    if torch.version.cuda is None and "+cpu" not in metadata.version("torchvision"):
+    if not _declared and torch.version.cuda is None and "+cpu" not in metadata.version("torchvision"):
         library = torch.library.Library("torchvision", "FRAGMENT")
         library.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
         library.define("qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
         _declared.append(library)
-
-
-# The declarations last as long as the library object does.
-_declared: list[object] = []

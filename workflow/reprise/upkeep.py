@@ -9,6 +9,7 @@ from reprise.config import load
 from reprise.errors import unknown
 from reprise.fetch.outcome import PERMANENT, TRANSIENT
 from reprise.fetch.records import forget_failures
+from reprise.files import canonical_json, file_digest, write_text
 from reprise.media.errors import STATUSES
 from reprise.schemas import CLIP_LEDGER, SOURCES, read_table
 from reprise.store import Store
@@ -34,16 +35,19 @@ def prune_store() -> None:
 
 
 def retry_sources(statuses: Sequence[str]) -> None:
-    """Forget failures of these reasons, in the store and in the configured suite's ledgers."""
+    """Forget failures of these reasons, and have the configured suite's shards that hold them made again."""
     known = PERMANENT | TRANSIENT | STATUSES
     for status in statuses:
         if status not in known:
             raise unknown("reason", status, known, "retry")
     forgotten = forget_failures(open_store(), statuses)
-    for path in (Path("results") / load(Path()).name / "sources").glob("*/*.parquet"):
-        failed = read_table(path, SOURCES).filter(pl.col("status") != "ok")
-        if failed.filter(pl.col("status").is_in(list(statuses))).height or (failed.height and not statuses):
-            path.unlink()
+    results = Path("results") / load(Path()).name
+    for ledger in results.glob("sources/*/*.parquet"):
+        failed = read_table(ledger, SOURCES).filter(pl.col("status") != "ok")
+        if failed.filter(pl.col("status").is_in(list(statuses or known))).height:
+            # An input of the shard; newer than the ledger, it makes the next run ask again.
+            retry = results / "keys/retries" / ledger.parent.name / f"{ledger.stem}.json"
+            write_text(retry, canonical_json({"on_request": file_digest(ledger)}) + "\n")
     print(f"{forgotten} failures forgotten. Run snakemake now: it asks again for these, and only for these.")
 
 

@@ -122,6 +122,5 @@ def test_failed_unparsed_and_wrong_are_three_things() -> None:
 
 @pytest.mark.parametrize(("text", "value", "unparsed"), [(" A caption.\n", " A caption.\n", False), (" \n", "", True)])
 def test_a_free_answer_is_its_own_reading(text: str, value: str, unparsed: bool) -> None:
-    row = {"text": text, "scores": [], "options": [], "option_texts": []}
-    assert read_answer(row, "robust", "text").value == value
-    assert (not read_answer(row, "authors", "text").value) == unparsed
+    assert read_answer([], text, [], [], "robust", "text").value == value
+    assert (not read_answer([], text, [], [], "authors", "text").value) == unparsed

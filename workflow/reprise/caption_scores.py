@@ -4,14 +4,15 @@ Tokenizer `words`: lower case; words, numbers and hyphenated compounds; contract
 (`it's` is `it` and `'s`, `don't` is `do` and `n't`); punctuation is left out. COCO's own tokenizer is a Java program.
 """
 
-import math
 import re
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
+from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from reprise.measures import Ratios
 
@@ -23,20 +24,14 @@ TINY, SMALL = 1e-15, 1e-9
 WORD = re.compile(r"n't\b|'(?:s|m|d|re|ve|ll)\b|\w+?(?=n't\b)|\d+(?:[.,:/]\d+)+|\w+(?:-\w+)*")
 
 Tokens = tuple[str, ...]
-NGrams = Counter[Tokens]
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 
 @cache
 def tokenize(text: str) -> Tokens:
     """The tokens of a text by tokenizer `words`."""
     return tuple(WORD.findall(text.lower().replace("’", "'")))
-
-
-@cache
-def ngrams(text: str) -> Mapping[int, NGrams]:
-    """How often each n-gram occurs, by order."""
-    tokens = tokenize(text)
-    return {n: Counter(tokens[i : i + n] for i in range(len(tokens) - n + 1)) for n in ORDERS}
 
 
 @cache
@@ -63,38 +58,88 @@ def longest_common_subsequence(left: Tokens, right: Tokens) -> int:
     return len(left) - row.bit_count()
 
 
-def cider(candidates: Sequence[str], references: Sequence[str]) -> list[float]:
-    """CIDEr-D of each caption, 0 to 10; rare n-grams weigh more, by the references of all captions."""
-    seen_in: dict[int, NGrams] = {n: Counter() for n in ORDERS}
-    for reference in references:
-        for n in ORDERS:
-            seen_in[n].update(ngrams(reference)[n].keys())
-    everything = math.log(len(references)) if references else 0.0
-    weigh = partial(_weights, seen_in=seen_in, everything=everything)
-    return [_cider(one, other, weigh) for one, other in zip(candidates, references, strict=True)]
+class Counted(NamedTuple):
+    """How often each n-gram of one order occurs in each of some texts, in the order of text and n-gram."""
+
+    text: Integers
+    gram: Integers
+    times: Integers
+
+    def per_text(self, values: Floats | Integers, texts: int) -> Floats:
+        """The values of its rows, added up within each text."""
+        return np.bincount(self.text, weights=values, minlength=texts).astype(np.float64)
 
 
-Weighted = tuple[dict[Tokens, float], float]
+class Order(NamedTuple):
+    """The n-grams of one order: of the captions, of their references, and the rows of both that go together."""
+
+    candidate: Counted
+    reference: Counted
+    in_candidate: Integers
+    in_reference: Integers
+
+    def per_pair(self, values: Floats | Integers, pairs: int) -> Floats:
+        """Values of the n-grams that a caption shares with its reference, added up within each pair."""
+        text = self.candidate.text[self.in_candidate]
+        return np.bincount(text, weights=values, minlength=pairs).astype(np.float64)
 
 
-def _weights(text: str, n: int, seen_in: Mapping[int, NGrams], everything: float) -> Weighted:
-    """Term frequency times inverse document frequency of a text's n-grams, and the length of that vector."""
-    known = seen_in[n]
-    vector = {gram: count * (everything - math.log(max(1, known[gram]))) for gram, count in ngrams(text)[n].items()}
-    return vector, math.sqrt(sum(weight**2 for weight in vector.values()))
-
-
-def _cider(candidate: str, reference: str, weigh: Callable[[str, int], Weighted]) -> float:
-    """Mean over the orders of the clipped cosine, with a penalty for another length; COCO counts length in bigrams."""
-    lengths = [sum(ngrams(text)[2].values()) for text in (candidate, reference)]
-    penalty = math.exp(-((lengths[0] - lengths[1]) ** 2) / (2 * CIDER_SIGMA**2))
-    total = 0.0
+@lru_cache(maxsize=1)
+def ngram_orders(candidates: tuple[str, ...], references: tuple[str, ...]) -> list[Order]:
+    """The counted n-grams of all captions and references, by order; the last result waits for the next score."""
+    tokens = [tokenize(text) for text in chain(candidates, references)]
+    numbers: dict[str, int] = {}
+    words = np.array([numbers.setdefault(word, len(numbers)) for word in chain.from_iterable(tokens)], dtype=np.int64)
+    lengths = np.array([len(found) for found in tokens], dtype=np.int64)
+    text_of_word = np.repeat(np.arange(len(tokens)), lengths)
+    words_left = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(words))
+    start, gram, orders = np.arange(len(words)), words, []
     for n in ORDERS:
-        (found, found_norm), (wanted, wanted_norm) = weigh(candidate, n), weigh(reference, n)
-        product = sum(min(weight, wanted[gram]) * wanted[gram] for gram, weight in found.items() if gram in wanted)
-        if found_norm and wanted_norm:
-            total += product / (found_norm * wanted_norm) * penalty
-    return 10.0 * total / len(ORDERS)
+        if n > 1:
+            # One of n - 1 words and the next word; numbered anew, so that the numbers stay small.
+            has_next = words_left[start] >= n
+            start = start[has_next]
+            gram = np.unique(gram[has_next] * len(numbers) + words[start + n - 1], return_inverse=True)[1]
+        orders.append(_order(text_of_word[start], gram, len(candidates)))
+    return orders
+
+
+def _order(text: Integers, gram: Integers, pairs: int) -> Order:
+    """Count the n-grams of texts, the first `pairs` of which are the captions of the other, the references."""
+    grams = int(gram.max(initial=0)) + 1
+    rows, times = np.unique(text * grams + gram, return_counts=True)
+    captions = int(np.searchsorted(rows, pairs * grams))
+    ours, theirs = rows[:captions], rows[captions:] - pairs * grams
+    place = np.searchsorted(theirs, ours)
+    in_candidate = np.flatnonzero(np.append(theirs, -1)[place] == ours)
+    return Order(
+        Counted(ours // grams, ours % grams, times[:captions]),
+        Counted(theirs // grams, theirs % grams, times[captions:]),
+        in_candidate,
+        place[in_candidate],
+    )
+
+
+def cider(candidates: Sequence[str], references: Sequence[str]) -> list[float]:
+    """CIDEr-D of each caption, 0 to 10; rare n-grams weigh more, by the references of all captions.
+
+    The mean over the orders of the clipped cosine, with a penalty for another length; COCO counts length in bigrams.
+    """
+    pairs, total = len(references), np.zeros(len(references))
+    orders = ngram_orders(tuple(candidates), tuple(references))
+    lengths = [side.per_text(side.times, pairs) for side in (orders[1].candidate, orders[1].reference)]
+    penalty = np.exp(-((lengths[0] - lengths[1]) ** 2) / (2 * CIDER_SIGMA**2))
+    for order in orders:
+        grams = 1 + max(int(side.gram.max(initial=0)) for side in (order.candidate, order.reference))
+        seen_in = np.maximum(1, np.bincount(order.reference.gram, minlength=grams))
+        rarity = np.log(max(1, pairs)) - np.log(seen_in)
+        found, wanted = (side.times * rarity[side.gram] for side in (order.candidate, order.reference))
+        norms = np.sqrt(order.candidate.per_text(found**2, pairs) * order.reference.per_text(wanted**2, pairs))
+        there = wanted[order.in_reference]
+        product = order.per_pair(np.minimum(found[order.in_candidate], there) * there, pairs)
+        total += np.divide(product, norms, out=np.zeros(pairs), where=norms > 0) * penalty
+    scores: list[float] = (10.0 * total / len(ORDERS)).tolist()
+    return scores
 
 
 def bleu_columns(candidates: Sequence[str], references: Sequence[str]) -> list[tuple[pl.Series, pl.Series]]:
@@ -102,18 +147,20 @@ def bleu_columns(candidates: Sequence[str], references: Sequence[str]) -> list[t
 
     COCO's guards are spread over the rows, so that the sums over all rows are exactly COCO's.
     """
-    rows = max(1, len(candidates))
-    pairs = list(zip(candidates, references, strict=True))
-    columns = [
-        (
-            [sum((ngrams(one)[n] & ngrams(other)[n]).values()) for one, other in pairs],
-            [sum(ngrams(one)[n].values()) for one, _ in pairs],
+    pairs, rows = len(candidates), max(1, len(candidates))
+    columns = []
+    for order in ngram_orders(tuple(candidates), tuple(references)):
+        times = order.candidate.times[order.in_candidate], order.reference.times[order.in_reference]
+        columns.append(
+            (order.per_pair(np.minimum(*times), pairs), order.candidate.per_text(order.candidate.times, pairs))
         )
-        for n in ORDERS
-    ]
-    columns.append(([len(tokenize(one)) for one, _ in pairs], [len(tokenize(other)) for _, other in pairs]))
+    sides = [np.array([float(len(tokenize(text))) for text in texts]) for texts in (candidates, references)]
+    columns.append((sides[0], sides[1]))
     return [
-        (pl.Series(above, dtype=pl.Float64) + TINY / rows, pl.Series(below, dtype=pl.Float64) + SMALL / rows)
+        (
+            pl.Series((above + TINY / rows).tolist(), dtype=pl.Float64),
+            pl.Series((below + SMALL / rows).tolist(), dtype=pl.Float64),
+        )
         for above, below in columns
     ]
 

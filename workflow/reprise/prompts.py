@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from reprise.errors import UserError, suggestion
 from reprise.files import value_digest
 
@@ -28,6 +26,8 @@ class Prompt:
 
 def load_prompts(path: Path) -> dict[str, Prompt]:
     """Read a benchmark's prompt variants."""
+    import yaml  # most stages only fill prompts in
+
     try:
         raw = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:

@@ -4,9 +4,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reprise.robust import read_robust
-
 READERS = ("authors", "robust")
+BARE = re.compile(r"\s*(?:([A-F])[.)]?|\(([A-F])\))\s*")
 OUTPUT_BLOCK = re.compile(r"<<<output>>>(.*?)(?:<<</?output>>>|<</output>>>|\Z)", re.DOTALL | re.IGNORECASE)
 
 
@@ -49,8 +48,25 @@ def read_first_character(text: str) -> Reading:
 
 def read_like_a_person(text: str, options: Sequence[str], option_texts: Sequence[str]) -> Reading:
     """What a person would read; nothing where a person would hesitate. The texts let a restated caption count."""
+    letter = bare_letter(text)
+    if letter in options and all(map(begins_with_a_word, option_texts)):
+        return Reading(letter, None)
+    # Its hundred patterns take longer to compile than it takes to read a run of bare letters.
+    from reprise.robust import read_robust
+
     captions = dict(zip(options, option_texts, strict=True)) if option_texts else None
     return Reading(read_robust(text, options, captions), None)
+
+
+def bare_letter(text: str) -> str:
+    """The letter of an answer that is nothing else: `B`, `B.`, `B)`, `(B)`."""
+    match = BARE.fullmatch(text)
+    return (match[1] or match[2]) if match else ""
+
+
+def begins_with_a_word(caption: str) -> bool:
+    """Whether a caption is surely no letter itself, which an answer of a letter could restate."""
+    return caption.isascii() and caption[:2].isalpha() and len(caption) > 1 and "<" not in caption
 
 
 def output_block(text: str) -> str:

@@ -13,13 +13,16 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
+from functools import lru_cache
 from typing import NamedTuple
 
 from reprise import robust_lexicon as lexicon
 from reprise.robust_lexicon import EXPLICIT, HINTED, MARKED, RULED_OUT, STATED
 
+KEPT = 1 << 16  # texts whose working is kept: answers and captions come again and again
 REACH = 300  # characters within which a limitation counts
 STUTTER = 30  # mentions in one sentence that make it no sentence
+TOO_FAR = re.compile(r"\W{6}")  # between two words of a phrase
 SMALL_WORDS = frozenset(("a", "an", "the", "then", "and", "is", "are", "was", "he", "she", "they", "it", "that", "s"))
 
 
@@ -79,8 +82,11 @@ def before_next_turn(text: str) -> str:
     return re.sub(r"^\s*Q:([^\n?]{0,300}\?)\s*A:", r"\1 Answer:", text)
 
 
+@lru_cache(KEPT)
 def normalise(text: str) -> str:
     """Plain lines of text: one width of letters, one kind of quotes and dashes, no markup and no containers."""
+    if lexicon.PLAIN.fullmatch(text) and "a.i." not in text.lower():
+        return " ".join(text.split())  # nothing for the rest to do
     text = lexicon.INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).strip()
     text = before_next_turn(unpack(without_thoughts(text)))
     text = lexicon.MARKUP.sub(" ", lexicon.UNCHECKED.sub("", text)).translate(lexicon.TYPOGRAPHY)
@@ -89,9 +95,16 @@ def normalise(text: str) -> str:
     return lexicon.HEADING.sub(r"\1: ", text)
 
 
-def words_of(text: str) -> list[str]:
+@lru_cache(KEPT)
+def words_of(text: str) -> tuple[str, ...]:
     """The lower-case words of a text."""
-    return re.findall(r"\w+", text.lower())
+    return tuple(re.findall(r"\w+", text.lower()))
+
+
+@lru_cache(KEPT)
+def spoken(text: str) -> str:
+    """The words of a text between single blanks, to look for one text in another."""
+    return f" {' '.join(words_of(text))} "
 
 
 def mark_captions(text: str, captions: Mapping[str, str]) -> str:
@@ -100,17 +113,39 @@ def mark_captions(text: str, captions: Mapping[str, str]) -> str:
     shown += [(option, re.sub(r"\([^)]*\)", "", caption)) for option, caption in shown if "(" in caption]
     for option, caption in sorted(shown, key=lambda item: -len(item[1])):
         words = words_of(caption)
-        if not words or any(words == words_of(other) for key, other in shown if key != option):
+        if not words or spoken(caption) not in spoken(text):
             continue
-        if f" {' '.join(words)} " not in f" {' '.join(words_of(text))} ":
-            continue  # most answers restate nothing: spare them a pattern of the whole caption
-        phrase = r"\W{1,5}".join(map(re.escape, words))
-        if len(words) > 3:
-            text = re.sub(rf"(?<!\w){phrase}(?!\w)", f"«{option}++»", text, flags=re.I)
-        else:
-            before = r"((?:^|\bis|[:=]|(?:^|\W)[A-F](?:\b|[).,]))[ ).:,(-]{0,6})"
-            text = re.sub(rf"{before}(?:the )?{phrase}(?=[^\w\n]*$)", rf"\1«{option}++»", text, flags=re.I | re.M)
+        if any(words == words_of(other) for key, other in shown if key != option):
+            continue
+        text = mark_phrase(text, words, option) if len(words) > 3 else mark_few_words(text, words, option)
     return text
+
+
+def mark_phrase(text: str, words: Sequence[str], option: str) -> str:
+    """Mark the words wherever they follow each other with one to five other characters between them."""
+    if not text.isascii():
+        phrase = r"\W{1,5}".join(map(re.escape, words))
+        return re.sub(rf"(?<!\w){phrase}(?!\w)", f"«{option}++»", text, flags=re.I)
+    # The same without a pattern of the whole caption, which takes longer to compile than to apply.
+    line, wanted = spoken(text), f" {' '.join(words)} "
+    spans = [match.span() for match in re.finditer(r"\w+", text)]
+    kept, end, place = list[str](), 0, line.find(wanted)
+    while place >= 0:
+        at = line.count(" ", 0, place)
+        first, last = spans[at][0], spans[at + len(words) - 1][1]
+        if TOO_FAR.search(text, first, last):
+            place = line.find(wanted, place + 1)
+        else:
+            kept, end = [*kept, text[end:first], f"«{option}++»"], last
+            place = line.find(wanted, place + len(wanted) - 1)
+    return "".join(kept) + text[end:]
+
+
+def mark_few_words(text: str, words: Sequence[str], option: str) -> str:
+    """Mark a few words where they end a statement."""
+    phrase = r"\W{1,5}".join(map(re.escape, words))
+    before = r"((?:^|\bis|[:=]|(?:^|\W)[A-F](?:\b|[).,]))[ ).:,(-]{0,6})"
+    return re.sub(rf"{before}(?:the )?{phrase}(?=[^\w\n]*$)", rf"\1«{option}++»", text, flags=re.I | re.M)
 
 
 def mark_letters(text: str, options: Sequence[str]) -> str:
@@ -315,17 +350,38 @@ def only_caption(text: str, captions: Mapping[str, str]) -> str:
 
 
 def content(words: Sequence[str]) -> list[str]:
-    """The stems of the words that carry meaning, in their order."""
-    stems = (re.sub(r"(?:ing|ed|es|s|e)$", "", word) for word in words if word not in SMALL_WORDS)
-    return [re.sub(r"([^aeiou])\1$", r"\1", stem) for stem in stems]
+    """The words that carry meaning, in their order."""
+    return [word for word in words if word not in SMALL_WORDS]
+
+
+@lru_cache(KEPT)
+def stem(word: str) -> str:
+    """A word without its ending."""
+    return re.sub(r"([^aeiou])\1$", r"\1", re.sub(r"(?:ing|ed|es|s|e)$", "", word))
 
 
 def same_content(one: Sequence[str], other: Sequence[str]) -> bool:
     """Do two lists hold the same stems in the same order, give or take a misspelling?"""
     return len(one) == len(other) > 2 and all(
         a == b or (min(len(a), len(b)) > 4 and SequenceMatcher(None, a, b).ratio() > 0.85)
-        for a, b in zip(one, other, strict=True)
+        for a, b in zip(map(stem, one), map(stem, other), strict=True)
     )
+
+
+class Settled(NamedTuple):
+    """What a text says once its mentions are marked: the option, and whether there was any claim at all."""
+
+    marked: str
+    reading: str
+    has_claims: bool
+
+
+@lru_cache(KEPT)
+def settled(text: str, options: tuple[str, ...], yes_no: bool) -> Settled:
+    """Mark a normalised text whose restated captions are marked already, and settle its claims."""
+    marked = merge_groups(mark_words(text) if yes_no else mark_letters(text, options), options)
+    claims = all_claims(marked, yes_no)
+    return Settled(marked, settle(claims, marked), bool(claims))
 
 
 def read_robust(text: str, options: Sequence[str], captions: Mapping[str, str] | None = None) -> str:
@@ -334,10 +390,8 @@ def read_robust(text: str, options: Sequence[str], captions: Mapping[str, str] |
     yes_no = {option.lower() for option in options} == {"yes", "no"}
     if not yes_no and any(not re.fullmatch("[A-F]", option) for option in options):
         return next((option for option in options if words_of(option) == words_of(plain)), "")
-    marked = mark_words(plain) if yes_no else mark_letters(mark_captions(plain, captions), options)
-    marked = merge_groups(marked, options)
-    claims = all_claims(marked, yes_no)
-    reading = settle(claims, marked)
-    if not claims and captions and marked.count("«") == marked.count("++»"):
-        reading = only_caption(marked, captions)
+    found = settled(plain if yes_no else mark_captions(plain, captions), tuple(options), yes_no)
+    reading = found.reading
+    if not found.has_claims and captions and found.marked.count("«") == found.marked.count("++»"):
+        reading = only_caption(found.marked, captions)
     return next((option for option in options if option.lower() == reading.lower()), "")

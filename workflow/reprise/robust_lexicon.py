@@ -15,6 +15,7 @@ def any_of(phrases: str) -> str:
 
 
 # How answers are packed
+PLAIN = re.compile(r"[A-Za-z0-9 ,.()]*")  # no markup, containers, quotes or dashes
 TYPOGRAPHY = str.maketrans(
     {c: "" for c in '“”„«»「」『』"*$'} | {c: "'" for c in "‘’`´"} | {c: " - " for c in "—–"}
     | {c: "(" for c in "【〔〈《"} | {c: ")" for c in "】〕〉》"} | {"。": ". ", "、": ", ", "|": " : ", "_": " "}

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from reprise.keyfile import read_json
+from reprise.files import read_json
 
 
 def arguments(description: str, **options: Any) -> argparse.Namespace:

@@ -1,11 +1,10 @@
 """Stage `verdicts`: what each reader makes of every answer."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
-from reprise.embeddings import similarities
 from reprise.errors import run_command
 from reprise.readers import READERS, Reading, read_scores, read_text
 from reprise.schemas import REQUESTS, RESPONSES, VERDICTS, check_key, read_table, write_table
@@ -38,11 +37,32 @@ def verdicts(requests: pl.DataFrame, responses: pl.DataFrame, reader: str, readi
     """One row a response: the option that the reader reads, and whether it is the expected one."""
     asked = requests.select("request_id", "options", "option_texts", "expected")
     joined = responses.join(asked, on="request_id", how="left", maintain_order="left")
-    return pl.DataFrame([_verdict(row, reader, reading) for row in joined.iter_rows(named=True)], schema=VERDICTS)
+    rows = joined.select("error", "scores", "text", "options", "option_texts").rows()
+    read = [
+        Reading("", None) if error else read_answer(scores, text, options, option_texts, reader, reading)
+        for error, scores, text, options, option_texts in rows
+    ]
+    value, failed = pl.col("value"), pl.col("error") != ""
+    return joined.with_columns(
+        value=pl.Series([one.value for one in read], dtype=pl.String),
+        score=pl.Series([one.score for one in read], dtype=pl.Float64),
+    ).select(
+        "request_id",
+        "item_id",
+        "role",
+        "value",
+        "score",
+        right=((value != "") & (value == pl.col("expected"))).fill_null(False),
+        unparsed=~failed & (value == ""),
+        failed=failed,
+        key="key",
+    )
 
 
 def with_similarity(frame: pl.DataFrame, requests: pl.DataFrame, embedder: str, store: Store) -> pl.DataFrame:
     """The verdicts with the likeness of each answer and what was expected as their score; a failed one has none."""
+    from reprise.embeddings import similarities
+
     expected = requests.select("request_id", "expected")
     joined = frame.join(expected, on="request_id", how="left", maintain_order="left")
     answered = joined.filter(~pl.col("failed"))
@@ -51,27 +71,18 @@ def with_similarity(frame: pl.DataFrame, requests: pl.DataFrame, embedder: str, 
     return frame.drop("score").join(scores, on="request_id", how="left", maintain_order="left").select(list(VERDICTS))
 
 
-def _verdict(row: dict[str, Any], reader: str, reading: str) -> dict[str, Any]:
-    failed = bool(row["error"])
-    read = Reading("", None) if failed else read_answer(row, reader, reading)
-    return {
-        "request_id": row["request_id"],
-        "item_id": row["item_id"],
-        "role": row["role"],
-        "value": read.value,
-        "score": read.score,
-        "right": bool(read.value) and read.value == row["expected"],
-        "unparsed": not failed and not read.value,
-        "failed": failed,
-        "key": row["key"],
-    }
-
-
-def read_answer(row: dict[str, Any], reader: str, reading: str) -> Reading:
+def read_answer(
+    scores: Sequence[float],
+    text: str,
+    options: Sequence[str],
+    option_texts: Sequence[str],
+    reader: str,
+    reading: str,
+) -> Reading:
     """Scores speak for themselves; a text goes through the reader."""
-    if row["scores"]:
-        return read_scores(row["scores"], row["options"])
-    return read_text(row["text"], row["options"], row["option_texts"], reader, reading)
+    if scores:
+        return read_scores(scores, options)
+    return read_text(text, options, option_texts, reader, reading)
 
 
 if __name__ == "__main__":

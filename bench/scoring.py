@@ -1,0 +1,190 @@
+"""What scoring costs: CPU seconds and peak memory of the real stage commands, at the papers' full item counts.
+
+`python -m bench.scoring [models]` scores that many models on every benchmark, one process at a time.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import polars as pl
+from reprise.benchmarks import load_benchmark
+from reprise.config import load
+from reprise.prompts import Prompt, load_prompts
+from reprise.requests import chosen_items
+from reprise.schemas import ITEMS, REQUESTS, write_table
+
+from bench import synthetic
+
+MODELS = 40
+BUDGET_S, BUDGET_MB = 120.0, 2000.0
+# As Snakemake sets them for a job of one thread.
+THREADS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+# A small parent: the kernel counts the peak of a process from that of the one it was forked from.
+LAUNCHER = """
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(used.ru_utime + used.ru_stime, used.ru_maxrss)
+"""
+Answers = Callable[[list[dict[str, object]], int, str], pl.DataFrame]
+
+
+class Asked(NamedTuple):
+    """A benchmark's protocol and how models answer it."""
+
+    benchmark: str
+    protocol: str
+    answers: Answers
+
+
+ASKED = (
+    Asked("velociti", "entail", synthetic.likelihoods),
+    Asked("vinoground", "paper", synthetic.choices),
+    Asked("temporalbench", "short", synthetic.choices),
+    Asked("temporalbench", "long", synthetic.choices),
+    Asked("temporalbench", "caption", synthetic.free_texts),
+    Asked("mmbench_video", "unpacked", synthetic.free_texts),
+)
+
+
+class Spent(NamedTuple):
+    """One process of a stage."""
+
+    stage: str
+    asked: str
+    seconds: float
+    peak_mb: float
+
+
+def main() -> None:
+    models = int(sys.argv[1]) if len(sys.argv) > 1 else MODELS
+    with TemporaryDirectory() as folder:
+        spent = list(scoring(Path(folder), models))
+    report(spent, models)
+    sys.exit(0 if MODELS / models * sum(one.seconds for one in spent) <= BUDGET_S else 1)
+
+
+def report(spent: list[Spent], models: int) -> None:
+    """A line for each stage of each protocol, and all together against the budget."""
+    for stage, asked in Counter((one.stage, one.asked) for one in spent):
+        mine = [one for one in spent if (one.stage, one.asked) == (stage, asked)]
+        mean, peak = sum(one.seconds for one in mine) / len(mine), max(one.peak_mb for one in mine)
+        print(f"{mean:8.3f} CPU s a run, {peak:5.0f} MB   {stage} {asked}")
+    total, peak = sum(one.seconds for one in spent), max(one.peak_mb for one in spent)
+    print(f"{total:8.1f} CPU s for {models} models, {MODELS / models * total:.1f} for {MODELS} (at most {BUDGET_S:g})")
+    print(f"{peak:8.0f} MB at most (at most {BUDGET_MB:g})", flush=True)
+
+
+def scoring(folder: Path, models: int) -> Iterator[Spent]:
+    """Every stage of every run, one after the other."""
+    items: dict[str, Path] = {}
+    for asked in ASKED:
+        if asked.benchmark not in items:
+            items[asked.benchmark] = _items(folder, asked.benchmark)
+        setting = Setting(folder, asked, items[asked.benchmark])
+        for model in range(models):
+            yield from setting.score(model)
+
+
+def _items(folder: Path, benchmark: str) -> Path:
+    release: Callable[[Path], list[Path]] = getattr(synthetic, f"{benchmark}_release")
+    _, items = load_benchmark(benchmark).annotations(release(folder), "release", {})
+    path = folder / benchmark / "items.parquet"
+    write_table(items, path, ITEMS)
+    return path
+
+
+class Setting:
+    """The files of one protocol that all models share, and what scoring one model takes."""
+
+    def __init__(self, folder: Path, asked: Asked, items: Path) -> None:
+        config = load(Path())
+        spec = config.benchmarks[asked.benchmark]
+        protocol = spec.protocols[asked.protocol]
+        prompts = load_prompts(Path(spec.prompts))
+        chosen = chosen_items(pl.read_parquet(items), protocol.items)
+        rows = load_benchmark(asked.benchmark).requests(chosen, protocol.form, prompts[protocol.prompt])
+        self.asked, self.items, self.judged = asked, items, protocol.judge is not None
+        self.folder = folder / asked.benchmark / asked.protocol
+        self.requests = [row | {"ask": protocol.ask, "max_tokens": protocol.max_tokens} for row in rows]
+        write_table(pl.DataFrame(self.requests, schema=REQUESTS), self._path("requests"), REQUESTS)
+        self._key(
+            "run", {"run": self._name, "key": "answers", "answers": {"sampling": {"rule": "linspace", "frames": 8}}}
+        )
+        self._key("judge", {"key": "ratings"})
+        self._key("verdicts", {"readings": {asked.protocol: protocol.reading}, "similarity": {}})
+        self._key("judgements", {})
+        kept = {"form": protocol.form, "items": protocol.items, "frames_min": protocol.frames_min}
+        bootstrap = config.main.bootstrap.model_dump()
+        self._key(
+            "metrics", {"benchmark": asked.benchmark, "bootstrap": bootstrap, "protocols": {asked.protocol: kept}}
+        )
+        if protocol.judge is not None:
+            prompt: Prompt = prompts[protocol.judge]
+            judged = {"form": protocol.form, "max_tokens": protocol.judge_tokens, "prompt": asdict(prompt)}
+            self._key("judge_requests", {"benchmark": asked.benchmark} | judged)
+
+    @property
+    def _name(self) -> str:
+        return f"{self.asked.benchmark}/{self.asked.protocol}"
+
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{name}.parquet"
+
+    def _key(self, name: str, value: dict[str, Any]) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / f"{name}.json").write_text(json.dumps(value), encoding="utf-8")
+
+    def score(self, model: int) -> Iterator[Spent]:
+        """The commands of the rules, on one model's answers."""
+        self.asked.answers(self.requests, model, "answers").write_parquet(self._path("responses"))
+        if self.judged:
+            yield self._run("judge_requests", "run_key items requests responses answers", out="judge_requests")
+            asked = pl.read_parquet(self._path("judge_requests")).to_dicts()
+            synthetic.ratings(asked, model, "ratings").write_parquet(self._path("judge_responses"))
+            yield self._run("judgements", "run_key judge_key answers authors robust", responses="judge_responses")
+        else:
+            yield self._run("verdicts", "run_key protocol requests responses store authors robust")
+        yield self._run(
+            "metrics", f"run_key protocol items authors robust{' judge' * self.judged}", out=f"metrics{model}"
+        )
+
+    def _run(self, stage: str, options: str, **files: str) -> Spent:
+        """Run a stage: each option is a table of its own name, unless it is named here or is none."""
+        others = {
+            "run_key": str(self.folder / "run.json"),
+            "judge_key": str(self.folder / "judge.json"),
+            "items": str(self.items),
+            "protocol": self.asked.protocol,
+            "store": str(self.folder / "store"),
+            "judge": "judge",
+        }
+        values = {name: others.get(name, str(self._path(name))) for name in options.split()}
+        values |= {name: str(self._path(table)) for name, table in files.items()}
+        values["key"] = str(self.folder / f"{stage}.json")
+        command = [sys.executable, "-m", f"reprise.{stage}"]
+        for name, value in values.items():
+            command += [f"--{name.replace('_', '-')}", value]
+        return _spent(stage, self._name, command)
+
+
+def _spent(stage: str, asked: str, command: list[str]) -> Spent:
+    """CPU seconds and peak memory of one process, its start included."""
+    launched = [sys.executable, "-I", "-S", "-c", LAUNCHER, *command]
+    done = subprocess.run(launched, env=os.environ | THREADS, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)}\n{done.stderr}")
+    seconds, peak_kb = map(float, done.stdout.split())
+    return Spent(stage, asked, seconds, peak_kb / 1024)
+
+
+if __name__ == "__main__":
+    main()

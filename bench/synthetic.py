@@ -1,0 +1,218 @@
+"""Releases at the papers' full item counts in the authors' layouts, and answers such as models of many kinds give."""
+
+import csv
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from random import Random
+from zlib import crc32
+
+import polars as pl
+from reprise.benchmarks import mmbench_video, temporalbench, velociti, vinoground
+from reprise.schemas import RESPONSES
+
+# Table 11 of VELOCITI: videos and samples of each test.
+VELOCITI = {
+    "control": (850, 2635),
+    "agent_random": (588, 873),
+    "agent_bind": (615, 1459),
+    "coref": (183, 339),
+    "action_adv": (355, 438),
+    "action_manner": (378, 458),
+    "action_bind": (540, 1356),
+    "chrono": (521, 1234),
+}
+VINOGROUND_PAIRS = 500
+# Table 1 of TemporalBench, and the questions of the release.
+TEMPORALBENCH = {
+    "activitynet": 281,
+    "egoexo4d": 307,
+    "charades": 298,
+    "movie_description": 326,
+    "oops": 294,
+    "coin": 385,
+    "finegym": 288,
+}
+SHORT_QUESTIONS, LONG_QUESTIONS, LONG_VIDEOS = 9_867, 1_574, 400
+MMBENCH_VIDEOS, MMBENCH_QUESTIONS = 609, 1_998
+
+SYLLABLES = [first + vowel for first in "bdfgklmnprst" for vowel in "aeiou"]
+WORDS = [one + other for one in SYLLABLES for other in SYLLABLES[::5]]
+
+
+def sentence(draw: Random, words: int) -> str:
+    """A sentence of made-up words, common ones more often."""
+    chosen = [WORDS[int(len(WORDS) * draw.random() ** 2)] for _ in range(words)]
+    return f"{' '.join(chosen).capitalize()}."
+
+
+def edited(draw: Random, caption: str) -> str:
+    """The caption with one word exchanged."""
+    words = caption.split()
+    words[draw.randrange(len(words) - 1)] = draw.choice(WORDS)
+    return " ".join(words)
+
+
+# --- releases --------------------------------------------------------------------------------------------------------
+
+
+def velociti_release(folder: Path) -> list[Path]:
+    draw = Random(1)  # noqa: S311
+    videos = [f"v_{number:011d}_seg_0_10" for number in range(900)]
+    rows = []
+    for test, (videos_of_test, samples) in VELOCITI.items():
+        for sample in range(samples):
+            caption = sentence(draw, 14)
+            video = videos[sample % videos_of_test]
+            rows.append((test, video, f"Ev{1 + sample % 5}", caption, edited(draw, caption)))
+    return [_csv(folder / "velociti.csv", velociti.COLUMNS, rows)]
+
+
+def vinoground_release(folder: Path) -> list[Path]:
+    draw = Random(2)  # noqa: S311
+    rows = []
+    for index in range(VINOGROUND_PAIRS):
+        caption = sentence(draw, 9)
+        minor = vinoground.MINOR[index % 4] if index % 3 else ""
+        rows.append((index, vinoground.MAJOR[index % 3], minor, caption, edited(draw, caption)))
+    return [_csv(folder / "vinoground.csv", vinoground.FIELDS, rows)]
+
+
+def temporalbench_release(folder: Path) -> list[Path]:
+    draw = Random(3)  # noqa: S311
+    videos = [(dataset, number) for dataset, count in TEMPORALBENCH.items() for number in range(count)]
+    captions = {video: sentence(draw, 42) for video in videos}
+    short = [
+        _question(f"{number}", _short(*(video := videos[number % len(videos)])), video[0], captions[video], draw)
+        for number in range(SHORT_QUESTIONS)
+    ]
+    long_sets = temporalbench.LONG_DATASETS
+    long = []
+    for number in range(LONG_QUESTIONS):
+        dataset = long_sets[number % LONG_VIDEOS % len(long_sets)]
+        name = f"long_video/{dataset}/{number % LONG_VIDEOS}.mp4"
+        long.append(_question(f"{number}", name, dataset, sentence(draw, 160), draw))
+    prompt = "Describe the video in detail."
+    wanted = [
+        {"idx": f"{number}", "video_name": _short(*video), "question": prompt, "GT": captions[video]}
+        for number, video in enumerate(videos)
+    ]
+    files = {"short_qa": short, "long_qa": long, "short_caption": wanted}
+    paths = []
+    for name, entries in files.items():
+        paths.append(folder / f"temporalbench_{name}.json")
+        paths[-1].write_text(json.dumps(entries), encoding="utf-8")
+    return paths
+
+
+def _short(dataset: str, number: int) -> str:
+    return f"short_video/{dataset}/source{number}_start_1.0_end_9.0.mp4"
+
+
+def _question(idx: str, video: str, dataset: str, caption: str, draw: Random) -> dict[str, str]:
+    options = [caption, edited(draw, caption)]
+    draw.shuffle(options)
+    return {
+        "idx": idx,
+        "video_name": video,
+        "question": f"Which caption best describes this video?\nA. {options[0]}\nB. {options[1]}\n"
+        "Answer with the option's letter from the given choices directly.",
+        "GT": "AB"[options.index(caption)],
+        "source_dataset": dataset,
+        "category": draw.choice(list(temporalbench.CATEGORIES)),
+    }
+
+
+def mmbench_video_release(folder: Path) -> list[Path]:
+    draw = Random(4)  # noqa: S311
+    rows = []
+    for number in range(MMBENCH_QUESTIONS):
+        video = f"video{number % MMBENCH_VIDEOS}"
+        leaves = draw.sample(list(mmbench_video.L2_OF), draw.choice((1, 1, 2)))
+        question, answer = sentence(draw, 11), sentence(draw, 8)
+        rows.append((number, video, "Science", question, answer, repr(leaves), f"./video/{video}.mp4"))
+    return [_csv(folder / "MMBench-Video.tsv", mmbench_video.COLUMNS, rows, "\t")]
+
+
+def _csv(path: Path, header: Sequence[str], rows: Sequence[Sequence[object]], separator: str = ",") -> Path:
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, delimiter=separator)
+        writer.writerows([header, *rows])
+    return path
+
+
+# --- answers ---------------------------------------------------------------------------------------------------------
+
+
+def response(request: dict[str, object], key: str, text: str = "", scores: Sequence[float] = ()) -> dict[str, object]:
+    """An answer; one in two hundred fails."""
+    failed = crc32(f"{request['request_id']} {key}".encode()) % 200 == 0
+    return {
+        **{name: request[name] for name in ("request_id", "item_id", "role")},
+        "text": "" if failed else text,
+        "scores": [] if failed else list(scores),
+        "frames_shown": 8,
+        "prompt_sha256": "0" * 64,
+        "tokens_in": 100,
+        "tokens_out": 5,
+        "error": "Timeout" if failed else "",
+        "key": key,
+    }
+
+
+STYLES: list[Callable[[str, str, Random], str]] = [
+    lambda option, text, draw: option,
+    lambda option, text, draw: f"{option}.",
+    lambda option, text, draw: f"({option})",
+    lambda option, text, draw: f"{option}. {text}",
+    lambda option, text, draw: text,
+    lambda option, text, draw: f"The correct answer is {option}.",
+    lambda option, text, draw: f"**Answer: {option}**",
+    lambda option, text, draw: f"The video shows that {sentence(draw, 30)[:-1]}, therefore the answer is {option}.",
+    lambda option, text, draw: "I'm sorry, but I cannot tell from the video which of them is right.",
+    lambda option, text, draw: f"{sentence(draw, 12)} Both seem to fit.",
+]
+# How each model answers for the most part; small models give letters, API models sentences.
+HABITS = (0, 0, 1, 3, 0, 2, 5, 0, 6, 7)
+
+
+def choices(requests: Sequence[dict[str, object]], model: int, key: str) -> pl.DataFrame:
+    """Answers in words, seven in ten right; one in ten in another style than the model's own."""
+    draw = Random(1000 + model)  # noqa: S311
+    rows = []
+    for request in requests:
+        options: list[str] = request["options"]  # type: ignore[assignment]
+        texts: list[str] = request["option_texts"] or options  # type: ignore[assignment]
+        at = options.index(str(request["expected"])) if draw.random() < 0.7 else draw.randrange(len(options))
+        style = HABITS[model % len(HABITS)] if draw.random() < 0.9 else draw.randrange(len(STYLES))
+        rows.append(response(request, key, STYLES[style](options[at], texts[at], draw)))
+    return pl.DataFrame(rows, schema=RESPONSES)
+
+
+def likelihoods(requests: Sequence[dict[str, object]], model: int, key: str) -> pl.DataFrame:
+    """p(Yes) and p(No) of each caption."""
+    draw = Random(2000 + model)  # noqa: S311
+    rows = [response(request, key, scores=(draw.random(), draw.random())) for request in requests]
+    return pl.DataFrame(rows, schema=RESPONSES)
+
+
+def free_texts(requests: Sequence[dict[str, object]], model: int, key: str) -> pl.DataFrame:
+    """The expected text with every other word exchanged, or a text of its own."""
+    draw = Random(3000 + model)  # noqa: S311
+    rows = []
+    for request in requests:
+        words = [word if draw.random() < 0.5 else draw.choice(WORDS) for word in str(request["expected"]).split()]
+        text = " ".join(words) if draw.random() < 0.9 else sentence(draw, draw.randrange(3, 60))
+        rows.append(response(request, key, text))
+    return pl.DataFrame(rows, schema=RESPONSES)
+
+
+def ratings(requests: Sequence[dict[str, object]], model: int, key: str) -> pl.DataFrame:
+    """A judge's replies."""
+    draw = Random(4000 + model)  # noqa: S311
+    others = ("Score: 3", "2.", "two", "I would give 1 out of 3.", "", "**Rating:** 0")
+    rows = [
+        response(request, key, draw.choice("0123") if draw.random() < 0.9 else draw.choice(others))
+        for request in requests
+    ]
+    return pl.DataFrame(rows, schema=RESPONSES)

@@ -146,19 +146,23 @@ class Setting:
     def score(self, model: int) -> Iterator[Spent]:
         """The commands of the rules, on one model's answers."""
         self.asked.answers(self.requests, model, "answers").write_parquet(self._path("responses"))
+        measured = f"run_key protocol items authors robust{' judge' * self.judged}"
+        metrics = self._command("metrics", measured, out=f"metrics{model}")
         if self.judged:
-            yield self._run("judge_requests", "run_key items requests responses answers", out="judge_requests")
+            options = "run_key items requests responses answers"
+            yield self._run(["judge_requests"], self._command("judge_requests", options, out="judge_requests"))
             asked = pl.read_parquet(self._path("judge_requests")).to_dicts()
             synthetic.ratings(asked, model, "ratings").write_parquet(self._path("judge_responses"))
-            yield self._run("judgements", "run_key judge_key answers authors robust", responses="judge_responses")
+            options = "run_key judge_key answers authors robust"
+            yield self._run(
+                ["judgements", "metrics"], self._command("judgements", options, responses="judge_responses"), metrics
+            )
         else:
-            yield self._run("verdicts", "run_key protocol requests responses store authors robust")
-        yield self._run(
-            "metrics", f"run_key protocol items authors robust{' judge' * self.judged}", out=f"metrics{model}"
-        )
+            options = "run_key protocol requests responses store authors robust"
+            yield self._run(["verdicts", "metrics"], self._command("verdicts", options), metrics)
 
-    def _run(self, stage: str, options: str, **files: str) -> Spent:
-        """Run a stage: each option is a table of its own name, unless it is named here or is none."""
+    def _command(self, stage: str, options: str, **files: str) -> list[str]:
+        """A stage's command: each option is a table of its own name, unless it is named here or is none."""
         others = {
             "run_key": str(self.folder / "run.json"),
             "judge_key": str(self.folder / "judge.json"),
@@ -170,10 +174,12 @@ class Setting:
         values = {name: others.get(name, str(self._path(name))) for name in options.split()}
         values |= {name: str(self._path(table)) for name, table in files.items()}
         values["key"] = str(self.folder / f"{stage}.json")
-        command = [sys.executable, "-m", f"reprise.{stage}"]
-        for name, value in values.items():
-            command += [f"--{name.replace('_', '-')}", value]
-        return _spent(stage, self._name, command)
+        return [stage, *(word for name, value in values.items() for word in (f"--{name.replace('_', '-')}", value))]
+
+    def _run(self, stages: list[str], first: list[str], then: list[str] | None = None) -> Spent:
+        """Run a stage, or two in one process, as the rules do."""
+        words = [f"reprise.{first[0]}", *first[1:]] if then is None else ["reprise.together", *first, "--then", *then]
+        return _spent(" + ".join(stages), self._name, [sys.executable, "-m", *words])
 
 
 def _spent(stage: str, asked: str, command: list[str]) -> Spent:

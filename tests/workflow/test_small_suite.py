@@ -63,7 +63,7 @@ def test_a_changed_setting_reruns_exactly_its_run(small: Project) -> None:
     shutil.rmtree(small.root / ".snakemake/metadata")
     before = responses(small)
     small.edit("config/models/random.yaml", "seed: 0", "seed: 1")
-    expected = ["all", *["collected_table"] * 3, "infer", "metrics", "table", "verdicts"]
+    expected = ["all", *["collected_table"] * 3, "infer", "score", "table"]
     assert small.planned() == expected
     assert small.made() == expected
     after = responses(small)
@@ -88,7 +88,7 @@ def test_a_comment_reruns_nothing_and_a_statement_its_stage(small: Project) -> N
     small.edit("workflow/reprise/metrics.py", "def main() -> None:", "# a remark\ndef main() -> None:")
     assert small.made() == []
     small.edit("workflow/reprise/metrics.py", 'say(f"{frame.height} numbers")', 'say(f"{frame.height} values")')
-    assert set(small.planned()) == {"all", "collected_table", "metrics", "table"}
+    assert set(small.planned()) == {"all", "collected_table", "score", "table"}
 
 
 def test_switching_suites_never_mixes_their_numbers(small: Project) -> None:

@@ -31,7 +31,7 @@ def test_a_new_checkpoint_reruns_exactly_its_model(toy: Project, metadata: str) 
     responses, facts = state(toy, "responses"), state(toy, "facts")
     toy.edit("config/models/toy-llava-ov.yaml", "checkpoints/llava-ov-early", "checkpoints/llava-ov-late")
     # two runs of the model, what is read and measured of them, their two tables, and the collections of these
-    expected = sorted(["infer", "verdicts", "metrics", "table"] * 2 + ["collected_table"] * 6 + ["all"])
+    expected = sorted(["infer", "score", "table"] * 2 + ["collected_table"] * 6 + ["all"])
     assert toy.planned() == expected
     assert toy.made() == expected
     after = state(toy, "responses")

@@ -1,5 +1,6 @@
 """The one exception for a user's mistake, and how a command ends on it."""
 
+import gc
 import sys
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
@@ -28,3 +29,5 @@ def run_command(main: Callable[[], None]) -> None:
     except UserError as error:
         print(f"Error: {error}", file=sys.stderr)
         sys.exit(1)
+    finally:
+        gc.freeze()  # spares the end of the process a search for garbage among all that the libraries keep

@@ -1,21 +1,29 @@
-# What the readers make of the answers, and what the benchmark makes of that.
+# What the readers make of the answers, and what the benchmark makes of that: two stages in one process, because starting
+# Python and its libraries costs more than either.
 
 
-rule verdicts:
+rule score:
     input:
         key="results/{suite}/keys/verdicts/{benchmark}.json",
+        metric_key="results/{suite}/keys/metrics/{benchmark}.json",
         run_key="results/{suite}/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
+        item_table="results/{suite}/annotations/{benchmark}/items.parquet",
         requests="results/{suite}/requests/{benchmark}/{protocol}.parquet",
         responses="results/{suite}/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
     output:
         authors="results/{suite}/verdicts/{benchmark}/{protocol}/{sampling}/{model}/authors.parquet",
         robust="results/{suite}/verdicts/{benchmark}/{protocol}/{sampling}/{model}/robust.parquet",
+        metrics="results/{suite}/metrics/{benchmark}/{protocol}/{sampling}/{model}.parquet",
     log:
-        "results/{suite}/logs/verdicts/{benchmark}/{protocol}/{sampling}/{model}.log",
+        "results/{suite}/logs/score/{benchmark}/{protocol}/{sampling}/{model}.log",
     shell:
-        "{PYTHON:q} -m reprise.verdicts --key {input.key} --run-key {input.run_key} --protocol {wildcards.protocol}"
+        "{PYTHON:q} -m reprise.together"
+        " verdicts --key {input.key} --run-key {input.run_key} --protocol {wildcards.protocol}"
         " --requests {input.requests} --responses {input.responses} --store {STORE:q}"
-        " --authors {output.authors} --robust {output.robust} 2> {log}"
+        " --authors {output.authors} --robust {output.robust}"
+        " --then metrics --key {input.metric_key} --run-key {input.run_key} --protocol {wildcards.protocol}"
+        " --items {input.item_table} --authors {output.authors} --robust {output.robust}"
+        " --out {output.metrics} 2> {log}"
 
 
 rule judge_requests:
@@ -55,55 +63,27 @@ rule judge:
         " --threads {threads} --out {output.responses} --timings {output.timings} 2> {log}"
 
 
-rule judgements:
+rule score_judged:
     input:
         key="results/{suite}/keys/judgements/{benchmark}.json",
+        metric_key="results/{suite}/keys/metrics/{benchmark}.json",
         run_key="results/{suite}/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
         judge_key="results/{suite}/keys/judges/{benchmark}/{protocol}/{judge}.json",
+        item_table="results/{suite}/annotations/{benchmark}/items.parquet",
         answers="results/{suite}/answers/{benchmark}/{protocol}/{sampling}/{model}.parquet",
         responses="results/{suite}/judge_responses/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
-    output:
-        authors="results/{suite}/verdicts/{benchmark}/{protocol}/{sampling}/{model}/{judge}.authors.parquet",
-        robust="results/{suite}/verdicts/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
-    log:
-        "results/{suite}/logs/judgements/{benchmark}/{protocol}/{sampling}/{model}/{judge}.log",
-    shell:
-        "{PYTHON:q} -m reprise.judgements --key {input.key} --run-key {input.run_key} --judge-key {input.judge_key}"
-        " --answers {input.answers} --responses {input.responses}"
-        " --authors {output.authors} --robust {output.robust} 2> {log}"
-
-
-rule metrics:
-    input:
-        key="results/{suite}/keys/metrics/{benchmark}.json",
-        run_key="results/{suite}/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
-        item_table="results/{suite}/annotations/{benchmark}/items.parquet",
-        authors="results/{suite}/verdicts/{benchmark}/{protocol}/{sampling}/{model}/authors.parquet",
-        robust="results/{suite}/verdicts/{benchmark}/{protocol}/{sampling}/{model}/robust.parquet",
-        ratings=[],
-    output:
-        "results/{suite}/metrics/{benchmark}/{protocol}/{sampling}/{model}.parquet",
-    log:
-        "results/{suite}/logs/metrics/{benchmark}/{protocol}/{sampling}/{model}.log",
-    params:
-        judge="",
-    shell:
-        "{PYTHON:q} -m reprise.metrics --key {input.key} --run-key {input.run_key} --protocol {wildcards.protocol}"
-        " --judge {params.judge} --items {input.item_table} --authors {input.authors} --robust {input.robust}"
-        " --ratings {input.ratings} --out {output} 2> {log}"
-
-
-use rule metrics as judged_metrics with:
-    input:
-        key="results/{suite}/keys/metrics/{benchmark}.json",
-        run_key="results/{suite}/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
-        item_table="results/{suite}/annotations/{benchmark}/items.parquet",
-        authors="results/{suite}/verdicts/{benchmark}/{protocol}/{sampling}/{model}/{judge}.authors.parquet",
-        robust="results/{suite}/verdicts/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
         ratings=human_ratings,
     output:
-        "results/{suite}/metrics/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
+        authors="results/{suite}/verdicts/{benchmark}/{protocol}/{sampling}/{model}/{judge}.authors.parquet",
+        robust="results/{suite}/verdicts/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
+        metrics="results/{suite}/metrics/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
     log:
-        "results/{suite}/logs/metrics/{benchmark}/{protocol}/{sampling}/{model}/{judge}.log",
-    params:
-        judge="{judge}",
+        "results/{suite}/logs/score/{benchmark}/{protocol}/{sampling}/{model}/{judge}.log",
+    shell:
+        "{PYTHON:q} -m reprise.together"
+        " judgements --key {input.key} --run-key {input.run_key} --judge-key {input.judge_key}"
+        " --answers {input.answers} --responses {input.responses}"
+        " --authors {output.authors} --robust {output.robust}"
+        " --then metrics --key {input.metric_key} --run-key {input.run_key} --protocol {wildcards.protocol}"
+        " --judge {wildcards.judge} --items {input.item_table} --authors {output.authors} --robust {output.robust}"
+        " --ratings {input.ratings} --out {output.metrics} 2> {log}"

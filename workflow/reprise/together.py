@@ -1,0 +1,34 @@
+"""Stages one after the other in one process: `python -m reprise.together verdicts --key ... --then metrics --key ...`.
+
+For stages that take less than the start of Python and its libraries.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+
+from reprise.errors import run_command
+
+THEN = "--then"
+
+
+def main() -> None:
+    for command in commands(sys.argv[1:]):
+        stage = import_module(f"reprise.{command[0]}")
+        sys.argv = command
+        stage.main()
+
+
+def commands(words: Sequence[str]) -> Iterator[list[str]]:
+    """The words of each stage's command, the stage's name first."""
+    command: list[str] = []
+    for word in (*words, THEN):
+        if word == THEN:
+            yield command
+            command = []
+        else:
+            command.append(word)
+
+
+if __name__ == "__main__":
+    run_command(main)

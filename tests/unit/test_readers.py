@@ -1,12 +1,37 @@
 """Readers of scores and words, and the block that a chain of thought ends in."""
 
+from collections.abc import Sequence
+
 import polars as pl
 import pytest
-from reprise.readers import Reading, output_block, read_authors, read_like_a_person, read_scores, read_text
+from reprise.readers import output_block, read_authors, read_like_a_person, read_text
 from reprise.schemas import REQUESTS, RESPONSES
-from reprise.verdicts import read_answer, verdicts
+from reprise.verdicts import verdicts
 
 YES_NO = ("Yes", "No")
+
+
+def asked(
+    options: Sequence[str], answers: Sequence[tuple[Sequence[float], str, str]], expected: str = "Yes"
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Requests with these options, and an answer to each: scores, text, error."""
+    requests = [
+        {"request_id": str(number), "item_id": str(number), "clip_id": "c", "role": "pos", "ask": "choose", "system": "",
+         "prompt": "", "options": list(options), "option_texts": [], "expected": expected, "max_tokens": 1}
+        for number in range(len(answers))
+    ]  # fmt: skip
+    responses = [
+        {"request_id": str(number), "item_id": str(number), "role": "pos", "text": text, "scores": list(scores),
+         "frames_shown": 1, "prompt_sha256": "", "tokens_in": 1, "tokens_out": 1, "error": error, "key": "k"}
+        for number, (scores, text, error) in enumerate(answers)
+    ]  # fmt: skip
+    return pl.DataFrame(requests, schema=REQUESTS), pl.DataFrame(responses, schema=RESPONSES)
+
+
+def read_scores(scores: Sequence[float], options: Sequence[str]) -> tuple[str, float | None]:
+    """What the stage makes of scores alone."""
+    found = verdicts(*asked(options, [(scores, "", "")]), "robust", "plain")
+    return found["value"][0], found["score"][0]
 
 
 @pytest.mark.parametrize(
@@ -17,12 +42,13 @@ YES_NO = ("Yes", "No")
         ((0.2, 0.6), "No", 0.25),
         ((0.4, 0.4), "", 0.5),  # exactly one half fails both ways
         ((0.0, 0.0), "", None),
+        ((float("nan"), 0.4), "", float("nan")),  # no number is no answer
     ],
 )
 def test_scores_by_the_papers_equation(scores: tuple[float, float], value: str, score: float | None) -> None:
-    read = read_scores(scores, YES_NO)
-    assert read.value == value
-    assert read.score == (None if score is None else pytest.approx(score))
+    read, its_score = read_scores(scores, YES_NO)
+    assert read == value
+    assert its_score == (None if score is None else pytest.approx(score, nan_ok=True))
 
 
 @pytest.mark.parametrize(
@@ -73,7 +99,23 @@ def test_authors_who_asked_a_judge_are_read_like_a_person() -> None:
 
 @pytest.mark.parametrize("score", [0.3, -0.2, 12.0])
 def test_one_option_alone_keeps_its_score(score: float) -> None:
-    assert read_scores((score,), ("match",)) == Reading("match", score)
+    assert read_scores((score,), ("match",)) == ("match", score)
+
+
+@pytest.mark.parametrize("reader", ["authors", "robust"])
+def test_scores_and_words_side_by_side(reader: str) -> None:
+    """Each answer by what it has; a failed one by nothing, whatever it has."""
+    answers = [
+        ((0.7, 0.3), "No", ""),
+        ((), "No", ""),
+        ((0.2, 0.6), "", "Timeout"),
+        ((), "Yes", "Timeout"),
+        ((), "", ""),
+    ]
+    requests, responses = asked(YES_NO, answers)
+    found = verdicts(requests, responses, reader, "plain").select("value", "score", "unparsed", "failed").rows()
+    failed = ("", None, False, True)
+    assert found == [("Yes", 0.7, False, False), ("No", None, False, False), failed, failed, ("", None, True, False)]
 
 
 @pytest.mark.parametrize(
@@ -99,28 +141,13 @@ def test_a_restated_caption_is_an_answer_where_the_options_are_captions() -> Non
 
 
 def test_failed_unparsed_and_wrong_are_three_things() -> None:
-    texts = {"right": ("Yes", ""), "wrong": ("No", ""), "unparsed": ("the video", ""), "failed": ("", "out_of_memory")}
-    requests = pl.DataFrame(
-        [
-            {"request_id": name, "item_id": name, "clip_id": "c", "role": "pos", "ask": "choose", "system": "",
-             "prompt": "", "options": list(YES_NO), "option_texts": [], "expected": "Yes", "max_tokens": 1}
-            for name in texts
-        ],
-        schema=REQUESTS,
-    )  # fmt: skip
-    responses = pl.DataFrame(
-        [
-            {"request_id": name, "item_id": name, "role": "pos", "text": text, "scores": [], "frames_shown": 1,
-             "prompt_sha256": "", "tokens_in": 1, "tokens_out": 1, "error": error, "key": "k"}
-            for name, (text, error) in texts.items()
-        ],
-        schema=RESPONSES,
-    )  # fmt: skip
+    answers = [((), "Yes", ""), ((), "No", ""), ((), "the video", ""), ((), "", "out_of_memory")]
+    requests, responses = asked(YES_NO, answers)
     found = verdicts(requests, responses, "robust", "plain").select("right", "unparsed", "failed").rows()
     assert found == [(True, False, False), (False, False, False), (False, True, False), (False, False, True)]
 
 
 @pytest.mark.parametrize(("text", "value", "unparsed"), [(" A caption.\n", " A caption.\n", False), (" \n", "", True)])
 def test_a_free_answer_is_its_own_reading(text: str, value: str, unparsed: bool) -> None:
-    assert read_answer([], text, [], [], "robust", "text").value == value
-    assert (not read_answer([], text, [], [], "authors", "text").value) == unparsed
+    assert read_text(text, (), (), "robust", "text").value == value
+    assert (not read_text(text, (), (), "authors", "text").value) == unparsed

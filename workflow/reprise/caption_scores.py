@@ -5,9 +5,10 @@ Tokenizer `words`: lower case; words, numbers and hyphenated compounds; contract
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
-from itertools import chain
+from itertools import chain, count
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +33,16 @@ Floats = NDArray[np.float64]
 def tokenize(text: str) -> Tokens:
     """The tokens of a text by tokenizer `words`."""
     return tuple(WORD.findall(text.lower().replace("’", "'")))
+
+
+# A number for every word that was seen, the same in all texts.
+NUMBERS: defaultdict[str, int] = defaultdict(count().__next__)
+
+
+@cache
+def numbered(text: str) -> Integers:
+    """The tokens of a text as numbers."""
+    return np.array([NUMBERS[word] for word in tokenize(text)], dtype=np.int64)
 
 
 @cache
@@ -87,19 +98,19 @@ class Order(NamedTuple):
 @lru_cache(maxsize=1)
 def ngram_orders(candidates: tuple[str, ...], references: tuple[str, ...]) -> list[Order]:
     """The counted n-grams of all captions and references, by order; the last result waits for the next score."""
-    tokens = [tokenize(text) for text in chain(candidates, references)]
-    numbers: dict[str, int] = {}
-    words = np.array([numbers.setdefault(word, len(numbers)) for word in chain.from_iterable(tokens)], dtype=np.int64)
-    lengths = np.array([len(found) for found in tokens], dtype=np.int64)
-    text_of_word = np.repeat(np.arange(len(tokens)), lengths)
+    texts = [numbered(text) for text in chain(candidates, references)]
+    words = np.concatenate([np.zeros(0, dtype=np.int64), *texts])
+    lengths = np.array([len(text) for text in texts], dtype=np.int64)
+    text_of_word = np.repeat(np.arange(len(texts)), lengths)
     words_left = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(words))
+    beyond = 1 + int(words.max(initial=0))
     start, gram, orders = np.arange(len(words)), words, []
     for n in ORDERS:
         if n > 1:
             # One of n - 1 words and the next word; numbered anew, so that the numbers stay small.
             has_next = words_left[start] >= n
             start = start[has_next]
-            gram = np.unique(gram[has_next] * len(numbers) + words[start + n - 1], return_inverse=True)[1]
+            gram = np.unique(gram[has_next] * beyond + words[start + n - 1], return_inverse=True)[1]
         orders.append(_order(text_of_word[start], gram, len(candidates)))
     return orders
 

@@ -17,20 +17,6 @@ class Reading:
     score: float | None
 
 
-def read_scores(scores: Sequence[float], options: Sequence[str]) -> Reading:
-    """The option above one half of the two options' mass (paper, eq. 1); a tie is no answer.
-
-    One option alone, such as a text and a clip that match, is read as it is with its own score.
-    """
-    if len(options) == 1:
-        return Reading(options[0], scores[0])
-    total = scores[0] + scores[1]
-    if total <= 0:
-        return Reading("", None)
-    score = scores[0] / total
-    return Reading(options[0] if score > 0.5 else options[1] if score < 0.5 else "", score)
-
-
 def read_authors(text: str, options: Sequence[str]) -> Reading:
     """VELOCITI's scripts: a letter must stand bare; Yes and No are searched as substrings, Yes first."""
     if set(options) == {"Yes", "No"}:

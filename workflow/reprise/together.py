@@ -3,6 +3,7 @@
 For stages that take less than the start of Python and its libraries.
 """
 
+import gc
 import sys
 from collections.abc import Iterator, Sequence
 from importlib import import_module
@@ -13,6 +14,7 @@ THEN = "--then"
 
 
 def main() -> None:
+    gc.disable()  # a second's work leaves no garbage worth the searches, which the imports alone would set off
     for command in commands(sys.argv[1:]):
         stage = import_module(f"reprise.{command[0]}")
         sys.argv = command

@@ -1,12 +1,11 @@
 """Stage `verdicts`: what each reader makes of every answer."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
 
 from reprise.errors import run_command
-from reprise.readers import READERS, Reading, read_scores, read_text
+from reprise.readers import READERS, read_text
 from reprise.schemas import REQUESTS, RESPONSES, VERDICTS, check_key, read_table, write_table
 from reprise.stage import arguments, read_key, say
 from reprise.store import Store
@@ -37,26 +36,39 @@ def verdicts(requests: pl.DataFrame, responses: pl.DataFrame, reader: str, readi
     """One row a response: the option that the reader reads, and whether it is the expected one."""
     asked = requests.select("request_id", "options", "option_texts", "expected")
     joined = responses.join(asked, on="request_id", how="left", maintain_order="left")
-    rows = joined.select("error", "scores", "text", "options", "option_texts").rows()
-    read = [
-        Reading("", None) if error else read_answer(scores, text, options, option_texts, reader, reading)
-        for error, scores, text, options, option_texts in rows
-    ]
-    value, failed = pl.col("value"), pl.col("error") != ""
-    return joined.with_columns(
-        value=pl.Series([one.value for one in read], dtype=pl.String),
-        score=pl.Series([one.score for one in read], dtype=pl.Float64),
-    ).select(
+    failed, is_text = pl.col("error") != "", pl.col("scores").list.len() == 0
+    rows = joined.with_row_index().filter(~failed & is_text).select("index", "text", "options", "option_texts")
+    texts = [read_text(text, options, shown, reader, reading).value for _, text, options, shown in rows.iter_rows()]
+    words = pl.repeat("", joined.height, eager=True).scatter(rows["index"], texts)
+    value = pl.when(failed | is_text).then(words).otherwise(option_by_score())
+    return joined.select(
         "request_id",
         "item_id",
         "role",
-        "value",
-        "score",
+        value=value,
+        score=pl.when(~failed & ~is_text).then(score()),
         right=((value != "") & (value == pl.col("expected"))).fill_null(False),
         unparsed=~failed & (value == ""),
         failed=failed,
         key="key",
     )
+
+
+def score() -> pl.Expr:
+    """The first option's share of the two options' mass (paper, eq. 1); none where there is no mass.
+
+    One option alone, such as a text and a clip that match, has its own score.
+    """
+    first, second = (pl.col("scores").list.get(place, null_on_oob=True) for place in (0, 1))
+    is_alone = pl.col("options").list.len() == 1
+    return pl.when(is_alone).then(first).when(first + second > 0).then(first / (first + second))
+
+
+def option_by_score() -> pl.Expr:
+    """The option above one half; a tie, and a score that is no number, is no answer. One option alone is chosen."""
+    first, second = (pl.col("options").list.get(place, null_on_oob=True) for place in (0, 1))
+    is_alone, share = pl.col("options").list.len() == 1, score().fill_nan(None)
+    return pl.when(is_alone | (share > 0.5)).then(first).when(share < 0.5).then(second).otherwise(pl.lit(""))
 
 
 def with_similarity(frame: pl.DataFrame, requests: pl.DataFrame, embedder: str, store: Store) -> pl.DataFrame:
@@ -69,20 +81,6 @@ def with_similarity(frame: pl.DataFrame, requests: pl.DataFrame, embedder: str, 
     found = similarities(answered["value"].to_list(), answered["expected"].to_list(), embedder, store)
     scores = answered.select("request_id", score=pl.Series(found, dtype=pl.Float64))
     return frame.drop("score").join(scores, on="request_id", how="left", maintain_order="left").select(list(VERDICTS))
-
-
-def read_answer(
-    scores: Sequence[float],
-    text: str,
-    options: Sequence[str],
-    option_texts: Sequence[str],
-    reader: str,
-    reading: str,
-) -> Reading:
-    """Scores speak for themselves; a text goes through the reader."""
-    if scores:
-        return read_scores(scores, options)
-    return read_text(text, options, option_texts, reader, reading)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
 """Key files: the JSON that holds one stage's settings, checked so that an error names the file and the key."""
 
-import json
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from reprise.errors import UserError
+from reprise.stage import read_json
 
 T = TypeVar("T", bound="Key")
 
@@ -21,16 +21,6 @@ class Key(Settings):
     """A whole key file; `code` is the digest of the code behind a stage, there to change when the code does."""
 
     code: Any = None
-
-
-def read_json(path: Path) -> Any:
-    """The content of a key file."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror}). Run snakemake, which writes it.") from error
-    except json.JSONDecodeError as error:
-        raise UserError(f"{path}: not valid JSON ({error}). Delete it and run snakemake again.") from error
 
 
 def read_key(path: Path, kind: type[T]) -> T:

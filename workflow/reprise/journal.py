@@ -10,8 +10,8 @@ from reprise.adapters.base import Answer
 from reprise.files import canonical_json, value_digest
 from reprise.store import Store, append_line, read_lines
 
-# A power cut loses the answers of at most this long; a kill loses none. Waiting for the disk after each would take longer
-# than a quick model's answer.
+# A power cut loses the answers of at most this long, a kill none. Waiting for the disk after each takes longer than a
+# quick model's answer.
 SYNC_SECONDS = 1.0
 
 

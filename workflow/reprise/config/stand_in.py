@@ -43,9 +43,7 @@ def with_stand_in(found: Configuration) -> Configuration:
         return found
     baseline = found.models[name]
     replaced = {
-        slug: baseline.model_copy(
-            update={"label": model.label, "settings": baseline.settings | {"seed": _seed(slug)}}
-        )
+        slug: baseline.model_copy(update={"label": model.label, "settings": baseline.settings | {"seed": _seed(slug)}})
         for slug, model in found.models.items()
     }
     return found.model_copy(update={"models": replaced | {name: baseline}})

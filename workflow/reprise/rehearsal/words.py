@@ -15,7 +15,14 @@ WORDS: dict[str, tuple[str, ...]] = {
     "manner": ("slowly", "quickly", "gently", "angrily", "carefully", "nervously", "suddenly", "calmly"),
     "deed": (
         *("opens the window", "lifts a wooden box", "pours water", "throws a ball", "folds the letter", "pulls a rope"),
-        *("pushes the cart", "waves a flag", "stirs the soup", "climbs the ladder", "kicks the door", "rolls the dough"),
+        *(
+            "pushes the cart",
+            "waves a flag",
+            "stirs the soup",
+            "climbs the ladder",
+            "kicks the door",
+            "rolls the dough",
+        ),
         *("turns the wheel", "drops the keys", "hugs a friend", "cuts the bread"),
     ),
     "times": ("once", "twice", "three times", "four times", "five times"),

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from reprise.errors import UserError
+
 
 def canonical_json(value: Any) -> str:
     """One text for one value: sorted keys, no optional blanks, no NaN."""
@@ -54,6 +56,16 @@ def write_if_changed(path: Path, text: str) -> bool:
         return False
     write_text(path, text)
     return True
+
+
+def read_json(path: Path) -> Any:
+    """The content of a key file."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror}). Run snakemake, which writes it.") from error
+    except json.JSONDecodeError as error:
+        raise UserError(f"{path}: not valid JSON ({error}). Delete it and run snakemake again.") from error
 
 
 def inside(folder: Path, name: str) -> Path | None:

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from reprise.errors import UserError
-from reprise.stage import read_json
+from reprise.files import read_json
 
 T = TypeVar("T", bound="Key")
 

@@ -1,12 +1,11 @@
 """What every stage command shares: its arguments, its key file, and how it says what it does."""
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import Any
 
-from reprise.errors import UserError
+from reprise.files import read_json
 
 
 def arguments(description: str, **options: Any) -> argparse.Namespace:
@@ -19,16 +18,6 @@ def arguments(description: str, **options: Any) -> argparse.Namespace:
         else:
             parser.add_argument(flag, type=kind, required=True)
     return parser.parse_args()
-
-
-def read_json(path: Path) -> Any:
-    """The content of a key file."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror}). Run snakemake, which writes it.") from error
-    except json.JSONDecodeError as error:
-        raise UserError(f"{path}: not valid JSON ({error}). Delete it and run snakemake again.") from error
 
 
 def read_key(path: Path) -> dict[str, Any]:

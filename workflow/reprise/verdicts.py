@@ -5,6 +5,7 @@ from typing import Any
 
 import polars as pl
 
+from reprise.embeddings import similarities
 from reprise.errors import run_command
 from reprise.readers import READERS, Reading, read_scores, read_text
 from reprise.schemas import REQUESTS, RESPONSES, VERDICTS, check_key, read_table, write_table
@@ -42,8 +43,6 @@ def verdicts(requests: pl.DataFrame, responses: pl.DataFrame, reader: str, readi
 
 def with_similarity(frame: pl.DataFrame, requests: pl.DataFrame, embedder: str, store: Store) -> pl.DataFrame:
     """The verdicts with the likeness of each answer and what was expected as their score; a failed one has none."""
-    from reprise.embeddings import similarities  # most protocols need no numbers of texts, and start faster without
-
     expected = requests.select("request_id", "expected")
     joined = frame.join(expected, on="request_id", how="left", maintain_order="left")
     answered = joined.filter(~pl.col("failed"))

@@ -3,10 +3,13 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: demo test check bench clean
+.PHONY: demo rehearsal test check bench clean
 
 demo: $(READY)
 	$(BIN)/snakemake --cores $$(nproc)
+
+rehearsal: $(READY)
+	$(BIN)/snakemake --cores $$(nproc) --config suite=rehearsal
 
 test: $(READY)
 	$(BIN)/pytest

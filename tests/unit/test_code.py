@@ -25,6 +25,8 @@ def digests() -> tuple[str, str, str]:
         code._imported_names,
         code._statements_digest,
         code._top_level,
+        code.closure_digest,
+        code.function_digest,
     ):
         function.cache_clear()
     return (

@@ -109,6 +109,40 @@ def test_a_site_says_once_what_it_can_run(root: Path, terms: str, budget: float,
     assert not any(model.startswith("llava") for model in Plan(load(root)).models - expected)
 
 
+# --- a stand-in for every model -------------------------------------------------------------------------------------
+
+
+def test_the_rehearsal_has_the_papers_tables(root: Path) -> None:
+    paper, rehearsal = (load(root, {"suite": suite}) for suite in ("paper", "rehearsal"))
+    assert rehearsal.tables == paper.tables and rehearsal.benchmarks == paper.benchmarks
+
+
+def test_a_stand_in_answers_for_every_model(root: Path) -> None:
+    plan = Plan(load(root, {"suite": "rehearsal"}))
+    named = {row.model for _, _, spec in plan.tables() for row in spec.places() if row.model}
+    assert named and {run.model for run in plan.runs()} == named, "every row with a model runs"
+    models = plan.config.models
+    assert {models[slug].adapter for slug in named} == {"random"}
+    assert not any(models[slug].repo or models[slug].checkpoint or models[slug].gpus for slug in named)
+    assert models["llava-onevision-7b"].label == "LLaVA-OneVision-7B"
+    assert len({models[slug].settings["seed"] for slug in named}) == len(named), "rows differ"
+
+
+@pytest.mark.parametrize(
+    ("slug", "message"),
+    [
+        ("random-word", "config/suites/rehearsal.yaml: stand_in: unknown model 'random-word'. Did you mean 'random-words'?"),
+        ("qwen2-vl-7b", "stand_in: 'qwen2-vl-7b' (adapter 'transformers') needs weights or a server"),
+        ("wordmatch", "stand_in: 'wordmatch' (adapter 'wordmatch') needs weights or a server, or cannot answer all kinds"),
+    ],
+)  # fmt: skip
+def test_a_stand_in_that_cannot_stand_in_is_named(root: Path, slug: str, message: str) -> None:
+    edit(root / "config/suites/rehearsal.yaml", "stand_in: random-words", f"stand_in: {slug}")
+    with pytest.raises(UserError) as error:
+        load(root, {"suite": "rehearsal"})
+    assert message in str(error.value) and "oracle, random" in str(error.value)
+
+
 def test_a_table_that_no_paper_has_lists_those_that_exist(root: Path) -> None:
     with pytest.raises(UserError) as error:
         Plan(load(root)).benchmarks_with("table99")

@@ -147,6 +147,37 @@ def test_random_depends_on_seed_clip_and_prompt_alone() -> None:
     assert all(yes + no == pytest.approx(1) for yes, no in first)
 
 
+def free(name: str, expected: str = "a cat") -> Request:
+    return Request(name, name, "role", "write", "", f"prompt {name}", (), expected, 64)
+
+
+def drawing(**settings: object) -> Random:
+    return Random(ModelSpec(None, "cpu", 1, "float32", "sdpa", False, settings))
+
+
+def test_random_draws_a_text_for_an_open_question() -> None:
+    asked = [free(str(number)) for number in range(300)]
+    found = [answer.text for answer in drawing(texts=["one", "two", "three"]).answers(CLIP, asked)]
+    assert {text: 60 < found.count(text) < 140 for text in found} == {"one": True, "two": True, "three": True}
+    assert [answer.text for answer in drawing().answers(CLIP, asked[:2])] == ["", ""]
+
+
+@pytest.mark.parametrize(
+    ("expected", "keys"), [('{"7": "a", "8": "b"}', {"7", "8"}), ("{}", set()), ("{not json", None), ('["7"]', None)]
+)
+def test_random_answers_a_packed_question_key_by_key(expected: str, keys: set[str] | None) -> None:
+    [answer] = drawing(texts=["so"]).answers(CLIP, [free("packed", expected)])
+    assert answer.text == "so" if keys is None else json.loads(answer.text) == dict.fromkeys(keys, "so")
+
+
+@pytest.mark.parametrize(
+    ("system", "text"), [("", "3"), ("Answer within '<<<output>>>' tags.", "<<<output>>>3<<</output>>>")]
+)
+def test_random_puts_its_choice_where_the_prompt_wants_it(system: str, text: str) -> None:
+    asked = Request("r", "r", "role", "write", system, "prompt", ("3",), "", 64)
+    assert [answer.text for answer in drawing().answers(CLIP, [asked])] == [text]
+
+
 # --- GPUs and releases ---------------------------------------------------------------------------------------------
 
 

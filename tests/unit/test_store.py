@@ -1,6 +1,9 @@
 """The store and the journal: objects by digest, torn lines, answers that survive a kill."""
 
 import json
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -97,6 +100,24 @@ def test_a_torn_line_is_passed_over_and_ended(tmp_path: Path) -> None:
     assert again.get("one") == Answer(text="A") and again.get("two") is None
     again.add("three", Answer(scores=(0.25, 0.75)))
     assert Journal(path).get("three") == Answer(scores=(0.25, 0.75)) and len(Journal(path)) == 2
+
+
+def test_a_killed_journal_keeps_every_answer_and_waits_for_the_disk_once_a_second(tmp_path: Path) -> None:
+    program = (
+        "import os, signal, sys; from pathlib import Path; from unittest import mock;"
+        "from reprise.adapters.base import Answer; from reprise.journal import Journal;"
+        "journal = Journal(Path(sys.argv[1]));"
+        "counted = mock.patch('os.fsync', side_effect=os.fsync).start();"
+        "[journal.add(str(number), Answer(text='A')) for number in range(500)];"
+        "print(counted.call_count, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    path, start = tmp_path / "j", time.monotonic()
+    environment = {"PYTHONPATH": ":".join(sys.path), "PATH": ""}
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(path)], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == -9 and len(Journal(path)) == 500
+    assert 1 <= int(done.stdout) <= 2 + time.monotonic() - start
 
 
 def test_scores_come_back_bit_by_bit(tmp_path: Path) -> None:

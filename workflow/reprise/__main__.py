@@ -16,6 +16,9 @@ def main() -> None:
     compare = commands.add_parser("compare", help="two runs on the samples both were asked, with paired tests")
     compare.add_argument("first", help="<benchmark>/<protocol>/<sampling>/<model>")
     compare.add_argument("second", help="another run of the same questions")
+    incomplete = commands.add_parser("incomplete", help="cells of the finished tables that show no number")
+    incomplete.add_argument("tables", nargs="*", help="<benchmark>/table<N>; all tables when none is named")
+    incomplete.add_argument("--suite", help="whose tables (default: the configured suite)")
     pin = commands.add_parser("pin", help="resolve `revision: unpinned` online, in the configuration's files")
     pin.add_argument("names", nargs="*", help="model slugs or suites; all of them when none is named")
     static = commands.add_parser(
@@ -37,6 +40,10 @@ def main() -> None:
         from reprise.compare import compare_runs
 
         compare_runs(args.first, args.second)
+    elif args.command == "incomplete":
+        from reprise.tables.incomplete import list_incomplete
+
+        list_incomplete(args.tables, args.suite)
     elif args.command == "pin":
         from reprise.pin import pin_files
 

@@ -57,6 +57,7 @@ def _copy_answers(works: list[Work], old: Path, target: Journal) -> int:
             if answer is not None and target.get(entry) is None:
                 target.add(entry, answer)
                 carried += 1
+    target.sync()
     return carried
 
 

@@ -15,6 +15,7 @@ def modules_digest(modules: Iterable[str]) -> str:
     return value_digest({module: _statements_digest(_module_file(module)) for module in sorted(set(modules))})[:16]
 
 
+@cache
 def closure_digest(module: str) -> str:
     """Digest of a module and of every module of this library that it imports, directly or not."""
     return modules_digest(_closure(module))
@@ -32,6 +33,7 @@ def _closure(module: str) -> frozenset[str]:
     return frozenset(seen)
 
 
+@cache
 def function_digest(module: str, function: str) -> str:
     """Digest of one function of a module and of all that it uses of this library, directly or not.
 

@@ -4,6 +4,7 @@ What sentence-transformers does with this model's files: at most 256 word pieces
 them, scaled to length 1. A text is embedded alone, so that its numbers never depend on its neighbours.
 """
 
+import os
 from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reprise.errors import UserError
-from reprise.files import value_digest, whole_file
+from reprise.files import text_digest, value_digest, whole_file
 from reprise.store import Store
 
 MODEL = "all-MiniLM-L6-v2"
@@ -36,7 +37,11 @@ def embed(texts: Iterable[str], version: str, store: Store) -> dict[str, Vector]
     missing = [text for text in wanted if not paths[text].is_file()]
     if missing:
         model = _Model()
-        for text in missing:
+        # Jobs that start together want the same texts: each takes them in an order of its own, and what came meanwhile
+        # is not made again.
+        for text in sorted(missing, key=lambda text: text_digest(f"{os.getpid()} {text}")):
+            if paths[text].is_file():
+                continue
             with whole_file(paths[text]) as temporary:
                 np.save(temporary, model.vector(text), allow_pickle=False)
     return {text: np.load(path, allow_pickle=False) for text, path in paths.items()}

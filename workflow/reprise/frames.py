@@ -1,5 +1,6 @@
 """Stage `frames`: which frames and moments of each clip a named sampling shows; all that inference reads of it."""
 
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +30,17 @@ def plan_clips(clips: pl.DataFrame, frames: dict[str, int], root: Path, rule: di
     return pl.DataFrame(rows, schema=FRAME_PLAN)
 
 
+# Clips may share a file; files are read in the order of the clips, so a few remembered ones are enough.
+@lru_cache(maxsize=32)
+def _frame_times(path: Path) -> tuple[float, ...]:
+    return packet_index(path).times
+
+
 def _times(clip: dict[str, Any], frames: dict[str, int], root: Path) -> tuple[float, ...]:
     """Frame times of a clip, which must still have the frames that its facts count."""
     path = root / clip["object"]
     try:
-        times = packet_index(path).times
+        times = _frame_times(path)
     except MediaError as error:
         raise UserError(f"{path}: {error.status}: {error.message}. Delete it and run snakemake again.") from error
     if frames.get(clip["clip_id"]) != len(times):

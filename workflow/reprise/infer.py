@@ -88,6 +88,7 @@ def main() -> None:
         works = gather_text_work(requests)
     journal = Journal(journal_path(store, key["key"]))
     responses, timings = ask_all(works, LazyModel(key, store, args.threads), journal, key["key"])
+    journal.sync()
     order = requests.select("request_id").with_row_index("place")
     table = pl.DataFrame(responses, schema=RESPONSES).join(order, on="request_id", how="left").sort("place")
     write_table(pl.DataFrame(timings, schema=TIMINGS), args.timings, TIMINGS)

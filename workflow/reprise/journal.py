@@ -1,6 +1,7 @@
-"""The journal: every answer on disk the moment it is there, so that a killed job asks nothing twice."""
+"""The journal: every answer is written the moment it is there, so that a killed job asks nothing twice."""
 
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -8,6 +9,10 @@ from typing import Any, cast
 from reprise.adapters.base import Answer
 from reprise.files import canonical_json, value_digest
 from reprise.store import Store, append_line, read_lines
+
+# A power cut loses the answers of at most this long, a kill none. Waiting for the disk after each takes longer than a
+# quick model's answer.
+SYNC_SECONDS = 1.0
 
 
 def journal_path(store: Store, key: str) -> Path:
@@ -25,6 +30,7 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._synced = float("-inf")
         self._answers = dict(_entries(path))
         _end_torn_line(path)
 
@@ -32,10 +38,19 @@ class Journal:
         return self._answers.get(entry)
 
     def add(self, entry: str, answer: Answer) -> None:
-        """Bring an answer to disk, then remember it."""
+        """Write an answer, and bring it to disk with those of the last second; then remember it."""
         values = [answer.text, answer.scores, answer.frames_shown, answer.tokens_in, answer.tokens_out]
-        append_line(self._path, canonical_json([entry, *values]))
+        is_due = time.monotonic() - self._synced >= SYNC_SECONDS
+        append_line(self._path, canonical_json([entry, *values]), to_disk=is_due)
         self._answers[entry] = answer
+        if is_due:
+            self._synced = time.monotonic()
+
+    def sync(self) -> None:
+        """Bring all answers to disk."""
+        if self._path.is_file():
+            with self._path.open("rb+") as stream:
+                os.fsync(stream.fileno())
 
     def __len__(self) -> int:
         return len(self._answers)

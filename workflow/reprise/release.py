@@ -39,6 +39,11 @@ def release_folder(
 
         write_release(benchmark, results)
         return results
+    if release["kind"] == "rehearsal":
+        from reprise.rehearsal.releases import write_release as write_rehearsal
+
+        write_rehearsal(benchmark, results)
+        return results
     return _hub_folder(benchmark, release, patterns, store)
 
 

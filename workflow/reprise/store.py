@@ -82,13 +82,14 @@ class Store:
         return freed
 
 
-def append_line(path: Path, line: str) -> None:
-    """Append one line and bring it to disk; one write call, so that several jobs may append to one file."""
+def append_line(path: Path, line: str, *, to_disk: bool = True) -> None:
+    """Append one line, in one write call so that several jobs may append to one file, and bring the file to disk."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
     try:
         os.write(handle, f"{line}\n".encode())
-        os.fsync(handle)
+        if to_disk:
+            os.fsync(handle)
     finally:
         os.close(handle)
 

@@ -1,10 +1,14 @@
 """Baselines whose scores are known in closed form: they test the pipeline and stand in for models in a rehearsal."""
 
 import hashlib
+import json
 from collections.abc import Iterator, Sequence
 
 from reprise.adapters.base import Answer, Clip, ModelSpec, Request
 from reprise.errors import UserError
+
+# Where a prompt wants the answer of a chain of thought.
+OUTPUT = "<<<output>>>"
 
 
 def _certain(request: Request, option: str) -> Answer:
@@ -46,21 +50,49 @@ class Constant:
 
 
 class Random:
-    """Draws a score per option, independent and uniform, from the seed and the question alone."""
+    """Draws a score per option, independent and uniform, from the seed and the question alone.
+
+    An open question is answered by one of the texts that its settings list; where the expected answer is a JSON object,
+    by an object with the same keys.
+    """
 
     def __init__(self, spec: ModelSpec) -> None:
         self._seed = int(spec.settings.get("seed", 0))
+        self._texts = [str(text) for text in spec.settings.get("texts", [])] or [""]
 
     def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
         for request in requests:
+            if not request.options:
+                yield Answer(text=self._open_answer(clip.clip_id, request))
+                continue
             draws = tuple(self._uniform(clip.clip_id, request.prompt, option) for option in request.options)
             if request.ask == "score":
                 yield Answer(scores=tuple(draw / sum(draws) for draw in draws))
             elif request.ask == "similarity":
                 yield Answer(scores=draws)
             else:
-                yield Answer(text=max(zip(draws, request.options, strict=True))[1] if draws else "")
+                chosen = max(zip(draws, request.options, strict=True))[1]
+                is_block_wanted = OUTPUT in request.system or OUTPUT in request.prompt
+                yield Answer(text=f"{OUTPUT}{chosen}<<</output>>>" if is_block_wanted else chosen)
+
+    def _open_answer(self, clip_id: str, request: Request) -> str:
+        keys = _keys(request.expected)
+        if keys is None:
+            return self._text(clip_id, request.prompt)
+        return json.dumps({key: self._text(clip_id, request.prompt, key) for key in keys})
+
+    def _text(self, *question: str) -> str:
+        return self._texts[int(self._uniform(*question) * len(self._texts)) % len(self._texts)]
 
     def _uniform(self, *question: str) -> float:
         digest = hashlib.sha256("\n".join((str(self._seed), *question)).encode()).digest()
         return (int.from_bytes(digest[:7]) + 1) / 2**56
+
+
+def _keys(expected: str) -> list[str] | None:
+    """The keys of a JSON object; none of any other text."""
+    try:
+        value = json.loads(expected) if expected.startswith("{") else None
+    except ValueError:
+        return None
+    return list(value) if isinstance(value, dict) else None

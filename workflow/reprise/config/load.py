@@ -8,6 +8,7 @@ from pydantic import BaseModel, ValidationError
 
 from reprise.config.checks import benchmark_problems, cross_checks
 from reprise.config.schema import Benchmark, Configuration, Main, Model, Suite, Tables
+from reprise.config.stand_in import stand_in_problems, with_stand_in
 from reprise.errors import UserError, suggestion
 
 T = TypeVar("T", bound=BaseModel)
@@ -135,9 +136,10 @@ def load(root: Path, overrides: dict[str, Any] | None = None) -> Configuration:
         models={name: value for name, value in models.items() if value},
     )
     problems = reader.problems + cross_checks(found, suite_file) + benchmark_problems(found, root)
+    problems += stand_in_problems(found, suite_file)
     if problems:
         raise _all_problems(problems)
-    return found
+    return with_stand_in(found)
 
 
 def _override(main: Main, overrides: dict[str, Any]) -> Main:

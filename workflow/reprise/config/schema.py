@@ -51,7 +51,13 @@ class ReleaseHub(Strict):
     revision: str
 
 
-Release = Annotated[ReleaseToy | ReleaseFolder | ReleaseHub, Field(discriminator="kind")]
+class ReleaseRehearsal(Strict):
+    """A synthetic release in the authors' layout with as many items as the paper counts."""
+
+    kind: Literal["rehearsal"]
+
+
+Release = Annotated[ReleaseToy | ReleaseFolder | ReleaseHub | ReleaseRehearsal, Field(discriminator="kind")]
 
 
 class SubsetFile(Strict):
@@ -88,6 +94,8 @@ class Suite(Strict):
     run: list[Slug | dict[Literal["gpus"], int]]
     judges: list[Slug] = []
     """models that rate free answers; tables show the first one's ratings where a row names no other"""
+    stand_in: Slug | None = None
+    """a baseline that answers in place of every other model; rows and judges keep their labels"""
     budget_usd: float = Field(0, ge=0)
     shards: int = Field(ge=1, le=4096)
     missing_share_max: float = Field(ge=0, le=1)

@@ -1,7 +1,7 @@
 """From a configured route to something that can be asked; a route's own libraries are imported only when it is used."""
 
 from reprise.fetch.outcome import Fetcher
-from reprise.fetch.settings import Archive, Folder, Http, Huggingface, Route, Toyworld
+from reprise.fetch.settings import Archive, Folder, Http, Huggingface, Rehearsal, Route, Toyworld
 from reprise.store import Store
 
 
@@ -11,6 +11,10 @@ def fetcher_for(route: Route, store: Store) -> Fetcher:
 
     if isinstance(route, Toyworld):
         return local.toyworld()
+    if isinstance(route, Rehearsal):
+        from reprise.rehearsal.films import rehearsal
+
+        return rehearsal(route)
     if isinstance(route, Folder):
         return local.folder(route, store)
     if isinstance(route, Archive):

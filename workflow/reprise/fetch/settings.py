@@ -16,6 +16,14 @@ class Toyworld(Settings):
     kind: Literal["toyworld"]
 
 
+class Rehearsal(Settings):
+    """One of a few short rendered videos for any id: all stages run, and none of them for long."""
+
+    kind: Literal["rehearsal"]
+    joined: str | None = None
+    """Glob pattern of the ids that are two videos around a black span."""
+
+
 class Folder(Settings):
     """Files on this machine; nothing is copied."""
 
@@ -82,7 +90,7 @@ class Youtube(Remote):
     """After a bot check or a rate limit nothing more is asked of YouTube for this long, by any shard."""
 
 
-Route = Annotated[Toyworld | Folder | Archive | Http | Huggingface | Youtube, Field(discriminator="kind")]
+Route = Annotated[Toyworld | Rehearsal | Folder | Archive | Http | Huggingface | Youtube, Field(discriminator="kind")]
 
 
 class SourcesKey(Key):

@@ -1,0 +1,53 @@
+"""The films behind every id of a rehearsal: a few seconds of a moving test picture each."""
+
+import subprocess
+from fnmatch import fnmatchcase
+from hashlib import sha256
+from pathlib import Path
+
+from reprise.fetch.outcome import Fetched, Fetcher, nothing
+from reprise.fetch.settings import Rehearsal
+from reprise.media.encode import concatenate
+from reprise.media.ffmpeg import BIT_EXACT, QUIET, ffmpeg_executable
+from reprise.media.settings import Concat, Encode
+
+FILMS = 12
+SIZE, RATE = 32, 12
+SECONDS = (2, 3, 4)
+HUE_STEP = 360 // FILMS
+ENCODE = Encode(preset="ultrafast")
+
+
+def rehearsal(settings: Rehearsal) -> Fetcher:
+    """One of the films for any id, always the same; known by its number, so that each is rendered once."""
+
+    def identity(source_id: str) -> list[object]:
+        is_joined = settings.joined is not None and fnmatchcase(source_id, settings.joined)
+        return ["rehearsal", "joined" if is_joined else "film", film_number(source_id), [FILMS, SIZE, RATE, SECONDS]]
+
+    def fetch(source_id: str, folder: Path) -> Fetched:
+        number = film_number(source_id)
+        first = render(number, folder / "first.mp4")
+        if identity(source_id)[1] == "film":
+            return Fetched(first)
+        second = render((number + 1) % FILMS, folder / "second.mp4")
+        concatenate(first, second, folder / "joined.mp4", ENCODE, Concat())
+        return Fetched(folder / "joined.mp4")
+
+    return Fetcher(identity, fetch, nothing)
+
+
+def film_number(source_id: str) -> int:
+    """Which film an id stands for."""
+    return int(sha256(source_id.encode()).hexdigest()[:8], 16) % FILMS
+
+
+def render(number: int, target: Path) -> Path:
+    """Render a film: a test picture with a clock, in a colour and of a length of its own."""
+    seconds = SECONDS[number % len(SECONDS)]
+    picture = f"testsrc=size={SIZE}x{SIZE}:rate={RATE}:duration={seconds},hue=h={number * HUE_STEP}"
+    options = [word for name, value in BIT_EXACT.items() for word in (f"-{name}", str(value))]
+    encoder = ["-c:v", "libx264", "-preset", ENCODE.preset, "-pix_fmt", "yuv420p", *options]
+    command = [ffmpeg_executable(), *QUIET, "-y", "-f", "lavfi", "-i", picture, *encoder, str(target)]
+    subprocess.run(command, check=True, capture_output=True)
+    return target

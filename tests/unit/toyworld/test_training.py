@@ -21,7 +21,7 @@ from transformers import AutoModelForImageTextToText, AutoProcessor
 
 CONFIG = {
     "seed": 1, "clips": 2,
-    "ranks": 1, "see_steps": 3, "describe_steps": 3, "mix_steps": 6, "early_step": 6, "see_rate": 0.001,
+    "ranks": 1, "see_steps": 3, "describe_steps": 3, "mix_steps": 6, "tune_steps": 0, "early_step": 6, "see_rate": 0.001,
     "rate": 0.001, "warmup_steps": 2, "flat_share": 0.3, "compile": False, "save_every_seconds": 600,
     "evaluate_every_steps": 1000,
     "size": {"vision_width": 16, "vision_inner": 16, "vision_layers": 1, "patch": 16, "width": 16, "inner": 16,

@@ -43,7 +43,7 @@ def _of_events(script: Script, first: Figure, second: Figure) -> Counterfactual:
     )
 
 
-def _candidates(script: Script) -> list[Counterfactual]:
+def candidates(script: Script) -> list[Counterfactual]:
     """All pairs of events at least one slot apart, and of scenes that can change places."""
     events = sorted(script.events, key=lambda event: event.slot)
     found = [_of_events(script, one, two) for one, two in combinations(events, 2) if two.slot - one.slot >= 2]
@@ -60,7 +60,7 @@ def _candidates(script: Script) -> list[Counterfactual]:
 def _chosen(script: Script, number: int) -> Counterfactual:
     """One counterfactual of a clip: the major categories take turns, and rare minor ones come first."""
     major = ("object", "action", "viewpoint")[number % 3]
-    found = Dice(COUNTERFACTUAL_SEED, number).shuffled(_candidates(script))
+    found = Dice(COUNTERFACTUAL_SEED, number).shuffled(candidates(script))
     return max(found, key=lambda one: (one.major == major, "cyclical" in one.minors, len(one.minors)))
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from reprise.files import write_text
 from reprise.toyworld.captions import clause, description
 from reprise.toyworld.generate import EVALUATION_SEED, Dice, evaluation_sources
-from reprise.toyworld.script import ACTION_NAMES, AGENTS, STRENGTHS, Agent, Figure, Script, Source
+from reprise.toyworld.script import ACTION_NAMES, AGENTS, STRENGTHS, Agent, Figure, Script, Source, is_held_out
 
 Deed = tuple[Agent, str, str]
 Statement = tuple[Deed, Deed]
@@ -104,19 +104,26 @@ EDITS: dict[str, Callable[[Figure, Script], list[Deed]]] = {
 }
 
 
-def _statement(script: Script, dice: Dice) -> tuple[Figure, Figure]:
+def statement(script: Script, dice: Dice) -> tuple[Figure, Figure]:
     """Two events at least one slot apart, with one that can be counted if there is one."""
     apart = [(one, two) for one in script.events for two in script.events if two.slot - one.slot >= 2]
     return dice.pick([pair for pair in apart if any(event.action == "blink" for event in pair)] or apart)
 
 
-def _negatives(first: Figure, second: Figure, script: Script, dice: Dice) -> tuple[Negative, ...]:
-    """The reversed order, and word-level edits of either event; the rare category is never left out."""
+def negatives(first: Figure, second: Figure, script: Script, dice: Dice, training: bool) -> tuple[Negative, ...]:
+    """The reversed order, and word-level edits of either event; the rare category is never left out.
+
+    In training no negative names a held-out pair.
+    """
     order = "Action Order" if first.agent == second.agent else "Event Order"
     found = [Negative(order, caption((second.deed, first.deed)))]
     for category, edit in EDITS.items():
         for place in dice.shuffled((0, 1)):
-            options = edit((first, second)[place], script)
+            options = [
+                deed
+                for deed in edit((first, second)[place], script)
+                if not (training and is_held_out(deed[0], deed[1]))
+            ]
             if options:
                 false = dice.pick(options)
                 changed = (false, second.deed) if place == 0 else (first.deed, false)
@@ -131,7 +138,7 @@ def _clips(source: Source, dataset: str, dice: Dice) -> list[Clip]:
     for part in source.parts:
         if part.is_clip:
             end = part.start + part.script.seconds
-            first, second = _statement(part.script, dice)
+            first, second = statement(part.script, dice)
             clips.append(
                 Clip(
                     f"short_video/{dataset}/{source.source_id}_start_{part.start}_end_{end}.mp4",
@@ -140,13 +147,14 @@ def _clips(source: Source, dataset: str, dice: Dice) -> list[Clip]:
                     part.start,
                     end,
                     caption((first.deed, second.deed)),
-                    _negatives(first, second, part.script, dice),
+                    negatives(first, second, part.script, dice, training=False),
                 )
             )
     return clips
 
 
-def _question(positive: str, negative: str, dice: Dice) -> dict[str, str]:
+def question(positive: str, negative: str, dice: Dice) -> dict[str, str]:
+    """Both captions in random order, and the letter of the true one."""
     answer = dice.pick(("A", "B"))
     texts = (positive, negative) if answer == "A" else (negative, positive)
     return {"question": QUESTION.format(*texts), "GT": answer}
@@ -161,7 +169,7 @@ def _entries(video_name: str, dataset: str, questions: Sequence[dict[str, str]])
 
 
 def _short_entries(clip: Clip, dice: Dice) -> list[dict[str, str]]:
-    questions = [{"category": kind, **_question(clip.positive, text, dice)} for kind, text in clip.negatives]
+    questions = [{"category": kind, **question(clip.positive, text, dice)} for kind, text in clip.negatives]
     return _entries(clip.video_name, clip.dataset, questions)
 
 
@@ -173,7 +181,7 @@ def _long_entries(source: Source, clips: Sequence[Clip], dice: Dice) -> list[dic
     questions = []
     for place, false in dice.sample(options, LONG_NEGATIVES):
         negative = [*positives[:place], false, *positives[place + 1 :]]
-        questions.append(_question(" ".join(positives), " ".join(negative), dice))
+        questions.append(question(" ".join(positives), " ".join(negative), dice))
     return _entries(name, clips[0].dataset, questions)
 
 

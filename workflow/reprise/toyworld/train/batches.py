@@ -14,6 +14,15 @@ from reprise.toyworld.pairs import Setting
 from reprise.toyworld.poses import pose_at
 from reprise.toyworld.render import Image, render_frame
 from reprise.toyworld.script import ACTION_NAMES, AGENTS, CLIP_SECONDS, SLOT_SECONDS, STRENGTHS, Agent, Script
+from reprise.toyworld.train.benchmark_tasks import (
+    BENCHMARKS,
+    EXAMPLES,
+    JOINED,
+    SPARSE,
+    THINKING,
+    THINKING_JOINED,
+    draw_joined,
+)
 from reprise.toyworld.train.prompts import prompts, rendered
 from reprise.toyworld.train.tasks import BLIND, DESCRIBE_ONLY, MIX, REASON, Sample, Segment, Task
 
@@ -25,6 +34,7 @@ TARGETS = 8
 STANDS, ABSENT = len(ACTION_NAMES), len(ACTION_NAMES) + 1
 NO_LOSS, VERDICT, LETTER, TEXT, STATEMENT = range(5)
 JITTER_SECONDS = 0.08
+BLACK_SECONDS = 2
 
 
 class Group(NamedTuple):
@@ -166,25 +176,61 @@ class Kind(NamedTuple):
 
     tasks: dict[str, Task]
     frames: tuple[int, ...]
-    system: str
+    system: str = ""
+    is_joined: bool = False
+    """two clips and the black between them; `frames` are those of each"""
 
 
 def batch_kinds() -> dict[str, Kind]:
     """The kinds of batches by name."""
     return {
-        "see": Kind({}, (10,), ""),
-        "describe": Kind(DESCRIBE_ONLY, (10,), ""),
-        "mix": Kind(MIX, (10,), ""),
-        "counts": Kind(MIX, (1, 2, 4, 8, 16), ""),
+        "see": Kind({}, (10,)),
+        "describe": Kind(DESCRIBE_ONLY, (10,)),
+        "mix": Kind(MIX, (10,)),
+        "counts": Kind(MIX, (1, 2, 4, 8, 16)),
         "reason": Kind(REASON, (10,), prompts()["cot"].system),
-        "blind": Kind(BLIND, (0,), ""),
+        "blind": Kind(BLIND, (0,)),
+        "benchmarks": Kind(BENCHMARKS, (10,)),
+        "sparse": Kind(SPARSE, (1, 8, 8, 8)),
+        "examples": Kind(EXAMPLES, (8, 10)),
+        "thinking": Kind(THINKING, (10,)),
+        "joined": Kind(JOINED, (10,), is_joined=True),
+        "thinking joined": Kind(THINKING_JOINED, (10,), is_joined=True),
     }
+
+
+def _joined_batch(kind_name: str, kind: Kind, encoder: Encoder, clips: int, dice: Dice, progress: float) -> Batch:
+    """A batch of concatenations, one frame a second as everywhere: a clip, black, another clip."""
+    pairs = [draw_joined(training_script(dice), dice) for _ in range(clips)]
+    frames = dice.pick(kind.frames)
+    images, queries, targets = [], [], []
+    for pair in pairs:
+        moments = [t + dice.between(-JITTER_SECONDS, JITTER_SECONDS) for t in sample_times(frames)]
+        parts = [_camera(script, moments, dice) for script in (pair.first, pair.second)]
+        images.append(np.concatenate([parts[0], np.zeros_like(parts[0][:BLACK_SECONDS]), parts[1]]))
+        seen = [_queries(script, moments, dice) for script in (pair.first, pair.second)]
+        nobody = [[[0.0] * TARGETS] * QUERIES] * BLACK_SECONDS
+        queries.append([*seen[0][0], *seen[0][0][:BLACK_SECONDS], *seen[1][0]])
+        targets.append([*seen[0][1], *nobody, *seen[1][1]])
+    samples = [Sample(Setting(pair.first, pair.second, True), dice, progress, pair) for pair in pairs]
+    groups = tuple(encoder.group(name, task, samples, video=True) for name, task in kind.tasks.items())
+    return Batch(
+        kind_name,
+        np.stack(images),
+        np.array(encoder.prefix(kind.system, (2 * frames + BLACK_SECONDS) * 4 + 1), dtype=np.int64),
+        groups,
+        np.array(queries, dtype=np.int64),
+        np.array(targets, dtype=np.float32),
+        np.zeros((clips, 0, QUERIES, 2), dtype=np.int64),
+    )
 
 
 def make_batch(encoder: Encoder, kind_name: str, clips: int, seed: tuple[int, ...], progress: float) -> Batch:
     """A batch of a kind."""
     kind = batch_kinds()[kind_name]
     dice = Dice(*seed)
+    if kind.is_joined:
+        return _joined_batch(kind_name, kind, encoder, clips, dice, progress)
     frames = dice.pick(kind.frames)
     scripts = [training_script(dice) for _ in range(clips + 1)]
     times = [[t + dice.between(-JITTER_SECONDS, JITTER_SECONDS) for t in sample_times(frames)] for _ in range(clips)]

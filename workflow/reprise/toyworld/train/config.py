@@ -34,6 +34,7 @@ class TrainConfig:
     see_steps: int
     describe_steps: int
     mix_steps: int
+    tune_steps: int
     early_step: int
     see_rate: float
     rate: float
@@ -47,7 +48,7 @@ class TrainConfig:
     @property
     def total_steps(self) -> int:
         """All steps of the three stages."""
-        return self.see_steps + self.describe_steps + self.mix_steps
+        return self.see_steps + self.describe_steps + self.mix_steps + self.tune_steps
 
 
 def _checked(kind: type[Any], values: dict[str, Any], where: str) -> dict[str, Any]:

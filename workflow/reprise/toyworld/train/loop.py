@@ -26,7 +26,7 @@ LOSS_WEIGHTS = {VERDICT: 2.0, LETTER: 0.7, TEXT: 0.5, STATEMENT: 0.25}
 LOSS_NAMES = {VERDICT: "verdict", LETTER: "letter", TEXT: "text", STATEMENT: "statement"}
 SEEING_WEIGHT = 1.0
 DECAY = 0.02
-COMPILED_KINDS = ("see", "describe", "mix")
+COMPILED_KINDS = ("see", "describe", "mix", "benchmarks", "joined")
 VALIDATION_SOURCES = 24
 STATE, PROGRESS = "state.safetensors", "progress.json"
 

@@ -7,9 +7,14 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from reprise.toyworld import captions
+from reprise.toyworld.script import PATTERNS, TONES
+
 REPOSITORY = Path(__file__).resolve().parents[4]
 PROMPT_FILE = REPOSITORY / "resources" / "prompts" / "velociti.yaml"
 DESCRIBE = "Describe the video."
+# What Vinoground's chain of thought adds to a question (resources/prompts/vinoground.yaml).
+THINK = " please think step by step"
 
 # The chat template of the public LLaVA-OneVision checkpoints: the video comes first in a message, then its texts.
 CHAT_TEMPLATE = (
@@ -48,6 +53,35 @@ def rendered(user: str, system: str = "", video: bool = True) -> str:
     """What the chat template makes of it; a test holds this against the processor."""
     head = f"<|im_start|>system \n{system}<|im_end|>" if system else ""
     return f"{head}<|im_start|>user {'<video>' if video else ''}\n{user}<|im_end|><|im_start|>assistant\n"
+
+
+# What the toy releases of the other benchmarks say again and again: one token each, after all others.
+LATER_PHRASES = (
+    *("Which caption best describes this video?\nA.", "\nB.", " The answer is", "\n1.", "\n2.", "\n3."),
+    "\nAnswer with the option's letter from the given choices directly.",
+    "Here are three captions of other videos.",
+    "\nDescribe the video.",
+    "Which video segment matches this caption? Note: The video contains two segments separated by a 2-second black "
+    "frame. Caption:",
+    ". A. First segment (before black frame), B. Second segment (after black frame)",
+    *(THINK, "First segment:", " Second segment:"),
+    *(f" the background is {surface}" for surface in captions.SURFACES.values()),
+    *(f" {tone}" for tone in TONES),
+    *("What is this video about?", "It is about what", "What is the mood of the video?", "Lively.", "Calm."),
+    *("What does the first background look like?", "It is", " with a", " pattern."),
+    *(f" {pattern}" for pattern in PATTERNS),
+    *("How is the video made?", "It is an animation of", " shots.", " shot.", "What words are written in the video?"),
+    *("No words are written.", "Which shapes appear?", "What colour is the", "How many different shapes appear?"),
+    *(" shapes appear.", "When they begin, on which side of the", " is the", "On its left.", "On its right."),
+    *("What does the", " do while the", "It stands there.", "Which two act at the same time?", "Nobody."),
+    *("There is no way to know from the video.", "List all that happens, in order."),
+    *("If every deed were done twice, how many deeds would there be?", " deeds.", "What changes its size?"),
+    *("What could get over a low wall?", "Are two of the deeds opposites of each other?", "Yes, they are."),
+    *("No, none are.", "Which begins larger, the", ", or the", "Are the", " and the"),
+    *(" ever seen together or always apart?", "Together.", "Apart.", "Would a real", " by itself?"),
+    *("No, it needs to be moved.", "Who would act if the", " did not?", "Why does the", " end up elsewhere?"),
+    *("Because it", "What may the", " do next?", "It may be that it", " again.", " four times", " once"),
+)
 
 
 def phrases() -> list[str]:

@@ -9,6 +9,12 @@ from reprise.toyworld.train.batches import Batch, Encoder, make_batch
 from reprise.toyworld.train.config import TrainConfig
 
 VIDEO_TOKENS = 41
+# The kinds of the last stage in turn, in which the questions of the other benchmarks join in.
+TUNE = (
+    *("benchmarks", "joined", "benchmarks", "sparse", "benchmarks", "joined", "mix", "thinking joined"),
+    *("benchmarks", "joined", "examples", "reason", "benchmarks", "joined", "sparse", "thinking"),
+    *("benchmarks", "joined", "mix", "counts", "benchmarks", "joined", "blind", "thinking joined"),
+)
 LAST_RATE = 0.03
 
 
@@ -18,6 +24,8 @@ def batch_kind(config: TrainConfig, step: int) -> str:
         return "see"
     if step < config.see_steps + config.describe_steps:
         return "describe"
+    if config.total_steps - config.tune_steps <= step < config.total_steps:
+        return TUNE[step % len(TUNE)]
     if step % 40 == 20:
         return "blind"
     if step % 30 == 15:
@@ -40,7 +48,7 @@ def learning_rate(config: TrainConfig, step: int) -> float:
     """Linear decay while it learns to see; then warm-up, a flat part and a cosine."""
     if step < config.see_steps:
         return config.see_rate * (1 - step / config.see_steps)
-    done, total = step - config.see_steps, config.describe_steps + config.mix_steps
+    done, total = step - config.see_steps, config.describe_steps + config.mix_steps + config.tune_steps
     if done < config.warmup_steps:
         return config.rate * (done + 1) / config.warmup_steps
     share = (done / total - config.flat_share) / (1 - config.flat_share)

@@ -1,13 +1,16 @@
 """The training tasks: what is asked about a clip, and how long a segment of each group may get."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from reprise.toyworld import captions
 from reprise.toyworld.generate import Dice
 from reprise.toyworld.pairs import LONG_TESTS, PAIR_MAKERS, Pair, Setting
 from reprise.toyworld.script import COLOURS, SHAPES, Figure, is_held_out
 from reprise.toyworld.train.prompts import DESCRIBE, prompts
+
+if TYPE_CHECKING:
+    from reprise.toyworld.train.benchmark_tasks import Joined
 
 ENTAIL = (("entail", 0.5), ("entail.authors", 0.4), ("entail.gemini", 0.05), ("entail.frames", 0.05))
 CHOOSE = (("mc", 0.5), ("mc.authors", 0.45), ("mc.frames", 0.05))
@@ -33,11 +36,12 @@ class Segment(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """What a task draws on: the clip, another one, and how far the training is (0 to 1)."""
+    """What a task draws on: the clip, another one, how far the training is (0 to 1), and the concatenation if one."""
 
     setting: Setting
     dice: Dice
     progress: float
+    joined: "Joined | None" = None
 
 
 def _weighted(dice: Dice, table: tuple[tuple[str, float], ...]) -> str:
@@ -165,7 +169,7 @@ class Task(NamedTuple):
     length: int
 
 
-# A new benchmark's questions are one more line here; a length is checked, never cut.
+# A length is checked, never cut; what the other benchmarks ask is in benchmark_tasks.py.
 MIX: dict[str, Task] = {
     "short": Task(short_pair, 6, 2, 21),
     "long": Task(two_event_pair, 3, 2, 30),

@@ -8,7 +8,7 @@ from transformers import PreTrainedTokenizerFast
 
 from reprise.toyworld import captions
 from reprise.toyworld.script import ACTION_NAMES, AGENTS, COLOURS, SHAPES, STRENGTHS
-from reprise.toyworld.train.prompts import CHAT_TEMPLATE, phrases
+from reprise.toyworld.train.prompts import CHAT_TEMPLATE, LATER_PHRASES, phrases
 
 PAD, START, END, IMAGE, VIDEO = "<|endoftext|>", "<|im_start|>", "<|im_end|>", "<image>", "<video>"
 TAGS = tuple(f"<<<{tag}>>>" for tag in ("thinking", "reflection", "output"))
@@ -40,6 +40,8 @@ def build_tokenizer() -> PreTrainedTokenizerFast:
     fixed = [AddedToken(text, normalized=False, special=False) for text in [*TAGS, *phrases()]]
     core.add_special_tokens([AddedToken(text, special=True) for text in (PAD, START, END, IMAGE, VIDEO)])
     core.add_tokens(fixed)
+    # Added last, so that the tokens before keep their numbers.
+    core.add_tokens([AddedToken(text, normalized=False, special=False) for text in LATER_PHRASES])
     return PreTrainedTokenizerFast(
         tokenizer_object=core,
         pad_token=PAD,

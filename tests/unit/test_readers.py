@@ -28,9 +28,11 @@ def asked(
     return pl.DataFrame(requests, schema=REQUESTS), pl.DataFrame(responses, schema=RESPONSES)
 
 
-def read_scores(scores: Sequence[float], options: Sequence[str]) -> tuple[str, float | None]:
+def read_scores(
+    scores: Sequence[float], options: Sequence[str], reader: str = "robust"
+) -> tuple[str, float | None]:
     """What the stage makes of scores alone."""
-    found = verdicts(*asked(options, [(scores, "", "")]), "robust", "plain")
+    found = verdicts(*asked(options, [(scores, "", "")]), reader, "plain")
     return found["value"][0], found["score"][0]
 
 
@@ -42,22 +44,31 @@ def read_scores(scores: Sequence[float], options: Sequence[str]) -> tuple[str, f
         ((0.2, 0.6), "No", 0.25),
         ((0.4, 0.4), "", 0.5),  # exactly one half fails both ways
         ((0.0, 0.0), "", None),
-        ((float("nan"), 0.4), "", float("nan")),  # no number is no answer
+        ((float("nan"), 0.4), "", None),  # no number is no answer
     ],
 )
 def test_scores_by_the_papers_equation(scores: tuple[float, float], value: str, score: float | None) -> None:
     read, its_score = read_scores(scores, YES_NO)
     assert read == value
-    assert its_score == (None if score is None else pytest.approx(score, nan_ok=True))
+    assert its_score == (None if score is None else pytest.approx(score))
+
+
+@pytest.mark.parametrize("scores", [(0.4, 0.4), (0.0, 0.0), (float("nan"), float("nan"))])
+def test_to_the_authors_a_score_of_one_half_or_none_is_wrong_and_not_unread(scores: tuple[float, float]) -> None:
+    assert read_scores(scores, YES_NO, "authors")[0] == "neither"
+    assert read_scores(scores, YES_NO, "robust")[0] == ""
 
 
 @pytest.mark.parametrize(
     ("text", "options", "value"),
     [
         ("A", ("A", "B"), "A"),
-        ("A.", ("A", "B"), ""),  # a letter must stand bare
+        ("A.", ("A", "B"), ""),  # the first word must be the bare letter
         ("B)", ("A", "B"), ""),
-        (" A", ("A", "B"), ""),
+        (" A", ("A", "B"), "A"),
+        ("A person eats", ("A", "B"), "A"),
+        ("Answer: B", ("A", "B"), ""),
+        (" \n", ("A", "B"), ""),
         ("", ("A", "B"), ""),
         ("Yes", YES_NO, "Yes"),
         ("No.", YES_NO, "No"),
@@ -99,7 +110,7 @@ def test_authors_who_asked_a_judge_are_read_like_a_person() -> None:
 
 @pytest.mark.parametrize("score", [0.3, -0.2, 12.0])
 def test_one_option_alone_keeps_its_score(score: float) -> None:
-    assert read_scores((score,), ("match",)) == ("match", score)
+    assert read_scores((score,), ("match",), "authors") == ("match", score)
 
 
 @pytest.mark.parametrize("reader", ["authors", "robust"])

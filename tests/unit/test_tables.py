@@ -53,7 +53,7 @@ def builder(folder: Path, rows: list[dict[str, Any]], **changes: Any) -> Builder
     key = {
         "benchmark": "velociti", "benchmark_title": "VELOCITI", "paper": "P", "table": "table2", "suite": "s",
         "suite_title": "S", "notice": "", "missing_share_max": 0.1, "show_published": True,
-        "runs": ["velociti/entail/fps1/ov"], "judged": [], "first_judge": "", "judges": {}, "adopted": {},
+        "runs": ["velociti/entail/fps1/ov"], "judged": [], "first_judge": "", "judges": {}, "adopted": {}, "imported": [],
     }  # fmt: skip
     values = published(
         folder,
@@ -157,7 +157,7 @@ def vinoground_builder(folder: Path, spec: dict[str, Any], rows: list[dict[str, 
     key = {
         "benchmark": "vinoground", "benchmark_title": "Vinoground", "paper": "P", "table": "table5", "suite": "s",
         "suite_title": "S", "notice": "", "missing_share_max": 0.1, "show_published": True,
-        "runs": ["vinoground/paper/linspace1/ov"], "judged": [], "first_judge": "", "judges": {}, "adopted": {},
+        "runs": ["vinoground/paper/linspace1/ov"], "judged": [], "first_judge": "", "judges": {}, "adopted": {}, "imported": [],
     }  # fmt: skip
     table = TableSpec.model_validate({"title": "T", "caption": "C."} | spec)
     return Builder(key, table, pl.DataFrame(rows, schema=METRICS), Published(path, "table5"))

@@ -19,6 +19,9 @@ def main() -> None:
     incomplete = commands.add_parser("incomplete", help="cells of the finished tables that show no number")
     incomplete.add_argument("tables", nargs="*", help="<benchmark>/table<N>; all tables when none is named")
     incomplete.add_argument("--suite", help="whose tables (default: the configured suite)")
+    export = commands.add_parser("export", help="a run's answers in its authors' file formats")
+    export.add_argument("run", help="<benchmark>/<protocol>/<sampling>/<model>")
+    export.add_argument("--to", required=True, type=Path, metavar="DIR", help="folder to write to")
     pin = commands.add_parser("pin", help="resolve `revision: unpinned` online, in the configuration's files")
     pin.add_argument("names", nargs="*", help="model slugs or suites; all of them when none is named")
     static = commands.add_parser(
@@ -44,6 +47,10 @@ def main() -> None:
         from reprise.tables.incomplete import list_incomplete
 
         list_incomplete(args.tables, args.suite)
+    elif args.command == "export":
+        from reprise.export import export_run
+
+        export_run(args.run, args.to)
     elif args.command == "pin":
         from reprise.pin import pin_files
 

@@ -24,6 +24,8 @@ def adopt_run(name: str, why: str, sample: int) -> None:
     """Ask a sample again under the new key; if every answer is the same, copy the journal and say so."""
     plan = Plan(load(Path()))
     run = _find_run(plan, name)
+    if run.model in plan.imports.models:
+        raise UserError(f"adopt: '{name}' is imported; its answers are read from its files again, run snakemake.")
     paths = _paths(plan, run)
     old, old_key = _old_answers(paths["responses"], name)
     plan.write_keys()

@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 
 from reprise.errors import run_command
+from reprise.imports.given import RATED_ONLY
 from reprise.ratings import RATING_READERS
 from reprise.readers import READERS
 from reprise.schemas import ANSWERS, RESPONSES, VERDICTS, check_key, read_table, write_table
@@ -36,7 +37,9 @@ def judgements(answers: pl.DataFrame, replies: pl.DataFrame, reader: str) -> pl.
 
 
 def _verdict(answer: dict[str, Any], reply: dict[str, Any] | None, reader: str) -> dict[str, Any]:
-    rating = RATING_READERS[reader](reply["text"]) if reply is not None and not reply["error"] else None
+    # A rating may come without the text that was rated; the reference harness has failures rated as well.
+    is_rated = reply is not None and (reader == "authors" or answer["error"] in ("", RATED_ONLY))
+    rating = RATING_READERS[reader](reply["text"]) if is_rated and reply and not reply["error"] else None
     return {
         "request_id": answer["request_id"],
         "item_id": answer["item_id"],
@@ -44,8 +47,8 @@ def _verdict(answer: dict[str, Any], reply: dict[str, Any] | None, reader: str) 
         "value": "" if rating is None else str(rating),
         "score": rating,
         "right": rating == 3,
-        "unparsed": not answer["error"] and rating is None,
-        "failed": bool(answer["error"]),
+        "unparsed": rating is None and (is_rated or not answer["error"]),
+        "failed": bool(answer["error"]) and not is_rated,
         "key": answer["key"],
     }
 

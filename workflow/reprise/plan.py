@@ -16,6 +16,7 @@ from reprise.errors import UserError
 from reprise.fetch.records import wants_another_try
 from reprise.fetch.settings import Remote
 from reprise.files import canonical_json, value_digest, write_if_changed, write_text
+from reprise.imports.runs import Imports
 from reprise.prompts import Prompt, load_prompts
 from reprise.store import Store, append_line, read_lines
 
@@ -63,6 +64,7 @@ class Plan:
     def __init__(self, config: Configuration) -> None:
         self.config = config
         self.store = Store(Path(config.main.store))
+        self.imports = Imports(config, self.store)
         self.results = Path("results") / config.name
         self.models = frozenset(slug for slug, model in config.models.items() if self._runs_here(slug, model))
         self.judges = tuple(slug for slug in config.suite.judges if slug in self.models)
@@ -95,12 +97,24 @@ class Plan:
     def scored(self, benchmark: str, row: Row) -> Scored | None:
         """Whose numbers a cell shows, if this site can make them: a run's, rated by the row's or the first judge."""
         run = run_of(benchmark, row)
-        if run is None or run.model not in self.models:
+        if run is None or run.model not in self.models or not self.has_answers(run):
             return None
         if not self.is_judged(benchmark, run.protocol):
             return Scored(run)
         judge = row.judge or next(iter(self.config.suite.judges), None)
-        return Scored(run, judge) if judge in self.judges else None
+        return Scored(run, judge) if judge in self.judges and self.has_ratings(run, judge) else None
+
+    def has_answers(self, run: Run) -> bool:
+        """Whether a run's model can be asked, or its answers are there."""
+        return run.model not in self.imports.models or bool(self.imports.answer_files(run.name))
+
+    def has_ratings(self, run: Run, judge: str) -> bool:
+        """Whether a judge can be asked about a run, or its ratings are there."""
+        return judge not in self.imports.models or bool(self.imports.rating_files(run.name, judge))
+
+    def is_imported(self, scored: Scored) -> bool:
+        """Whether a number comes of answers, or of ratings, that were made elsewhere."""
+        return scored.run.model in self.imports.models or scored.judge in self.imports.models
 
     def table_scored(self, benchmark: str, table: str) -> list[Scored]:
         """The numbers of runs that one table needs and that this site can make."""
@@ -170,8 +184,8 @@ class Plan:
                     write_if_changed(path, canonical_json({"after": self.store.digest(ledger)}) + "\n")
 
     def data_benchmarks(self) -> list[str]:
-        """The benchmarks whose videos this site works on: those with a run."""
-        return sorted({run.benchmark for run in self.runs()})
+        """The benchmarks whose videos this site works on: those with a run that looks at them."""
+        return sorted({run.benchmark for run in self.runs() if run.model not in self.imports.models})
 
     def is_remote(self, benchmark: str) -> bool:
         """Whether a benchmark's videos come over a network."""
@@ -279,7 +293,9 @@ class Plan:
             for judge in self.judges:
                 yield (
                     f"judges/{benchmark}/{name}/{judge}",
-                    self._model_key(f"{judge} as judge of {benchmark}/{name}", judge, prompt, asked),
+                    self.imports.rating_key(benchmark, name, judge)
+                    if judge in self.imports.models
+                    else self._model_key(f"{judge} as judge of {benchmark}/{name}", judge, prompt, asked),
                 )
 
     def judge_labels(self, benchmark: str) -> dict[str, str]:
@@ -329,6 +345,7 @@ class Plan:
             "spec": spec.model_dump(),
             "forms": {name: protocol.form for name, protocol in self.config.benchmarks[benchmark].protocols.items()},
             "runs": [scored.name for scored in self.table_scored(benchmark, table)],
+            "imported": [scored.name for scored in self.table_scored(benchmark, table) if self.is_imported(scored)],
             "first_judge": next(iter(self.config.suite.judges), ""),
             "judged": [name for name in self.config.benchmarks[benchmark].protocols if self.is_judged(benchmark, name)],
             "judges": self.judge_labels(benchmark),
@@ -346,6 +363,8 @@ class Plan:
             "max_tokens": protocol.max_tokens,
             "sampling": self.config.main.samplings[run.sampling],
         }
+        if run.model in self.imports.models:
+            return self.imports.run_key(run.name, asked)
         return self._model_key(run.name, run.model, prompts[protocol.prompt], asked)
 
     def _model_key(self, name: str, slug: str, prompt: Prompt, asked: dict[str, Any]) -> dict[str, Any]:

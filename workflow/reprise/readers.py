@@ -5,6 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 READERS = ("authors", "robust")
+# Errors that are none to one reader: of two answers that disagree the authors' scorers keep the last; a prediction that
+# is no Yes and no No is none to them, but a person may read it.
+CONTRADICTORY, OTHER = "contradictory", "other"
+FORGIVEN = {"authors": CONTRADICTORY, "robust": OTHER}
+# What a tie, or a score that is no number, is read as: by the authors as a wrong answer, not as none.
+UNDECIDED = {"authors": "neither", "robust": ""}
 BARE = re.compile(r"\s*(?:([A-F])[.)]?|\(([A-F])\))\s*")
 OUTPUT_BLOCK = re.compile(r"<<<output>>>(.*?)(?:<<</?output>>>|<</output>>>|\Z)", re.DOTALL | re.IGNORECASE)
 
@@ -18,10 +24,11 @@ class Reading:
 
 
 def read_authors(text: str, options: Sequence[str]) -> Reading:
-    """VELOCITI's scripts: a letter must stand bare; Yes and No are searched as substrings, Yes first."""
+    """VELOCITI's scripts: the first word must be the bare letter; Yes and No are searched as substrings, Yes first."""
     if set(options) == {"Yes", "No"}:
         return Reading(next((option for option in ("Yes", "No") if option in text), ""), None)
-    return Reading(text if text in options else "", None)
+    word = next(iter(text.split()), "")
+    return Reading(word if word in options else "", None)
 
 
 def read_first_character(text: str) -> Reading:

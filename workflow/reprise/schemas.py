@@ -107,7 +107,7 @@ RESPONSES = _schema(
     prompt_sha256=pl.String,
     tokens_in=pl.Int32,
     tokens_out=pl.Int32,
-    error=pl.String,  # error class; empty for an answer
+    error=pl.String,  # error class; empty for an answer that every reader takes
     key=pl.String,  # digest of the run's key
 )
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 
 from reprise.errors import run_command
-from reprise.readers import READERS, read_text
+from reprise.readers import FORGIVEN, READERS, UNDECIDED, read_text
 from reprise.schemas import REQUESTS, RESPONSES, VERDICTS, check_key, read_table, write_table
 from reprise.stage import arguments, read_key, say
 from reprise.store import Store
@@ -36,11 +36,11 @@ def verdicts(requests: pl.DataFrame, responses: pl.DataFrame, reader: str, readi
     """One row a response: the option that the reader reads, and whether it is the expected one."""
     asked = requests.select("request_id", "options", "option_texts", "expected")
     joined = responses.join(asked, on="request_id", how="left", maintain_order="left")
-    failed, is_text = pl.col("error") != "", pl.col("scores").list.len() == 0
+    failed, is_text = ~pl.col("error").is_in(["", FORGIVEN[reader]]), pl.col("scores").list.len() == 0
     rows = joined.with_row_index().filter(~failed & is_text).select("index", "text", "options", "option_texts")
     texts = [read_text(text, options, shown, reader, reading).value for _, text, options, shown in rows.iter_rows()]
     words = pl.repeat("", joined.height, eager=True).scatter(rows["index"], texts)
-    value = pl.when(failed | is_text).then(words).otherwise(option_by_score())
+    value = pl.when(failed | is_text).then(words).otherwise(option_by_score(UNDECIDED[reader]))
     return joined.select(
         "request_id",
         "item_id",
@@ -55,20 +55,21 @@ def verdicts(requests: pl.DataFrame, responses: pl.DataFrame, reader: str, readi
 
 
 def score() -> pl.Expr:
-    """The first option's share of the two options' mass (paper, eq. 1); none where there is no mass.
+    """The first option's share of the two options' mass (paper, eq. 1); none where there is no mass or no number.
 
     One option alone, such as a text and a clip that match, has its own score.
     """
     first, second = (pl.col("scores").list.get(place, null_on_oob=True) for place in (0, 1))
     is_alone = pl.col("options").list.len() == 1
-    return pl.when(is_alone).then(first).when(first + second > 0).then(first / (first + second))
+    share = pl.when(is_alone).then(first).when(first + second > 0).then(first / (first + second))
+    return share.fill_nan(None)  # it would count as the largest of all numbers
 
 
-def option_by_score() -> pl.Expr:
-    """The option above one half; a tie, and a score that is no number, is no answer. One option alone is chosen."""
+def option_by_score(undecided: str) -> pl.Expr:
+    """The option above one half; a tie, and a score that is no number, is undecided. One option alone is chosen."""
     first, second = (pl.col("options").list.get(place, null_on_oob=True) for place in (0, 1))
-    is_alone, share = pl.col("options").list.len() == 1, score().fill_nan(None)
-    return pl.when(is_alone | (share > 0.5)).then(first).when(share < 0.5).then(second).otherwise(pl.lit(""))
+    is_alone, share = pl.col("options").list.len() == 1, score()
+    return pl.when(is_alone | (share > 0.5)).then(first).when(share < 0.5).then(second).otherwise(pl.lit(undecided))
 
 
 def with_similarity(frame: pl.DataFrame, requests: pl.DataFrame, embedder: str, store: Store) -> pl.DataFrame:

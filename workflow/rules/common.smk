@@ -9,6 +9,8 @@ PYTHON = sys.executable
 PLAN = or_stop(load_plan, config)
 SUITE = PLAN.config.name
 STORE = PLAN.config.main.store
+IMPORTED = PLAN.imports.models
+ASKED = set(PLAN.config.models) - IMPORTED
 
 
 def one_of(names):
@@ -75,6 +77,31 @@ def statistics_facts(wildcards):
 
 def human_ratings(wildcards):
     return PLAN.ratings_file(wildcards.benchmark)
+
+
+def run_name(wildcards):
+    return "{w.benchmark}/{w.protocol}/{w.sampling}/{w.model}".format(w=wildcards)
+
+
+def imported_files(wildcards):
+    """The files that hold an imported run's answers."""
+    return PLAN.imports.answer_files(run_name(wildcards))
+
+
+def rating_files(wildcards):
+    """The file that holds an imported judge's ratings of a run."""
+    return PLAN.imports.rating_files(run_name(wildcards), wildcards.judge)
+
+
+def table_problems(wildcards):
+    """What is wrong with the imported files behind a table."""
+    scored = PLAN.table_scored(wildcards.benchmark, wildcards.table)
+    answers = [one.run.name for one in scored if one.run.model in IMPORTED]
+    ratings = [one.name for one in scored if one.judge in IMPORTED]
+    return [
+        *expand(f"results/{SUITE}/responses/{{run}}.problems.csv", run=answers),
+        *expand(f"results/{SUITE}/judge_responses/{{run}}.problems.csv", run=ratings),
+    ]
 
 
 def table_statistics(wildcards):

@@ -1,4 +1,4 @@
-# Weights come in once, in a light local rule; then every run is one job.
+# Weights come in once, in a light local rule; then every run is one job. An imported run is read from its files.
 
 
 rule weights:
@@ -27,6 +27,8 @@ rule infer:
         timings="results/{suite}/responses/{benchmark}/{protocol}/{sampling}/{model}.timings.parquet",
     log:
         "results/{suite}/logs/infer/{benchmark}/{protocol}/{sampling}/{model}.log",
+    wildcard_constraints:
+        model=one_of(ASKED),
     threads: lambda wildcards: PLAN.config.models[wildcards.model].threads
     resources:
         gpu=lambda wildcards: PLAN.config.models[wildcards.model].gpus,
@@ -35,3 +37,21 @@ rule infer:
         "{PYTHON:q} -m reprise.infer --key {input.key} --requests {input.requests} --frames {input.frames}"
         " --ledgers {input.ledgers} --store {STORE:q} --threads {threads}"
         " --out {output.responses} --timings {output.timings} 2> {log}"
+
+
+rule import_answers:
+    input:
+        key="results/{suite}/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
+        item_table="results/{suite}/annotations/{benchmark}/items.parquet",
+        requests="results/{suite}/requests/{benchmark}/{protocol}.parquet",
+        files=imported_files,
+    output:
+        responses="results/{suite}/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
+        problems="results/{suite}/responses/{benchmark}/{protocol}/{sampling}/{model}.problems.csv",
+    log:
+        "results/{suite}/logs/import_answers/{benchmark}/{protocol}/{sampling}/{model}.log",
+    wildcard_constraints:
+        model=one_of(IMPORTED),
+    shell:
+        "{PYTHON:q} -m reprise.imports --key {input.key} --items {input.item_table} --requests {input.requests}"
+        " --files {input.files:q} --out {output.responses} --problems {output.problems} 2> {log}"

@@ -54,6 +54,8 @@ rule judge:
         timings="results/{suite}/judge_responses/{benchmark}/{protocol}/{sampling}/{model}/{judge}.timings.parquet",
     log:
         "results/{suite}/logs/judge/{benchmark}/{protocol}/{sampling}/{model}/{judge}.log",
+    wildcard_constraints:
+        judge=one_of(ASKED & set(PLAN.judges)),
     threads: lambda wildcards: PLAN.config.models[wildcards.judge].threads
     resources:
         gpu=lambda wildcards: PLAN.config.models[wildcards.judge].gpus,
@@ -61,6 +63,25 @@ rule judge:
     shell:
         "{PYTHON:q} -m reprise.infer --key {input.key} --requests {input.requests} --store {STORE:q}"
         " --threads {threads} --out {output.responses} --timings {output.timings} 2> {log}"
+
+
+rule import_ratings:
+    input:
+        key="results/{suite}/keys/judges/{benchmark}/{protocol}/{judge}.json",
+        item_table="results/{suite}/annotations/{benchmark}/items.parquet",
+        answers="results/{suite}/answers/{benchmark}/{protocol}/{sampling}/{model}.parquet",
+        files=rating_files,
+    output:
+        responses="results/{suite}/judge_responses/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
+        problems="results/{suite}/judge_responses/{benchmark}/{protocol}/{sampling}/{model}/{judge}.problems.csv",
+    log:
+        "results/{suite}/logs/import_ratings/{benchmark}/{protocol}/{sampling}/{model}/{judge}.log",
+    wildcard_constraints:
+        judge=one_of(IMPORTED & set(PLAN.judges)),
+    shell:
+        "{PYTHON:q} -m reprise.imports.ratings --key {input.key} --benchmark {wildcards.benchmark}"
+        " --items {input.item_table} --answers {input.answers} --files {input.files:q}"
+        " --out {output.responses} --problems {output.problems} 2> {log}"
 
 
 rule score_judged:

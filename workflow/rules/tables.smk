@@ -8,6 +8,7 @@ rule table:
         published="resources/published/{benchmark}.csv",
         metrics=table_metrics,
         statistics=table_statistics,
+        problems=table_problems,
     output:
         multiext(
             "results/tables/{benchmark}/{table}",
@@ -21,7 +22,8 @@ rule table:
     localrule: True
     shell:
         "{PYTHON:q} -m reprise.tables --key {input.key} --published {input.published}"
-        " --metrics {input.metrics} --statistics {input.statistics} --out {output.tex} 2> {log}"
+        " --metrics {input.metrics} --statistics {input.statistics} --problems {input.problems}"
+        " --out {output.tex} 2> {log}"
 
 
 rule collected_table:

@@ -19,6 +19,8 @@ class AdapterInfo:
     """modules of this library, beside the adapter's own, whose code shapes the answers"""
     asks: tuple[str, ...] = ("score", "choose", "write")
     """what a protocol may ask of it"""
+    is_import: bool = False
+    """answers that lie in files; nothing is asked"""
 
     @property
     def module(self) -> str:
@@ -36,6 +38,7 @@ ADAPTERS: dict[str, AdapterInfo] = {
         modules=FRAMES,
     ),
     "wordmatch": AdapterInfo("reprise.adapters.wordmatch:WordMatch", asks=("write",)),
+    "import": AdapterInfo("reprise.imports.__main__:main", is_import=True),
     "oracle": AdapterInfo("reprise.adapters.baselines:Oracle", asks=ANYTHING),
     "constant": AdapterInfo("reprise.adapters.baselines:Constant", asks=ANYTHING),
     "random": AdapterInfo("reprise.adapters.baselines:Random", asks=ANYTHING),

@@ -1,5 +1,6 @@
 """The configuration: its schema, its reading, and the checks across its files."""
 
+from reprise.config.imports import ImportSettings, import_folder, import_settings, is_import
 from reprise.config.load import load, load_yaml
 from reprise.config.schema import (
     Column,
@@ -11,4 +12,18 @@ from reprise.config.schema import (
     TableSpec,
 )
 
-__all__ = ["Column", "Configuration", "Model", "ReleaseHub", "Row", "Section", "TableSpec", "load", "load_yaml"]
+__all__ = [
+    "Column",
+    "Configuration",
+    "ImportSettings",
+    "Model",
+    "ReleaseHub",
+    "Row",
+    "Section",
+    "TableSpec",
+    "import_folder",
+    "import_settings",
+    "is_import",
+    "load",
+    "load_yaml",
+]

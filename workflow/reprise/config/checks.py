@@ -6,6 +6,7 @@ from typing import Any
 from reprise import sampling
 from reprise.adapters import ADAPTERS
 from reprise.benchmarks import MODULES, load_benchmark
+from reprise.config.imports import import_problems, is_import
 from reprise.config.schema import Column, Configuration, Model, Protocol, Row, TableSpec
 from reprise.errors import UserError, suggestion, unknown
 from reprise.prompts import load_prompts
@@ -19,7 +20,8 @@ def cross_checks(found: Configuration, suite_file: str) -> list[str]:
         for reason in _rule_problems(rule)
     ]
     for slug, model in found.models.items():
-        problems += [f"config/models/{slug}.yaml: {reason}" for reason in _model_problems(model)]
+        reasons = _model_problems(model) + (import_problems(slug, model, found) if is_import(model) else [])
+        problems += [f"config/models/{slug}.yaml: {reason}" for reason in reasons]
     for term in found.suite.run:
         if isinstance(term, str) and term not in {"local", "none", "all", *found.models}:
             allowed = ["local", "none", "all", *sorted(found.models)]
@@ -147,7 +149,24 @@ def _name_problems(run: str, benchmark: str, found: Configuration) -> list[str]:
         for what, value, allowed in checks
         if value not in allowed
     ]
-    return problems or (_ask_problems(found.models[model], spec.protocols[protocol]) if spec else [])
+    if problems or spec is None:
+        return problems
+    return _import_run_problems(f"{benchmark}/{protocol}/{sampling}", model, found) + _ask_problems(
+        found.models[model], spec.protocols[protocol]
+    )
+
+
+def _import_run_problems(run: str, slug: str, found: Configuration) -> list[str]:
+    """A run of an imported model that its file does not list."""
+    if not is_import(found.models[slug]):
+        return []
+    listed = found.models[slug].settings.get("runs", {})
+    if run in listed:
+        return []
+    return [
+        f"model '{slug}' is imported, but settings.runs of config/models/{slug}.yaml does not list '{run}'. "
+        f"Listed: {', '.join(listed) or 'nothing'}."
+    ]
 
 
 def _ask_problems(model: Model, protocol: Protocol) -> list[str]:

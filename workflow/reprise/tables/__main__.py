@@ -11,11 +11,14 @@ from reprise.render import FORMATS, render
 from reprise.schemas import METRICS, read_table
 from reprise.stage import arguments, read_key
 from reprise.tables.build import TIDY, Builder
+from reprise.tables.problems import read_problems
 from reprise.tables.published import Published
 
 
 def main() -> None:
-    args = arguments("Write a table.", key=Path, published=Path, metrics=[Path], statistics=[Path], out=Path)
+    args = arguments(
+        "Write a table.", key=Path, published=Path, metrics=[Path], statistics=[Path], problems=[Path], out=Path
+    )
     key = read_key(args.key)
     metrics = [read_table(path, METRICS) for path in [*args.metrics, *args.statistics]]
     builder = Builder(
@@ -23,6 +26,7 @@ def main() -> None:
         spec=TableSpec.model_validate(key["spec"]),
         metrics=pl.concat(metrics) if metrics else pl.DataFrame(schema=METRICS),
         published=Published(args.published, key["table"]),
+        problems=read_problems(args.problems, key["suite"]),
     )
     table = builder.table()
     for form in FORMATS:

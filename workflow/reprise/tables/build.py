@@ -1,5 +1,6 @@
 """One table: every cell looked up by row and column, as a table object and as tidy rows that lead back to its run."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -57,6 +58,8 @@ class Builder:
     spec: TableSpec
     metrics: pl.DataFrame
     published: Published
+    problems: Mapping[str, Counter[str]] = field(default_factory=dict)
+    """imported run or ratings -> what is wrong with how many of its answers"""
     tidy: list[dict[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -155,14 +158,15 @@ class Builder:
             self.keep(place, "chance", {"value": chance})
             return Number(chance, column.decimals, column.signed)
         if found is not None:
-            source = "data" if row.dataset else "reproduced"
+            is_imported = self.source_of(row, column) in self.key["imported"]
+            source = "data" if row.dataset else "imported" if is_imported else "reproduced"
             for reading in dict.fromkeys((SHOWN, COMPARED)):
                 other = self.found(row, column, metric, reading)
                 if other is not None:
                     self.keep(place, source, other)
             if found["value"] is None and paper is not None:
                 self.keep(place, "published", {"value": paper})
-            state: rendered.State = "incomplete" if found["missing"] else "reproduced"
+            state: rendered.State = "incomplete" if found["missing"] else "imported" if is_imported else "reproduced"
             return Number(
                 found["value"],
                 column.decimals,
@@ -226,7 +230,15 @@ class Builder:
                     shown.append(fixed)
                 if fixed and authors and _printed(fixed, column) != _printed(authors, column):
                     differing.append(f"{column_name(column)} {_printed(authors, column)}")
-        return (*_count_notes(shown), *_authors_note(differing))
+        return (*_count_notes(shown), *self.import_notes(row), *_authors_note(differing))
+
+    def import_notes(self, row: Row) -> list[str]:
+        """What is wrong with the imported answers and ratings behind a row."""
+        sources = {source for column in self.spec.columns if (source := self.source_of(row, column))}
+        names = sorted(sources | {source.rpartition("/")[0] for source in sources})
+        counts = sum((self.problems.get(name, Counter()) for name in names), Counter[str]())
+        listed = ", ".join(f"{number} {problem}" for problem, number in counts.most_common())
+        return [f"Problems of imported answers: {listed}."] if listed else []
 
     def judge_lines(self) -> list[str]:
         """Who rated the answers, beside every number that comes of it."""

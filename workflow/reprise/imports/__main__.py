@@ -1,0 +1,56 @@
+"""Stage `imports`: a run's answers out of files that were made elsewhere; no clip is needed and no model is asked."""
+
+from pathlib import Path
+
+import polars as pl
+
+from reprise.adapters.base import Answer
+from reprise.errors import run_command
+from reprise.imports import load_importer
+from reprise.imports.given import NO_ANSWER, Given, write_problems
+from reprise.sampling import frames_shown
+from reprise.schemas import ITEMS, REQUESTS, RESPONSES, read_table, write_table
+from reprise.stage import arguments, read_key, say
+
+
+def main() -> None:
+    args = arguments(
+        "Import a run's answers.", key=Path, items=Path, requests=Path, files=[Path], out=Path, problems=Path
+    )
+    key = read_key(args.key)
+    items, requests = read_table(args.items, ITEMS), read_table(args.requests, REQUESTS)
+    importer = load_importer(key["run"].split("/")[0])
+    given = importer.read(args.files, key["answers"]["form"], items, requests)
+    table = responses(requests, given, frames_shown(key["answers"]["sampling"]) or 0, key["key"])
+    unanswered = table.filter(pl.col("error") == NO_ANSWER)["request_id"].to_list()
+    write_problems(given.problems, unanswered, args.problems)
+    write_table(table, args.out, RESPONSES)
+    failed = table.filter(pl.col("error") != "").height
+    say(f"{table.height} questions, {failed} failed ({len(unanswered)} unanswered), {len(given.problems)} problems")
+
+
+def responses(requests: pl.DataFrame, given: Given, frames: int, key: str) -> pl.DataFrame:
+    """One response a request; what the files do not answer failed. What was asked and read elsewhere is not known."""
+    rows = []
+    for request in requests.iter_rows(named=True):
+        answer = given.answers.get(request["request_id"], Answer(error=NO_ANSWER))
+        rows.append(
+            {
+                "request_id": request["request_id"],
+                "item_id": request["item_id"],
+                "role": request["role"],
+                "text": answer.text,
+                "scores": list(answer.scores),
+                "frames_shown": frames,
+                "prompt_sha256": "",
+                "tokens_in": 0,
+                "tokens_out": 0,
+                "error": answer.error,
+                "key": key,
+            }
+        )
+    return pl.DataFrame(rows, schema=RESPONSES)
+
+
+if __name__ == "__main__":
+    run_command(main)

@@ -1,0 +1,56 @@
+"""Stage `imports.ratings`: ratings that were given elsewhere, as the replies of a judge to a run's answers."""
+
+from pathlib import Path
+
+import polars as pl
+
+from reprise.errors import run_command
+from reprise.imports import load_rating_importer
+from reprise.imports.given import Given, write_problems
+from reprise.schemas import ANSWERS, ITEMS, RESPONSES, read_table, write_table
+from reprise.stage import arguments, read_key, say
+
+
+def main() -> None:
+    args = arguments(
+        "Import a judge's ratings of a run.",
+        key=Path, benchmark=str, items=Path, answers=Path, files=[Path], out=Path, problems=Path,
+    )  # fmt: skip
+    key = read_key(args.key)
+    answers = read_table(args.answers, ANSWERS)
+    importer = load_rating_importer(args.benchmark)
+    assert importer is not None, "the configuration refuses ratings of a benchmark that has none"
+    given = importer.read_ratings(args.files, read_table(args.items, ITEMS))
+    table = replies(answers, given, key["key"])
+    unrated = answers.filter((pl.col("reader") == "robust") & ~pl.col("item_id").is_in(list(given.answers)))
+    write_problems(given.problems, unrated["item_id"].to_list(), args.problems)
+    write_table(table, args.out, RESPONSES)
+    say(f"{len(given.answers)} ratings, {unrated.height} answers without one; {len(given.problems)} problems")
+
+
+def replies(answers: pl.DataFrame, given: Given, key: str) -> pl.DataFrame:
+    """One reply an answer that was rated; those to what both readers took out of it are the same."""
+    rows = []
+    for answer in answers.iter_rows(named=True):
+        rating = given.answers.get(answer["item_id"])
+        if rating is not None:
+            rows.append(
+                {
+                    "request_id": answer["request_id"],
+                    "item_id": answer["item_id"],
+                    "role": answer["role"],
+                    "text": rating.text,
+                    "scores": [],
+                    "frames_shown": 0,
+                    "prompt_sha256": "",
+                    "tokens_in": 0,
+                    "tokens_out": 0,
+                    "error": rating.error,
+                    "key": key,
+                }
+            )
+    return pl.DataFrame(rows, schema=RESPONSES)
+
+
+if __name__ == "__main__":
+    run_command(main)

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from reprise.errors import run_command
-from reprise.imports.given import RATED_ONLY
+from reprise.imports.given import NO_ANSWER, RATED_ONLY
 from reprise.ratings import RATING_READERS
 from reprise.readers import READERS
 from reprise.schemas import ANSWERS, RESPONSES, VERDICTS, check_key, read_table, write_table
@@ -37,9 +37,8 @@ def judgements(answers: pl.DataFrame, replies: pl.DataFrame, reader: str) -> pl.
 
 
 def _verdict(answer: dict[str, Any], reply: dict[str, Any] | None, reader: str) -> dict[str, Any]:
-    # A rating may come without the text that was rated; the reference harness has failures rated as well.
-    is_rated = reply is not None and (reader == "authors" or answer["error"] in ("", RATED_ONLY))
-    rating = RATING_READERS[reader](reply["text"]) if is_rated and reply and not reply["error"] else None
+    is_there = _is_there(answer["error"], reader, is_rated=reply is not None)
+    rating = RATING_READERS[reader](reply["text"]) if is_there and reply and not reply["error"] else None
     return {
         "request_id": answer["request_id"],
         "item_id": answer["item_id"],
@@ -47,10 +46,20 @@ def _verdict(answer: dict[str, Any], reply: dict[str, Any] | None, reader: str) 
         "value": "" if rating is None else str(rating),
         "score": rating,
         "right": rating == 3,
-        "unparsed": rating is None and (is_rated or not answer["error"]),
-        "failed": bool(answer["error"]) and not is_rated,
+        "unparsed": is_there and rating is None,
+        "failed": not is_there,
         "key": answer["key"],
     }
+
+
+def _is_there(error: str, reader: str, *, is_rated: bool) -> bool:
+    """Whether there is an answer to rate: also one whose rating alone was imported.
+
+    To the reference harness a failure that was rated is an answer like any other, and a blank one lacks its rating.
+    """
+    if reader == "authors":
+        return not error or is_rated or error == NO_ANSWER
+    return not error or (is_rated and error == RATED_ONLY)
 
 
 if __name__ == "__main__":

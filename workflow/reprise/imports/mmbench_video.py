@@ -91,8 +91,7 @@ def read_ratings(files: Sequence[Path], items: pl.DataFrame) -> Given:
     """Ratings by index, as the replies of a judge; the harness writes -1 where its judge gave none."""
     given = Given()
     for place, _, cell in _cells(files, items, RATINGS, given):
-        if cell.strip():
-            given.add(place.id, Answer(text=re.sub(r"^(-?\d+)\.0+$", r"\1", cell.strip())), place)
+        given.add(place.id, Answer(text=re.sub(r"^(-?\d+)\.0+$", r"\1", cell.strip())), place)
     return given
 
 

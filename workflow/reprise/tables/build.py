@@ -120,7 +120,7 @@ class Builder:
             else:
                 numbers = [self.number(row, column, metric, section) for metric in self.spec.metrics_of(column)]
                 cells.append(Cell(tuple(numbers)))
-        is_reference = row.chance or row.model in ("oracle", "always-first", "random", "cannot-tell")
+        is_reference = row.chance or row.model in ("oracle", "always-first", "random", "random-imported", "cannot-tell")
         return rendered.Row(row.label, tuple(cells), self.row_notes(row), reference=is_reference)
 
     def source_of(self, row: Row, column: Column) -> str | None:

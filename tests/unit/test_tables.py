@@ -1,5 +1,6 @@
 """Tables: where each cell comes from, what footnotes say, and what stops a table."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,16 @@ def test_what_failed_and_where_the_authors_differ_stands_below(tmp_path: Path) -
     text = render(builder(tmp_path, [row, authors(row, 91.4)]).table(), "md")
     assert "1 without a clip, 1 failed, 2 not readable" in text
     assert "By the authors' convention and reader: Ctrl 91.4" in text
+
+
+def test_imported_answers_are_marked_and_their_problems_stand_below(tmp_path: Path) -> None:
+    run = "velociti/entail/fps1/ov"
+    made = builder(tmp_path, [metric("control", 80.0)], imported=[run])
+    made.problems = {run: Counter({"unknown id": 3, "disagrees with another answer": 1})}
+    assert sources(made)["OV-7B", "Ctrl"] == ("imported", 80.0)
+    text = render(made.table(), "md")
+    assert "Problems of imported answers: 3 unknown id, 1 disagrees with another answer." in text
+    assert "Scored here from answers made elsewhere." in text
 
 
 def test_both_conventions_are_in_the_tidy_rows(tmp_path: Path) -> None:

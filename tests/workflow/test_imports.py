@@ -1,0 +1,83 @@
+"""Answers made elsewhere, end to end: exported by one run, imported as another model's, without a video."""
+
+import csv
+import shutil
+
+import polars as pl
+import pytest
+
+from tests.workflow.conftest import Project
+
+RUN = "velociti/entail/fps1/people"
+MODEL = "label: People\nadapter: import\nsettings: {runs: {velociti/entail/fps1: .}}\n"
+TABLE = "results/tables/velociti/table2"
+FOLDER = "resources/imports/velociti/people"
+
+
+@pytest.fixture
+def imported(small: Project) -> Project:
+    """The small suite with the oracle's exported answers as those of people."""
+    done = small.reprise("reprise", "export", "velociti/entail/fps1/oracle", "--to", FOLDER)
+    assert done.returncode == 0 and done.stdout.split()[0] == f"{FOLDER}/control.csv", done.stderr
+    small.write("config/models/people.yaml", MODEL)
+    small.edit(
+        "config/tables/small.yaml", "- {label: Always", "- {label: People, model: people}\n          - {label: Always"
+    )
+    return small
+
+
+def people(project: Project) -> dict[str, dict[str, str]]:
+    with (project.root / f"{TABLE}.csv").open() as stream:
+        rows = [row for row in csv.DictReader(stream) if row["row"] == "People" and row["convention"] == "fixed"]
+    return {row["column"]: row for row in rows}
+
+
+def test_imported_answers_score_as_the_run_they_come_from(imported: Project) -> None:
+    rules = imported.made(f"{TABLE}.md")
+    assert rules == ["import_answers", "metrics", "table", "verdicts"]
+    assert {name: float(row["value"]) for name, row in people(imported).items()} == {"Ctrl": 100, "Avg": 100}
+    assert {row["source"] for row in people(imported).values()} == {"imported"}
+    assert "Scored here from answers made elsewhere." in (imported.root / f"{TABLE}.md").read_text()
+    assert imported.made(f"{TABLE}.md") == []
+
+
+def test_a_changed_file_reruns_exactly_its_run(imported: Project) -> None:
+    imported.made(f"{TABLE}.md")
+    imported.edit(f"{FOLDER}/control.csv", ",1.0,0.0", ",0.0,0.0")
+    imported.edit(f"{FOLDER}/control.csv", "v_bbbbbbbbbbb_seg_2_12", "v_bbbbbbbbbbb_seg_9_99")
+    assert imported.made(f"{TABLE}.md") == ["import_answers", "metrics", "table", "verdicts"]
+    control = people(imported)["Ctrl"]
+    assert (control["value"], control["asked"], control["failed"]) == ("50.0", "4", "1")
+    text = (imported.root / f"{TABLE}.md").read_text()
+    assert "1 failed" in text and "Problems of imported answers: 1 unknown id." in text
+    with (imported.root / f"results/small/responses/{RUN}.problems.csv").open() as stream:
+        rows = [(row["line"], row["id"], row["problem"]) for row in csv.DictReader(stream)]
+    assert rows == [
+        ("4", "control/v_bbbbbbbbbbb_seg_9_99/Ev3", "unknown id"),
+        ("", "control/v_bbbbbbbbbbb_seg_2_12/Ev3/1#pos", "no_answer"),
+        ("", "control/v_bbbbbbbbbbb_seg_2_12/Ev3/1#neg", "no_answer"),
+    ]
+
+
+def test_no_video_is_needed_and_none_counts_as_missing(imported: Project) -> None:
+    for name in ("results", "resources/store", "videos"):
+        shutil.rmtree(imported.root / name)
+    imported.edit("config/suites/small.yaml", "run: [local]", "run: [people]")
+    rules = imported.made(f"results/small/metrics/{RUN}.parquet")
+    assert rules == ["annotations", "import_answers", "metrics", "release", "requests", "verdicts"]
+    found = pl.read_parquet(imported.root / f"results/small/metrics/{RUN}.parquet")
+    assert (
+        found["missing"].sum() == 0 and found.filter(metric="strict", group="average")["value"].to_list() == [100] * 2
+    )
+    assert set(pl.read_parquet(imported.root / f"results/small/responses/{RUN}.parquet")["frames_shown"]) == {0}
+
+
+def test_without_its_files_the_row_does_not_run(imported: Project) -> None:
+    shutil.rmtree(imported.root / FOLDER)
+    assert imported.made(f"{TABLE}.md") == ["table"]
+    assert people(imported) == {} and "Not run." in (imported.root / f"{TABLE}.md").read_text()
+
+
+def test_an_imported_run_is_not_adopted(imported: Project) -> None:
+    done = imported.reprise("reprise", "adopt", RUN, "--why", "because")
+    assert done.returncode == 1 and "is imported; its answers are read from its files again" in done.stderr

@@ -28,9 +28,7 @@ def asked(
     return pl.DataFrame(requests, schema=REQUESTS), pl.DataFrame(responses, schema=RESPONSES)
 
 
-def read_scores(
-    scores: Sequence[float], options: Sequence[str], reader: str = "robust"
-) -> tuple[str, float | None]:
+def read_scores(scores: Sequence[float], options: Sequence[str], reader: str = "robust") -> tuple[str, float | None]:
     """What the stage makes of scores alone."""
     found = verdicts(*asked(options, [(scores, "", "")]), reader, "plain")
     return found["value"][0], found["score"][0]

@@ -34,7 +34,7 @@ def people(project: Project) -> dict[str, dict[str, str]]:
 
 def test_imported_answers_score_as_the_run_they_come_from(imported: Project) -> None:
     rules = imported.made(f"{TABLE}.md")
-    assert rules == ["import_answers", "metrics", "table", "verdicts"]
+    assert rules == ["import_answers", "score", "table"]
     assert {name: float(row["value"]) for name, row in people(imported).items()} == {"Ctrl": 100, "Avg": 100}
     assert {row["source"] for row in people(imported).values()} == {"imported"}
     assert "Scored here from answers made elsewhere." in (imported.root / f"{TABLE}.md").read_text()
@@ -45,7 +45,7 @@ def test_a_changed_file_reruns_exactly_its_run(imported: Project) -> None:
     imported.made(f"{TABLE}.md")
     imported.edit(f"{FOLDER}/control.csv", ",1.0,0.0", ",0.0,0.0")
     imported.edit(f"{FOLDER}/control.csv", "v_bbbbbbbbbbb_seg_2_12", "v_bbbbbbbbbbb_seg_9_99")
-    assert imported.made(f"{TABLE}.md") == ["import_answers", "metrics", "table", "verdicts"]
+    assert imported.made(f"{TABLE}.md") == ["import_answers", "score", "table"]
     control = people(imported)["Ctrl"]
     assert (control["value"], control["asked"], control["failed"]) == ("50.0", "4", "1")
     text = (imported.root / f"{TABLE}.md").read_text()
@@ -64,7 +64,7 @@ def test_no_video_is_needed_and_none_counts_as_missing(imported: Project) -> Non
         shutil.rmtree(imported.root / name)
     imported.edit("config/suites/small.yaml", "run: [local]", "run: [people]")
     rules = imported.made(f"results/small/metrics/{RUN}.parquet")
-    assert rules == ["annotations", "import_answers", "metrics", "release", "requests", "verdicts"]
+    assert rules == ["annotations", "import_answers", "release", "requests", "score"]
     found = pl.read_parquet(imported.root / f"results/small/metrics/{RUN}.parquet")
     assert (
         found["missing"].sum() == 0 and found.filter(metric="strict", group="average")["value"].to_list() == [100] * 2

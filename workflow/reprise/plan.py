@@ -252,8 +252,8 @@ class Plan:
         protocols = self.config.benchmarks[benchmark].protocols
         return {
             "readings": {name: protocol.reading for name, protocol in protocols.items()},
-            "similarity": {
-                name: _version(EMBEDDER) for name, protocol in protocols.items() if protocol.similarity is not None
+            "embedders": {
+                name: _version(EMBEDDER) for name, protocol in protocols.items() if protocol.compare_with is not None
             },
             "code": closure_digest("reprise.verdicts"),
         }

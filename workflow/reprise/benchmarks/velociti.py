@@ -1,7 +1,6 @@
 """VELOCITI: video-language entailment by seven tests and a control, strict, classic and as multiple choice."""
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import polars as pl
 from reprise.benchmarks import only_table, read_rows, require_columns
 from reprise.benchmarks.subsets import rows_in_subset
 from reprise.errors import UserError, unknown
+from reprise.fetch.ids import Segment, vidsitu
 from reprise.measures import Measure, Ratios, Resampling, difference, mean, measure, ones
 from reprise.prompts import Prompt, fill
 from reprise.schemas import CLIPS, ITEMS, in_group_named
@@ -26,8 +26,6 @@ FORMS = {
 STATISTICS = frozenset({"videos", "samples", "subset"})
 CHANCE: dict[str, float | None] = {"strict": 25.0, "classic": 50.0, "mc_a": 50.0, "mc_b": 50.0, "mc_both": 25.0}
 COLUMNS = ("test_name", "video_id", "event", "pos", "neg")
-# VidSitu names a 10 s clip by its YouTube id and span.
-VIDSITU_ID = re.compile(r"^v_(?P<video>[A-Za-z0-9_-]{11})_seg_(?P<start>\d+)_(?P<end>\d+)$")
 
 
 def annotations(files: Sequence[Path], clips: str, options: Mapping[str, object]) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -85,30 +83,38 @@ def _event_name(event: str) -> str:
     return "-".join(json.loads(event)) if event.startswith("[") else event or "Ev"
 
 
+def _segment(video_id: str) -> Segment | None:
+    """What a VidSitu id names; none for a file of another name."""
+    try:
+        return vidsitu(video_id)
+    except UserError:
+        return None
+
+
 def clip_id(video_id: str) -> str:
     """`<unit>.<part>`: the YouTube id and the span for a VidSitu clip, else the file's stem."""
-    match = VIDSITU_ID.match(video_id)
-    return f"{match['video']}.{match['start']}-{match['end']}" if match else f"{video_id}.whole"
+    segment = _segment(video_id)
+    return f"{segment.video}.{segment.start_s:g}-{segment.end_s:g}" if segment else f"{video_id}.whole"
 
 
 def _clips(video_ids: Sequence[str], clips: str) -> pl.DataFrame:
     rows: list[dict[str, object]] = []
     for video_id in video_ids:
-        match = VIDSITU_ID.match(video_id)
-        if clips == "ids" and match is None:
+        segment = _segment(video_id)
+        if clips == "ids" and segment is None:
             raise UserError(
                 f"VELOCITI release: video_id '{video_id}' is no VidSitu id (v_<YouTube id>_seg_<start>_<end>). "
                 "Use `clips: release` in the suite to take the released files."
             )
-        is_trim = clips == "ids" and match is not None
+        cut = segment if clips == "ids" else None
         rows.append(
             {
                 "clip_id": clip_id(video_id),
-                "unit": match["video"] if match else video_id,
-                "kind": "trim" if is_trim else "whole",
-                "source_id": match["video"] if is_trim and match else video_id,
-                "start_s": float(match["start"]) if is_trim and match else None,
-                "end_s": float(match["end"]) if is_trim and match else None,
+                "unit": segment.video if segment else video_id,
+                "kind": "trim" if cut else "whole",
+                "source_id": cut.video if cut else video_id,
+                "start_s": cut.start_s if cut else None,
+                "end_s": cut.end_s if cut else None,
                 "parts": [],
             }
         )

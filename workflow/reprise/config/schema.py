@@ -130,8 +130,8 @@ class Protocol(Strict):
     max_tokens: int = Field(1, ge=1)
     reading: Literal["plain", "output_block", "first_character", "person", "text"] = "plain"
     """how answers are read; `first_character` and `person` (where a judge was asked) concern the authors' reader"""
-    similarity: Literal["all-MiniLM-L6-v2"] | None = None
-    """compares free answers with what is expected"""
+    compare_with: Literal["all-MiniLM-L6-v2"] | None = None
+    """embeds free answers and what is expected, to compare them"""
     frames_min: dict[str, int] = {}
     """metric -> number of frames below which it says nothing"""
     items: Slug | None = None

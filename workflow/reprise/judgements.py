@@ -1,13 +1,14 @@
-"""Stage `judgements`: the ratings that a judge gave a run's answers, as each reader reads its replies."""
+"""Stage `judgements`: what a judge made of a run's answers, a rating or an option, as each reader reads its replies."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from reprise.errors import run_command
-from reprise.ratings import RATING_READERS
-from reprise.readers import READERS
+from reprise.ratings import RATING_READERS, RATINGS
+from reprise.readers import READERS, read_text
 from reprise.schemas import ANSWERS, RESPONSES, VERDICTS, check_key, read_table, write_table
 from reprise.stage import arguments, read_key, say
 
@@ -28,7 +29,7 @@ def main() -> None:
 
 
 def judgements(answers: pl.DataFrame, replies: pl.DataFrame, reader: str) -> pl.DataFrame:
-    """One verdict an answer: its rating, or that the answer failed, or that the judgement of it did."""
+    """One verdict an answer: its rating or option, or that the answer failed, or that the judgement of it did."""
     by_request = {row["request_id"]: row for row in replies.iter_rows(named=True)}
     mine = answers.filter(pl.col("reader") == reader)
     rows = [_verdict(answer, by_request.get(answer["request_id"]), reader) for answer in mine.iter_rows(named=True)]
@@ -36,18 +37,34 @@ def judgements(answers: pl.DataFrame, replies: pl.DataFrame, reader: str) -> pl.
 
 
 def _verdict(answer: dict[str, Any], reply: dict[str, Any] | None, reader: str) -> dict[str, Any]:
-    rating = RATING_READERS[reader](reply["text"]) if reply is not None and not reply["error"] else None
+    value = "" if reply is None or reply["error"] else read_reply(reply["text"], answer["replies"], reader)
     return {
         "request_id": answer["request_id"],
         "item_id": answer["item_id"],
         "role": answer["role"],
-        "value": "" if rating is None else str(rating),
-        "score": rating,
-        "right": rating == 3,
-        "unparsed": not answer["error"] and rating is None,
+        "value": value,
+        "score": float(value) if value and is_rated(answer["replies"]) else None,
+        "right": bool(value) and value == answer["expected"],
+        "unparsed": not answer["error"] and not value,
         "failed": bool(answer["error"]),
         "key": answer["key"],
     }
+
+
+def is_rated(replies: Sequence[str]) -> bool:
+    """Whether a judge rates the answer; else it says which option was chosen."""
+    return tuple(replies) == RATINGS
+
+
+def read_reply(reply: str, replies: Sequence[str], reader: str) -> str:
+    """The rating or the option that a reader reads in a judge's reply; empty where there is none.
+
+    Of an option the authors' reader takes the first character, as their scorer does.
+    """
+    if is_rated(replies):
+        rating = RATING_READERS[reader](reply)
+        return "" if rating is None else str(rating)
+    return read_text(reply, replies, [], reader, "first_character").value
 
 
 if __name__ == "__main__":

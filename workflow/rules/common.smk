@@ -25,7 +25,9 @@ wildcard_constraints:
     sampling=one_of(PLAN.config.main.samplings),
     model=one_of(PLAN.config.models),
     reader="authors|robust",
-    judge=one_of(PLAN.judges),
+    judge=one_of(
+        {judge for name in PLAN.config.benchmarks for judge in PLAN.judges_of(name)}
+    ),
     shard=r"\d+",
     table=r"table\d+",
     kind="tex|md|html",

@@ -36,6 +36,7 @@ ADAPTERS: dict[str, AdapterInfo] = {
         modules=FRAMES,
     ),
     "wordmatch": AdapterInfo("reprise.adapters.wordmatch:WordMatch", asks=("write",)),
+    "lastletter": AdapterInfo("reprise.adapters.lastletter:LastLetter", asks=("write",)),
     "oracle": AdapterInfo("reprise.adapters.baselines:Oracle", asks=ANYTHING),
     "constant": AdapterInfo("reprise.adapters.baselines:Constant", asks=ANYTHING),
     "random": AdapterInfo("reprise.adapters.baselines:Random", asks=ANYTHING),

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from reprise.benchmarks import only_table, read_rows, require_columns
+from reprise.benchmarks import only_table, plain_answers, read_rows, require_columns
 from reprise.errors import UserError, suggestion
 from reprise.measures import Measure, Resampling, measure, ones
 from reprise.prompts import Prompt, fill
@@ -187,10 +187,7 @@ def _request(
 def answers(form: str, items: pl.DataFrame, responses: pl.DataFrame, reader: str) -> list[dict[str, str]]:
     """One answer an item that was asked; a packed answer is split to its questions."""
     if form == "unpacked":
-        return [
-            {"item_id": row["item_id"], "role": form, "text": row["text"], "error": row["error"]}
-            for row in responses.iter_rows(named=True)
-        ]
+        return plain_answers(responses)
     by_clip = {row["clip_id"]: row for row in responses.iter_rows(named=True)}
     found = []
     for group in items.partition_by("clip_id", maintain_order=True):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from reprise.benchmarks import only_table, read_rows, require_columns
+from reprise.benchmarks import only_table, plain_answers, read_rows, require_columns
 from reprise.errors import UserError, unknown
 from reprise.fetch.ids import vinoground as segment_of
 from reprise.files import text_digest
@@ -250,6 +250,11 @@ def _request(
         "prompt": fill(prompt.user, values),
         **options,
     }
+
+
+def answers(form: str, items: pl.DataFrame, responses: pl.DataFrame, reader: str) -> list[dict[str, str]]:
+    """What was answered to each question, step by step; a judge says which option it comes to."""
+    return plain_answers(responses)
 
 
 def measures(

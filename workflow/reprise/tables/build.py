@@ -229,9 +229,9 @@ class Builder:
         return (*_count_notes(shown), *_authors_note(differing))
 
     def judge_lines(self) -> list[str]:
-        """Who rated the answers, beside every number that comes of it."""
+        """Who judged answers, beside every number that comes of it."""
         judges = sorted({row["judge"] for row in self.metrics.iter_rows(named=True) if row["judge"]})
-        return [f"Answers rated by {self.key['judges'][judge]} ({judge})." for judge in judges]
+        return [f"Answers judged by {self.key['judges'][judge]} ({judge})." for judge in judges]
 
     def provenance(self) -> tuple[str, ...]:
         keys = {row["run"]: row["key"] for row in self.metrics.iter_rows(named=True) if row["key"]}
@@ -267,7 +267,7 @@ def _count_notes(shown: Sequence[Mapping[str, Any]]) -> list[str]:
     largest = max(shown, key=lambda one: one["asked"] + one["missing"], default=None)
     if largest is None:
         return []
-    unread = "without a rating" if largest["judge"] else "not readable"
+    unread = "without a judgement" if largest["judge"] else "not readable"
     counts = [
         f"{max(one[name] for one in shown)} {words}"
         for name, words in (("missing", "without a clip"), ("failed", "failed"), ("unparsed", unread))

@@ -134,6 +134,21 @@ def test_failed_answers_and_failed_judgements_are_counted_apart() -> None:
     assert judgements(answers, pl.DataFrame(replies, schema=RESPONSES), "authors")["unparsed"].sum() == 4
 
 
+def test_judges_that_reply_otherwise_are_counted_and_never_dropped() -> None:
+    """Of "3.", "Score: 3", "two", nothing: a person reads three; the harness reads none, and calls all four failed."""
+    said = ("3.", "Score: 3", "two", "")
+    answers, _ = asked(items_of(4), [response(i, "x") for i in range(4)])
+    for reader, ratings in (("robust", [3.0, 3.0, 2.0, None]), ("authors", [None] * 4)):
+        replies = [reply(f"{i}#{reader}", text) for i, text in enumerate(said)]
+        frame = judgements(answers, pl.DataFrame(replies, schema=RESPONSES), reader)
+        assert frame["score"].to_list() == ratings
+        found = mmbench_video.measures("unpacked", items_of(4), frame, RESAMPLING, drop_unread=reader == "authors")
+        (whole,) = [one for one in found if (one.metric, one.group) == ("mean", "overall")]
+        unread = ratings.count(None)
+        assert (whole.asked, whole.scored, whole.failed, whole.unparsed) == (4, 4 - unread, 0, unread)
+        assert whole.value == sum(rating or 0 for rating in ratings) / 4
+
+
 # --- the local judge ---------------------------------------------------------------------------------------------
 
 

@@ -153,7 +153,7 @@ METRICS = _schema(
     missing=pl.Int32,
     convention=pl.String,  # fixed | authors
     reader=pl.String,  # robust | authors
-    note=pl.String,  # why a value is null although answers are there; usually null
+    note=pl.String,  # why a value is null although answers are there, or which entries are flawed; usually null
     key=pl.String,
 )
 

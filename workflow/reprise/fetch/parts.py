@@ -21,7 +21,7 @@ from typing import BinaryIO
 
 from reprise.errors import UserError
 
-PIECE = re.compile(r"(?P<name>.+(?:\.zip\.|[._-]part[._-]?))(?P<number>[0-9]+|[a-z]{2,3})")
+PIECE = re.compile(r"(?P<name>.+(?:\.zip\.|[._-]part[._-]?))(?P<number>[0-9]+|[a-z]{2})")
 DISK = re.compile(r"(?P<stem>.+)\.z(?P<number>[0-9]{2,})")
 LETTERS = string.ascii_lowercase
 
@@ -57,19 +57,19 @@ class Holder:
 
 def gather(files: Sequence[Path]) -> list[Holder]:
     """The archives that these files are; a file that its neighbours' names show to be missing is named."""
-    pieces: dict[Path, dict[str, Path]] = defaultdict(dict)
+    pieces: dict[tuple[Path, bool], dict[str, Path]] = defaultdict(dict)
     disks: dict[Path, dict[str, Path]] = defaultdict(dict)
     whole = []
     for path in files:
         piece, disk = PIECE.fullmatch(path.name), DISK.fullmatch(path.name)
         if piece:
-            pieces[path.with_name(piece["name"])][piece["number"]] = path
+            pieces[path.with_name(piece["name"]), piece["number"].isdigit()][piece["number"]] = path
         elif disk:
             disks[path.with_name(f"{disk['stem']}.zip")][disk["number"]] = path
         else:
             whole.append(path)
     single = [Holder((path,)) for path in whole if path not in disks]
-    cut = [Holder(_pieces(name, found)) for name, found in pieces.items()]
+    cut = [Holder(_pieces(name, found)) for (name, _), found in pieces.items()]
     return single + cut + [Holder(_disks(last, found, last in whole)) for last, found in disks.items()]
 
 
@@ -120,9 +120,10 @@ def opened_zip(holder: Holder) -> Iterator[zipfile.ZipFile]:
     with ExitStack() as stack:
         streams: list[BinaryIO] = [stack.enter_context(path.open("rb")) for path in holder.parts]
         sizes = [path.stat().st_size for path in holder.parts]
-        if PIECE.fullmatch(holder.parts[-1].name) is None and len(holder.parts) > 1:
+        is_cut = PIECE.fullmatch(holder.parts[-1].name) is not None
+        if len(holder.parts) > 1 and not is_cut:
             streams, sizes = _as_one_disk(holder, streams, sizes)
-        elif PIECE.fullmatch(holder.parts[-1].name) is None:
+        elif not is_cut:
             _refuse_a_lone_disk(holder.parts[0])
         stream = stack.enter_context(io.BufferedReader(Joined(streams, sizes), 1 << 20))
         yield stack.enter_context(zipfile.ZipFile(stream))

@@ -143,7 +143,7 @@ def test_a_changed_prompt_of_a_judge_reruns_only_judging(judged: Project) -> Non
     judged.edit("resources/prompts/mmbench_video.yaml", "As an AI assistant, your task", "Your task")
     jobs = Counter(judged.planned())
     assert {rule: count for rule, count in jobs.items() if rule not in ("all", "collected_table")} == {
-        "judge_requests": 2, "judge": 3, "judgements": 3, "judged_metrics": 3, "table": 1,
+        "judge_requests": 2, "judge": 3, "score_judged": 3, "table": 1,
     }  # fmt: skip
     assert Counter(judged.made()) == jobs
     judged.edit(

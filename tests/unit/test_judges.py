@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from reprise.adapters.base import Clip, ModelSpec, Request
 from reprise.adapters.wordmatch import WordMatch, overlap
-from reprise.benchmarks import load_judged
+from reprise.benchmarks import load_judged, mmbench_video
 from reprise.errors import UserError
 from reprise.human import agreement, read_ratings
 from reprise.infer import LazyModel, ask_all, gather_text_work
@@ -17,10 +17,11 @@ from reprise.judgements import judgements
 from reprise.measures import Resampling
 from reprise.prompts import load_prompts
 from reprise.ratings import read_rating, read_rating_authors
-from reprise.schemas import ITEMS, RESPONSES, VERDICTS
+from reprise.schemas import ITEMS, REQUESTS, RESPONSES, VERDICTS
 from reprise.static import mean_ratings
 
-JUDGE = load_prompts(Path("resources/prompts/mmbench_video.yaml"))["judge"]
+PROMPTS = load_prompts(Path("resources/prompts/mmbench_video.yaml"))
+JUDGE = PROMPTS["judge"]
 RESAMPLING = Resampling(draws=200, level=0.95, seed=0)
 
 
@@ -91,8 +92,11 @@ def response(item: int, text: str, error: str = "") -> dict[str, Any]:
 
 def asked(items: pl.DataFrame, responses: list[dict[str, Any]]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Answers and judge's requests of an unpacked run."""
-    rows = [{"request_id": f"{row['item_id']}#unpacked", "clip_id": row["clip_id"]} for row in items.to_dicts()]
-    requests, said = pl.DataFrame(rows), pl.DataFrame(responses, schema=RESPONSES)
+    rows = [
+        row | {"ask": "write", "max_tokens": 9}
+        for row in mmbench_video.requests(items, "unpacked", PROMPTS["unpacked"])
+    ]
+    requests, said = pl.DataFrame(rows, schema=REQUESTS), pl.DataFrame(responses, schema=RESPONSES)
     answers = given_answers(load_judged("mmbench_video"), "unpacked", items, requests, said, "run")
     return answers, judge_requests(answers, items, JUDGE, 64)
 
@@ -128,6 +132,21 @@ def test_failed_answers_and_failed_judgements_are_counted_apart() -> None:
     assert frame["unparsed"].to_list() == [False, True, True, False, True]
     assert frame["score"].to_list() == [None, None, None, 2.0, None]
     assert judgements(answers, pl.DataFrame(replies, schema=RESPONSES), "authors")["unparsed"].sum() == 4
+
+
+def test_judges_that_reply_otherwise_are_counted_and_never_dropped() -> None:
+    """Of "3.", "Score: 3", "two", nothing: a person reads three; the harness reads none, and calls all four failed."""
+    said = ("3.", "Score: 3", "two", "")
+    answers, _ = asked(items_of(4), [response(i, "x") for i in range(4)])
+    for reader, ratings in (("robust", [3.0, 3.0, 2.0, None]), ("authors", [None] * 4)):
+        replies = [reply(f"{i}#{reader}", text) for i, text in enumerate(said)]
+        frame = judgements(answers, pl.DataFrame(replies, schema=RESPONSES), reader)
+        assert frame["score"].to_list() == ratings
+        found = mmbench_video.measures("unpacked", items_of(4), frame, RESAMPLING, drop_unread=reader == "authors")
+        (whole,) = [one for one in found if (one.metric, one.group) == ("mean", "overall")]
+        unread = ratings.count(None)
+        assert (whole.asked, whole.scored, whole.failed, whole.unparsed) == (4, 4 - unread, 0, unread)
+        assert whole.value == sum(rating or 0 for rating in ratings) / 4
 
 
 # --- the local judge ---------------------------------------------------------------------------------------------

@@ -10,8 +10,10 @@ import polars as pl
 import pytest
 from reprise.adapters.wordmatch import overlap
 from reprise.benchmarks import mmbench_video
+from reprise.benchmarks.flaws import flaws_of
 from reprise.errors import UserError
 from reprise.measures import Measure, Resampling
+from reprise.metrics import measured
 from reprise.prompts import FRAME_COUNT, load_prompts
 from reprise.schemas import FACTS, VERDICTS
 from reprise.subtitles import as_prompt, read_vtt
@@ -65,14 +67,8 @@ def test_videos_are_the_released_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "columns", "message"),
     [
-        ([row("0", "a", "['OCRR']")], COLUMNS, "row 1: dimensions: unknown 'OCRR'. Did you mean 'OCR'?"),
-        ([row("0", "a", "OCR")], COLUMNS, "row 1: dimensions: found 'OCR', expected a list of names"),
-        ([row("0", "a", "[]")], COLUMNS, "expected a list of names"),
-        ([row("0", "a", "[1]")], COLUMNS, "expected a list of names"),
-        ([row("0", "a", "[x for x in ().__class__.__bases__]")], COLUMNS, "expected a list of names"),
-        ([row("0", "a", "__import__('os').getcwd()")], COLUMNS, "expected a list of names"),
         ([row("0", "a", "['OCR']"), row("0", "b", "['OCR']")], COLUMNS, "row 2: index '0' is that of row 1 already"),
-        ([row("0", "a", "['OCR']", question=" ")], COLUMNS, "row 1: 'question' is empty"),
+        ([row("0", " ", "['OCR']")], COLUMNS, "row 1: 'video' is empty"),
         (
             [row("0", "a", "['OCR']")],
             [*COLUMNS[:5], "dims", "video_path"],
@@ -86,6 +82,51 @@ def test_a_broken_release_is_refused_by_file_and_row(
     with pytest.raises(UserError, match=r"MMBench-Video\.tsv") as error:
         mmbench_video.annotations(release(tmp_path, rows, columns), "release", {})
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("dimensions", "flaw", "in_group"),
+    [
+        ("['OCRR']", "dimension 'OCRR' is unknown and counts nowhere. Did you mean 'OCR'?", False),
+        ("['OCR', 'Telepathy']", "dimension 'Telepathy' is unknown and counts nowhere.", True),
+        ("[1]", "dimension '1' is unknown and counts nowhere.", False),
+        ("OCR", "dimensions: found 'OCR', expected a list such as ['OCR']; it counts in no group", False),
+        ("[]", "dimensions: found '[]', expected a list", False),
+        ("[x for x in ().__class__]", "dimensions: found '[x for x in ().__class__]', expected a list", False),
+        ("__import__('os').getcwd()", "dimensions: found \"__import__('os').getcwd()\", expected a list", False),
+    ],
+)
+def test_a_question_of_no_known_ability_counts_in_the_whole_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], dimensions: str, flaw: str, in_group: bool
+) -> None:
+    items = read(tmp_path, row("0", "a", dimensions), row("1", "a", "['OCR']"))
+    assert f"MMBench-Video.tsv: row 1: {flaw}" in capsys.readouterr().err
+    assert len(flaws_of(items)) == 1 and flaws_of(items)[0].startswith("question 0: ") and flaw in flaws_of(items)[0]
+    found = numbers(items, verdicts([0, 3]))
+    assert found["mean", "overall"].value == 1.5
+    assert found["mean", "fp_s"].value == (1.5 if in_group else 3)
+    assert found["mean", "perception"].asked == (2 if in_group else 1)
+
+
+@pytest.mark.parametrize(("column", "change"), [("question", {"question": " "}), ("answer", {"answer": ""})])
+def test_a_question_without_its_other_half_is_not_asked_and_is_missing(
+    tmp_path: Path, column: str, change: dict[str, str]
+) -> None:
+    items = read(
+        tmp_path, row("0", "a", "['OCR']", **change), row("1", "a", "['OCR']"), row("2", "b", "['OCR']", **change)
+    )
+    text = f"question 0: '{column}' is empty, so it is not asked and counts as missing"
+    assert flaws_of(items) == [text, text.replace("0", "2", 1)]
+    (packed,) = mmbench_video.requests(items, "packed", PROMPTS["packed"])
+    assert json.loads(str(packed["prompt"]).removeprefix("Question Set: ")) == {"1": "What?"}
+    assert [one["item_id"] for one in mmbench_video.requests(items, "unpacked", PROMPTS["unpacked"])] == ["1"]
+    said = pl.DataFrame({"clip_id": ["a.whole"], "text": ['{"1": "That."}'], "error": [""]})
+    assert [one["item_id"] for one in mmbench_video.answers("packed", items, said, "robust")] == ["1"]
+    rated = verdicts([3]).with_columns(item_id=pl.lit("1"))
+    key = {"bootstrap": {"draws": 200, "level": 0.95, "seed": 0}}
+    rows = measured(mmbench_video, "packed", items, rated, key, "fixed")  # type: ignore[arg-type]
+    (whole,) = [one for one in rows if (one["metric"], one["group"]) == ("mean", "overall")]
+    assert (whole["asked"], whole["missing"], whole["value"]) == (1, 2, 3)
 
 
 def test_clips_cannot_be_cut_by_ids(tmp_path: Path) -> None:

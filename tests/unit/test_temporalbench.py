@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from reprise.benchmarks import centralized
 from reprise.benchmarks import temporalbench as tb
+from reprise.benchmarks.flaws import flaws_of
 from reprise.config import load
 from reprise.errors import UserError
 from reprise.measures import Measure, Resampling
@@ -113,6 +114,7 @@ def test_the_readme_calls_the_data_set_source_dataset(tmp_path: Path) -> None:
     [
         ([{"idx": "1", "video_name": "v.mp4", "question": "q", "GT": "A", "category": "Others"}], "column 'dataset' is missing"),
         ([{"idx": "1", "video_name": "v.mp4", "question": "q", "GT": "A", "dataset": "Oops"}], "column 'category' is missing"),
+        ([question(video(0), 0), question(video(0), 0) | {"GT": "B"}], "entry 2: idx"),
         ([question(video(0), 0), question("short_video/Oops/", 1)], "entry 2: video_name 'short_video/Oops/' names no video"),
     ],
 )  # fmt: skip
@@ -147,6 +149,8 @@ def test_a_flawed_entry_stays_is_named_and_counted(
     entries = [question(video(0), 0), question(video(0), 1) | change]
     clips, items = tb.annotations(release(tmp_path, entries), "release", {})
     assert f"entry 2 ({video(0)}_1): {message}" in capsys.readouterr().err
+    (flaw,) = flaws_of(items)
+    assert flaw.startswith(f"{video(0)}_1: {message}")
     numbers = {(metric, name): value for metric, name, value in tb.statistics(items, clips)}
     assert (numbers["flawed", "overall"], numbers["questions", "overall"], numbers["questions", group]) == (1, 2, 2)
     short = items.filter(pl.col("task") == "short")

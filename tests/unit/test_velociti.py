@@ -8,9 +8,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 from reprise.benchmarks import velociti
+from reprise.benchmarks.flaws import flaws_of
 from reprise.benchmarks.subsets import LIST_COLUMNS, captions_digest
 from reprise.errors import UserError
 from reprise.measures import Measure, Resampling
+from reprise.metrics import measured
 from reprise.prompts import load_prompts
 from reprise.schemas import VERDICTS
 
@@ -67,8 +69,7 @@ def test_any_file_type_of_the_release_reads_the_same(tmp_path: Path, suffix: str
 @pytest.mark.parametrize(
     ("rows", "columns", "message"),
     [
-        ([["agent_randm", video(1), "Ev1", "p", "n"]], COLUMNS, "row 1: unknown test 'agent_randm'. Did you mean 'agent_random'?"),
-        ([["control", video(1), "Ev1", "p", " "]], COLUMNS, "row 1: 'neg' is empty"),
+        ([["control", " ", "Ev1", "p", "n"]], COLUMNS, "row 1: 'video_id' is empty"),
         ([["control", video(1), "Ev1", "p", "n"]] * 2, COLUMNS, "row 2: the same as row 1"),
         ([["control", video(1), "Ev1", "p"]], COLUMNS[:-1], "column 'neg' is missing. Found: test_name"),
         ([["control", video(1), "Ev1", "p", "n"]], ["test_name", "video_id", "pos", "pos", "neg"], "column 'pos' is there twice"),
@@ -81,6 +82,40 @@ def test_a_broken_release_is_refused_by_file_and_row(
     with pytest.raises(UserError, match=r"rows\.csv|VELOCITI release") as error:
         velociti.annotations(release(tmp_path, rows, columns), "ids", {})
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "flaw", "asked", "missing"),
+    [
+        ({0: "agent_randm"}, "unknown test 'agent_randm'; it counts in no test. Did you mean 'agent_random'?", 2, 0),
+        ({4: " "}, "'neg' is empty, so it is not asked and counts as missing", 2, 1),
+        ({3: ""}, "'pos' is empty, so it is not asked and counts as missing", 2, 1),
+        ({2: '["Ev1",'}, None, 3, 0),
+        ({2: "[1]"}, None, 3, 0),
+    ],
+)
+def test_a_flawed_row_stays_is_named_and_counted(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    change: dict[int, str],
+    flaw: str | None,
+    asked: int,
+    missing: int,
+) -> None:
+    rows = rows_of("agent_random", 3)
+    for place, text in change.items():
+        rows[1][place] = text
+    _, items = velociti.annotations(release(tmp_path, rows), "ids", {})
+    assert items.height == 3
+    assert flaws_of(items) == ([f"row 2: {flaw}"] if flaw else [])
+    assert (f"rows.csv: row 2: {flaw}" in capsys.readouterr().err) == (flaw is not None)
+    requests = velociti.requests(items, "entail", PROMPTS["entail"])
+    assert len(requests) == (4 if missing else 6)
+    read = [verdict(str(one["item_id"]), str(one["role"]), "Yes", str(one["expected"]), 0.6) for one in requests]
+    key = {"bootstrap": {"draws": 200, "level": 0.95, "seed": 0}}
+    rows_measured = measured(velociti, "entail", items, pl.DataFrame(read, schema=VERDICTS), key, "fixed")  # type: ignore[arg-type]
+    (found,) = [one for one in rows_measured if (one["metric"], one["group"]) == ("strict", "agent_random")]
+    assert (found["asked"], found["missing"], found["value"]) == (asked, missing, 0)
 
 
 def test_a_row_that_is_there_twice_can_be_kept(tmp_path: Path) -> None:

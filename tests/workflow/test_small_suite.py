@@ -146,9 +146,8 @@ def test_too_many_missing_clips_stop_the_table(fresh: Project) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("control 0 holds", "", "row 1: 'pos' is empty"),
         ("test_name", "test", "column 'test_name' is missing. Found: test, video_id"),
-        ("coref,", "corf,", "unknown test 'corf'. Did you mean 'coref'?"),
+        ("v_aaaaaaaaaaa_seg_0_10", "", "row 1: 'video_id' is empty"),
     ],
 )
 def test_a_broken_release_stops_with_one_message(fresh: Project, old: str, new: str, message: str) -> None:
@@ -157,6 +156,23 @@ def test_a_broken_release_stops_with_one_message(fresh: Project, old: str, new: 
     assert done.returncode != 0 and message in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     assert not list((fresh.root / "results/small/annotations").rglob("*.parquet"))
+
+
+def test_flawed_rows_stop_nothing_and_are_named_below_the_table(fresh: Project) -> None:
+    fresh.edit("release/rows.csv", "control 0 holds", "")
+    fresh.edit("release/rows.csv", "coref,", "corf,")
+    fresh.made("results/tables/velociti/table2.md", "results/tables/velociti/table11.md")
+    row = cells(fresh, "table2")["Oracle", "Ctrl"]
+    assert (row["asked"], row["missing"], float(row["value"])) == ("3", "1", 100.0)
+    assert cells(fresh, "table2")["Oracle", "Avg"]["asked"] == "27", "one of the 28 counts in no test"
+    line = (
+        "Flawed entries of the release: 2 (row 1: 'pos' is empty, so it is not asked and counts as missing; "
+        "row 13: unknown test 'corf'; it counts in no test. Did you mean 'coref'?)."
+    )
+    for table in ("table2", "table11"):
+        assert line in (fresh.root / f"results/tables/velociti/{table}.md").read_text()
+    log = (fresh.root / "results/small/logs/annotations/velociti.log").read_text()
+    assert "rows.csv: row 1: 'pos' is empty" in log and "rows.csv: row 13: unknown test 'corf'" in log
 
 
 def test_a_published_value_that_is_no_number_stops_the_table(small: Project) -> None:

@@ -11,6 +11,7 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     adopt = commands.add_parser("adopt", help="carry a run's answers over a change that cannot have altered them")
     adopt.add_argument("run", help="<benchmark>/<protocol>/<sampling>/<model>")
+    adopt.add_argument("--judge", help="what this judge replied to the run's answers, instead of the answers")
     adopt.add_argument("--why", required=True, help="the reason, which the provenance repeats")
     adopt.add_argument("--sample", type=int, default=20, help="answers that are asked again first (default 20)")
     compare = commands.add_parser("compare", help="two runs on the samples both were asked, with paired tests")
@@ -38,7 +39,7 @@ def main() -> None:
     if args.command == "adopt":
         from reprise.adopt import adopt_run
 
-        adopt_run(args.run, args.why, args.sample)
+        adopt_run(args.run, args.why, args.sample, args.judge)
     elif args.command == "compare":
         from reprise.compare import compare_runs
 

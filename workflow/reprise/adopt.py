@@ -1,15 +1,16 @@
 """`adopt`: carry a run's answers over a change of key that cannot have altered them, after trying a sample."""
 
 import random
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import polars as pl
 
 from reprise.config import load
 from reprise.errors import UserError, suggestion
 from reprise.files import canonical_json
-from reprise.infer import LazyModel, Work, gather_work, prompt_digest
+from reprise.infer import LazyModel, Work, gather_text_work, gather_work, prompt_digest
 from reprise.journal import Journal, entry_id, journal_path
 from reprise.plan import Plan, Run
 from reprise.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, RESPONSES, read_table
@@ -20,27 +21,26 @@ from reprise.store import append_line, read_lines
 FIXED_PARTS = ("adapter", "model", "settings", "dtype", "attention", "prompt", "form", "ask", "max_tokens", "sampling")
 
 
-def adopt_run(name: str, why: str, sample: int) -> None:
-    """Ask a sample again under the new key; if every answer is the same, copy the journal and say so."""
+def adopt_run(name: str, why: str, sample: int, judge: str | None = None) -> None:
+    """Ask a sample again under the new key; if every answer is the same, copy the journal and say so.
+
+    With a judge it is about what that judge replied to the run's answers.
+    """
     plan = Plan(load(Path()))
     run = _find_run(plan, name)
     if run.model in plan.imports.models:
         raise UserError(f"adopt: '{name}' is imported; its answers are read from its files again, run snakemake.")
-    paths = _paths(plan, run)
-    old, old_key = _old_answers(paths["responses"], name)
+    asked = _asked_as_judge(plan, run, judge) if judge else _asked(plan, run)
+    name = f"{name}/{judge}" if judge else name
+    old, old_key = _old_answers(asked.responses, name)
     plan.write_keys()
-    new = read_key(paths["key"])
+    new = read_key(asked.key)
     if new["key"] == old_key:
         print(f"{name}: the key has not changed; there is nothing to adopt.")
         return
     _refuse_other_changes(plan, old_key, new, name)
-    works = gather_work(
-        read_table(paths["requests"], REQUESTS),
-        read_table(paths["frames"], FRAME_PLAN),
-        pl.concat([read_table(path, CLIP_LEDGER) for path in paths["ledgers"]]),
-        plan.store,
-    )
-    _check_sample(works, old, LazyModel(new, plan.store, plan.config.models[run.model].threads), sample, name)
+    works = asked.works()
+    _check_sample(works, old, LazyModel(new, plan.store, plan.config.models[asked.model].threads), sample, name)
     carried = _copy_answers(works, journal_path(plan.store, old_key), Journal(journal_path(plan.store, new["key"])))
     note = [name, old_key, new["key"], why, sample, carried]
     append_line(plan.store.root / "adopted.jsonl", canonical_json(note))
@@ -70,16 +70,47 @@ def _find_run(plan: Plan, name: str) -> Run:
     return runs[name]
 
 
-def _paths(plan: Plan, run: Run) -> dict[str, Any]:
+class Asked(NamedTuple):
+    """Who was asked, under which key, what came of it, and what was asked."""
+
+    model: str
+    key: Path
+    responses: Path
+    works: Callable[[], list[Work]]
+
+
+def _asked(plan: Plan, run: Run) -> Asked:
+    """A run's model, about clips."""
     results = plan.results
-    shards = range(plan.config.suite.shards)
-    return {
-        "key": results / "keys" / f"{run.name}.json",
-        "responses": results / "responses" / f"{run.name}.parquet",
-        "requests": results / "requests" / run.benchmark / f"{run.protocol}.parquet",
-        "frames": results / "frames" / run.benchmark / f"{run.sampling}.parquet",
-        "ledgers": [results / "clips" / run.benchmark / f"{shard}.parquet" for shard in shards],
-    }
+
+    def works() -> list[Work]:
+        ledgers = [results / "clips" / run.benchmark / f"{shard}.parquet" for shard in range(plan.config.suite.shards)]
+        return gather_work(
+            read_table(results / "requests" / run.benchmark / f"{run.protocol}.parquet", REQUESTS),
+            read_table(results / "frames" / run.benchmark / f"{run.sampling}.parquet", FRAME_PLAN),
+            pl.concat([read_table(path, CLIP_LEDGER) for path in ledgers]),
+            plan.store,
+        )
+
+    responses = results / "responses" / f"{run.name}.parquet"
+    return Asked(run.model, results / "keys" / f"{run.name}.json", responses, works)
+
+
+def _asked_as_judge(plan: Plan, run: Run, judge: str) -> Asked:
+    """A judge, about a run's answers."""
+    results = plan.results
+    judges = plan.judges_of(run.benchmark) if plan.is_judged(run.benchmark, run.protocol) else []
+    if judge not in judges:
+        raise UserError(
+            f"adopt: '{judge}' does not judge {run.name} in suite '{plan.config.name}'. "
+            f"Its judges: {', '.join(judges) or 'none'}."
+        )
+
+    def works() -> list[Work]:
+        return gather_text_work(read_table(results / "judge_requests" / f"{run.name}.parquet", REQUESTS))
+
+    key = results / "keys/judges" / run.benchmark / run.protocol / f"{judge}.json"
+    return Asked(judge, key, results / "judge_responses" / run.name / f"{judge}.parquet", works)
 
 
 def _old_answers(path: Path, name: str) -> tuple[dict[str, dict[str, Any]], str]:

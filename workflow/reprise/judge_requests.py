@@ -3,6 +3,7 @@
 A judge is a model run over these requests: same adapters, journal, keys and budget as any other.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +42,20 @@ def given_answers(
     joined = responses.join(
         requests.select("request_id", "clip_id"), on="request_id", how="left", maintain_order="left"
     )
-    rows = []
+    questions = {(row["item_id"], row["role"]): row for row in requests.iter_rows(named=True)}
+    rows: list[dict[str, Any]] = []
     for reader in READERS:
         for answer in benchmark.answers(form, items, joined, reader):
-            rows.append(answer | {"request_id": f"{answer['item_id']}#{reader}", "reader": reader, "key": key})
+            known = {"request_id": f"{answer['item_id']}#{reader}", "reader": reader, "key": key}
+            rows.append(answer | known | replies_to(questions.get((answer["item_id"], answer["role"]))))
     return pl.DataFrame(rows, schema=ANSWERS)
+
+
+def replies_to(question: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What a judge may reply: which option was chosen, or, where a question has none, how good the answer is."""
+    if question is not None and question["options"]:
+        return {"replies": question["options"], "expected": question["expected"]}
+    return {"replies": list(RATINGS), "expected": RATINGS[-1]}
 
 
 def judge_requests(answers: pl.DataFrame, items: pl.DataFrame, prompt: Prompt, max_tokens: int) -> pl.DataFrame:
@@ -65,7 +75,7 @@ def judge_requests(answers: pl.DataFrame, items: pl.DataFrame, prompt: Prompt, m
                 "ask": "write",
                 "system": fill(prompt.system, values),
                 "prompt": fill(prompt.user, values),
-                "options": list(RATINGS),
+                "options": answer["replies"],
                 "option_texts": [],
                 "expected": "",
                 "max_tokens": max_tokens,

@@ -1,5 +1,6 @@
-"""Stage `judgements`: the ratings that a judge gave a run's answers, as each reader reads its replies."""
+"""Stage `judgements`: what a judge made of a run's answers, a rating or an option, as each reader reads its replies."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -7,8 +8,8 @@ import polars as pl
 
 from reprise.errors import run_command
 from reprise.imports.given import NO_ANSWER, RATED_ONLY
-from reprise.ratings import RATING_READERS
-from reprise.readers import READERS
+from reprise.ratings import RATING_READERS, RATINGS
+from reprise.readers import READERS, read_text
 from reprise.schemas import ANSWERS, RESPONSES, VERDICTS, check_key, read_table, write_table
 from reprise.stage import arguments, read_key, say
 
@@ -29,7 +30,7 @@ def main() -> None:
 
 
 def judgements(answers: pl.DataFrame, replies: pl.DataFrame, reader: str) -> pl.DataFrame:
-    """One verdict an answer: its rating, or that the answer failed, or that the judgement of it did."""
+    """One verdict an answer: its rating or option, or that the answer failed, or that the judgement of it did."""
     by_request = {row["request_id"]: row for row in replies.iter_rows(named=True)}
     mine = answers.filter(pl.col("reader") == reader)
     rows = [_verdict(answer, by_request.get(answer["request_id"]), reader) for answer in mine.iter_rows(named=True)]
@@ -37,29 +38,46 @@ def judgements(answers: pl.DataFrame, replies: pl.DataFrame, reader: str) -> pl.
 
 
 def _verdict(answer: dict[str, Any], reply: dict[str, Any] | None, reader: str) -> dict[str, Any]:
-    is_there = _is_there(answer["error"], reader, is_rated=reply is not None)
-    rating = RATING_READERS[reader](reply["text"]) if is_there and reply and not reply["error"] else None
+    is_there = _is_there(answer["error"], reader, has_reply=reply is not None)
+    is_readable = is_there and reply is not None and not reply["error"]
+    value = read_reply(reply["text"], answer["replies"], reader) if reply and is_readable else ""
     return {
         "request_id": answer["request_id"],
         "item_id": answer["item_id"],
         "role": answer["role"],
-        "value": "" if rating is None else str(rating),
-        "score": rating,
-        "right": rating == 3,
-        "unparsed": is_there and rating is None,
+        "value": value,
+        "score": float(value) if value and is_rated(answer["replies"]) else None,
+        "right": bool(value) and value == answer["expected"],
+        "unparsed": is_there and not value,
         "failed": not is_there,
         "key": answer["key"],
     }
 
 
-def _is_there(error: str, reader: str, *, is_rated: bool) -> bool:
+def _is_there(error: str, reader: str, *, has_reply: bool) -> bool:
     """Whether there is an answer to rate: also one whose rating alone was imported.
 
     To the reference harness a failure that was rated is an answer like any other, and a blank one lacks its rating.
     """
     if reader == "authors":
-        return not error or is_rated or error == NO_ANSWER
-    return not error or (is_rated and error == RATED_ONLY)
+        return not error or has_reply or error == NO_ANSWER
+    return not error or (has_reply and error == RATED_ONLY)
+
+
+def is_rated(replies: Sequence[str]) -> bool:
+    """Whether a judge rates the answer; else it says which option was chosen."""
+    return tuple(replies) == RATINGS
+
+
+def read_reply(reply: str, replies: Sequence[str], reader: str) -> str:
+    """The rating or the option that a reader reads in a judge's reply; empty where there is none.
+
+    Of an option the authors' reader takes the first character, as their scorer does.
+    """
+    if is_rated(replies):
+        rating = RATING_READERS[reader](reply)
+        return "" if rating is None else str(rating)
+    return read_text(reply, replies, [], reader, "first_character").value
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from reprise.benchmarks import Benchmark, load_benchmark
+from reprise.benchmarks.flaws import flaw_numbers
 from reprise.errors import run_command
 from reprise.human import agreement, read_ratings
 from reprise.measures import Measure, Resampling
@@ -33,6 +34,8 @@ def main() -> None:
     undefined = undefined_metrics(protocol["frames_min"], run_key["answers"]["sampling"])
     named = {"run": run_key["run"], "judge": next(iter(args.judge), None), "key": run_key["key"]}
     rows: list[dict[str, Any]] = []
+    for number in flaw_numbers(items):
+        rows.append(number | named | dict(zip(("convention", "reader"), CONVENTIONS[0], strict=True)))
     for convention, reader in CONVENTIONS:
         path = getattr(args, reader)
         read = read_table(path, VERDICTS)

@@ -67,7 +67,6 @@ class Plan:
         self.imports = Imports(config, self.store)
         self.results = Path("results") / config.name
         self.models = frozenset(slug for slug, model in config.models.items() if self._runs_here(slug, model))
-        self.judges = tuple(slug for slug in config.suite.judges if slug in self.models)
 
     def _runs_here(self, slug: str, model: Model) -> bool:
         """Whether the suite's `run:` selects a model; a remote one also needs a budget."""
@@ -90,19 +89,36 @@ class Plan:
             for number, spec in tables.tables.items():
                 yield benchmark, number, spec
 
+    def judges_named(self, benchmark: str) -> list[str]:
+        """The judges of a benchmark's answers: its own, or those of the suite."""
+        own = self.config.suite.benchmarks[benchmark].judges
+        return self.config.suite.judges if own is None else own
+
+    def judges_of(self, benchmark: str) -> list[str]:
+        """Those of them that run here."""
+        return [slug for slug in self.judges_named(benchmark) if slug in self.models]
+
+    def first_judge(self, benchmark: str) -> str:
+        """The first of them, for a command that names none."""
+        for judge in self.judges_of(benchmark):
+            return judge
+        raise UserError(
+            f"suite '{self.config.name}': no judge of {benchmark} runs here. Name one in `judges:` and in `run:`."
+        )
+
     def is_judged(self, benchmark: str, protocol: str) -> bool:
-        """Whether a judge rates the answers of a protocol."""
+        """Whether the answers of a protocol are put to a judge."""
         return self.config.benchmarks[benchmark].protocols[protocol].judge is not None
 
     def scored(self, benchmark: str, row: Row) -> Scored | None:
-        """Whose numbers a cell shows, if this site can make them: a run's, rated by the row's or the first judge."""
+        """Whose numbers a cell shows, if this site can make them: a run's, by the row's or the first judge."""
         run = run_of(benchmark, row)
         if run is None or run.model not in self.models or not self.has_answers(run):
             return None
         if not self.is_judged(benchmark, run.protocol):
             return Scored(run)
-        judge = row.judge or next(iter(self.config.suite.judges), None)
-        return Scored(run, judge) if judge in self.judges and self.has_ratings(run, judge) else None
+        judge = row.judge or next(iter(self.judges_named(benchmark)), None)
+        return Scored(run, judge) if judge in self.judges_of(benchmark) and self.has_ratings(run, judge) else None
 
     def has_answers(self, run: Run) -> bool:
         """Whether a run's model can be asked, or its answers are there."""
@@ -266,8 +282,8 @@ class Plan:
         protocols = self.config.benchmarks[benchmark].protocols
         return {
             "readings": {name: protocol.reading for name, protocol in protocols.items()},
-            "similarity": {
-                name: _version(EMBEDDER) for name, protocol in protocols.items() if protocol.similarity is not None
+            "embedders": {
+                name: _version(EMBEDDER) for name, protocol in protocols.items() if protocol.compare_with is not None
             },
             "code": closure_digest("reprise.verdicts"),
         }
@@ -290,7 +306,7 @@ class Plan:
                 },
             )
             asked = {"form": "judge", "ask": "write", "max_tokens": protocol.judge_tokens, "sampling": {"rule": "none"}}
-            for judge in self.judges:
+            for judge in self.judges_of(benchmark):
                 yield (
                     f"judges/{benchmark}/{name}/{judge}",
                     self.imports.rating_key(benchmark, name, judge)
@@ -302,7 +318,7 @@ class Plan:
         """Judge -> what a table calls it."""
         protocols = self.config.benchmarks[benchmark].protocols.values()
         is_judged = any(protocol.judge for protocol in protocols)
-        return {judge: self.config.models[judge].label for judge in self.judges} if is_judged else {}
+        return {judge: self.config.models[judge].label for judge in self.judges_of(benchmark)} if is_judged else {}
 
     def ratings_file(self, benchmark: str) -> list[str]:
         """The file of people's ratings, where the suite names one that is there."""
@@ -346,7 +362,7 @@ class Plan:
             "forms": {name: protocol.form for name, protocol in self.config.benchmarks[benchmark].protocols.items()},
             "runs": [scored.name for scored in self.table_scored(benchmark, table)],
             "imported": [scored.name for scored in self.table_scored(benchmark, table) if self.is_imported(scored)],
-            "first_judge": next(iter(self.config.suite.judges), ""),
+            "first_judge": next(iter(self.judges_named(benchmark)), ""),
             "judged": [name for name in self.config.benchmarks[benchmark].protocols if self.is_judged(benchmark, name)],
             "judges": self.judge_labels(benchmark),
             "adopted": self.adoptions(),

@@ -118,6 +118,8 @@ ANSWERS = _schema(
     reader=pl.String,  # robust | authors: who took the answer out of what the model said
     text=pl.String,
     error=pl.String,  # error class of the model, `unreadable`, or empty for an answer
+    replies=pl.List(pl.String),  # what a judge may reply: the options of the question, or ratings where it has none
+    expected=pl.String,  # the reply that stands for a right answer
     key=pl.String,  # digest of the run's key
 )
 
@@ -130,7 +132,7 @@ VERDICTS = _schema(
     value=pl.String,  # the option read from the answer, or its whole text; empty if unparsed or failed
     score=pl.Float64,  # entailment score, similarity or rating; null where the answer has none
     right=pl.Boolean,
-    unparsed=pl.Boolean,  # not readable; of a judged answer: no rating came of it
+    unparsed=pl.Boolean,  # not readable; of a judged answer: no reading of the judge's reply
     failed=pl.Boolean,
     key=pl.String,
 )
@@ -151,7 +153,7 @@ METRICS = _schema(
     missing=pl.Int32,
     convention=pl.String,  # fixed | authors
     reader=pl.String,  # robust | authors
-    note=pl.String,  # why a value is null although answers are there; usually null
+    note=pl.String,  # why a value is null although answers are there, or which entries are flawed; usually null
     key=pl.String,
 )
 

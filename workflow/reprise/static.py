@@ -16,9 +16,7 @@ from reprise.schemas import VERDICTS, read_table
 def list_static(runs: Sequence[str], judge: str | None, least: float) -> None:
     """Print item and mean rating of every static question as csv; how many of how many, to stderr."""
     plan = Plan(load(Path()))
-    chosen = judge or next(iter(plan.judges), None)
-    if chosen is None:
-        raise UserError(f"static: suite '{plan.config.name}' names no judge that runs here. Add one to `judges:`.")
+    chosen = judge or plan.first_judge(runs[0].split("/")[0])
     paths = [plan.results / "verdicts" / run / f"{chosen}.parquet" for run in runs]
     for path in paths:
         if not path.is_file():

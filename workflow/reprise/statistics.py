@@ -6,6 +6,7 @@ from typing import cast
 import polars as pl
 
 from reprise.benchmarks import OnVideo, load_benchmark
+from reprise.benchmarks.flaws import flaw_numbers
 from reprise.errors import run_command
 from reprise.schemas import CLIPS, FACTS, ITEMS, METRICS, read_table, write_table
 from reprise.stage import arguments, read_key
@@ -19,9 +20,10 @@ def main() -> None:
     numbers = benchmark.statistics(items, clips)
     for path in args.facts:
         numbers += cast(OnVideo, benchmark).video_statistics(items, read_table(path, FACTS))
+    known = {"run": f"{key['benchmark']}/data", "convention": "fixed", "reader": "robust", "key": ""}
     rows = [
-        {
-            "run": f"{key['benchmark']}/data",
+        known
+        | {
             "metric": metric,
             "group": group,
             "value": value,
@@ -30,13 +32,10 @@ def main() -> None:
             "failed": 0,
             "unparsed": 0,
             "missing": 0,
-            "convention": "fixed",
-            "reader": "robust",
-            "note": None,
-            "key": "",
         }
         for metric, group, value in numbers
     ]
+    rows += [known | number for number in flaw_numbers(items)]
     write_table(pl.DataFrame(rows, schema=METRICS), args.out, METRICS)
 
 

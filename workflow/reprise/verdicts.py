@@ -17,7 +17,7 @@ def main() -> None:
         store=Path, authors=Path, robust=Path,
     )  # fmt: skip
     key = read_key(args.key)
-    reading, embedder = key["readings"][args.protocol], key["similarity"].get(args.protocol)
+    reading, embedder = key["readings"][args.protocol], key["embedders"].get(args.protocol)
     responses = read_table(args.responses, RESPONSES)
     check_key(responses, read_key(args.run_key)["key"], args.responses)
     requests = read_table(args.requests, REQUESTS)

@@ -11,6 +11,7 @@ SUITE = PLAN.config.name
 STORE = PLAN.config.main.store
 IMPORTED = PLAN.imports.models
 ASKED = set(PLAN.config.models) - IMPORTED
+JUDGES = {judge for name in PLAN.config.benchmarks for judge in PLAN.judges_of(name)}
 
 
 def one_of(names):
@@ -27,7 +28,7 @@ wildcard_constraints:
     sampling=one_of(PLAN.config.main.samplings),
     model=one_of(PLAN.config.models),
     reader="authors|robust",
-    judge=one_of(PLAN.judges),
+    judge=one_of(JUDGES),
     shard=r"\d+",
     table=r"table\d+",
     kind="tex|md|html",

@@ -55,7 +55,7 @@ rule judge:
     log:
         "results/{suite}/logs/judge/{benchmark}/{protocol}/{sampling}/{model}/{judge}.log",
     wildcard_constraints:
-        judge=one_of(ASKED & set(PLAN.judges)),
+        judge=one_of(ASKED & JUDGES),
     threads: lambda wildcards: PLAN.config.models[wildcards.judge].threads
     resources:
         gpu=lambda wildcards: PLAN.config.models[wildcards.judge].gpus,
@@ -77,7 +77,7 @@ rule import_ratings:
     log:
         "results/{suite}/logs/import_ratings/{benchmark}/{protocol}/{sampling}/{model}/{judge}.log",
     wildcard_constraints:
-        judge=one_of(IMPORTED & set(PLAN.judges)),
+        judge=one_of(IMPORTED & JUDGES),
     shell:
         "{PYTHON:q} -m reprise.imports.ratings --key {input.key} --benchmark {wildcards.benchmark}"
         " --items {input.item_table} --answers {input.answers} --files {input.files:q}"

@@ -62,6 +62,25 @@ def test_members_of_a_repositorys_archive(video: bytes, tmp_path: Path, monkeypa
         assert log.asked[f"{RESOLVE}/videos.zip"] == 1
 
 
+def test_members_of_an_archive_in_pieces(video: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("long_video/a.mp4", video)
+    whole, half = packed.getvalue(), len(packed.getvalue()) // 2 + 1
+    pieces = {"long_video_part_aa": whole[:half], "long_video_part_ab": whole[half:]}
+    served = {f"{RESOLVE}/{name}": repository_file(content) for name, content in pieces.items()}
+    listing = [{"type": "file", "path": name, "size": 1, "oid": "0"} for name in [*pieces, "README.md"]]
+    served[f"/api/datasets/some/set/tree/{REVISION}"] = Behaviour(json.dumps(listing).encode(), kind="application/json")
+    store = Store(tmp_path)
+    with serving(served) as (url, log):
+        fetcher = route(url, store, monkeypatch, files=["long_video_part_*"], member="{source_id}")
+        found = bring("long_video/a.mp4", fetcher, store)
+        assert found.status == "ok", found
+        assert bring("long_video/b.mp4", fetcher, store).status == "missing"
+    assert (store.root / found.object).read_bytes() == video
+    assert [log.asked[f"{RESOLVE}/{name}"] for name in pieces] == [1, 1]
+
+
 def test_loose_files(video: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(tmp_path)
     with serving({f"{RESOLVE}/clips/a.mp4": repository_file(video)}) as (url, _):

@@ -39,6 +39,7 @@ ADAPTERS: dict[str, AdapterInfo] = {
     ),
     "wordmatch": AdapterInfo("reprise.adapters.wordmatch:WordMatch", asks=("write",)),
     "import": AdapterInfo("reprise.imports.__main__:main", is_import=True),
+    "lastletter": AdapterInfo("reprise.adapters.lastletter:LastLetter", asks=("write",)),
     "oracle": AdapterInfo("reprise.adapters.baselines:Oracle", asks=ANYTHING),
     "constant": AdapterInfo("reprise.adapters.baselines:Constant", asks=ANYTHING),
     "random": AdapterInfo("reprise.adapters.baselines:Random", asks=ANYTHING),

@@ -82,6 +82,11 @@ class OnVideo(Protocol):
         ...
 
 
+def plain_answers(responses: "pl.DataFrame") -> list[dict[str, str]]:
+    """What was answered, as it is, where every question is asked by itself."""
+    return responses.select("item_id", "role", "text", "error").to_dicts()
+
+
 def load_judged(name: str) -> Judged:
     """A benchmark's module, where a protocol of it names a judge."""
     module = import_module(benchmark_module(name))

@@ -9,7 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from reprise.benchmarks import only_table, read_rows, require_columns
+from reprise.benchmarks import only_table, plain_answers, read_rows, require_columns
+from reprise.benchmarks.flaws import Flaws
 from reprise.errors import UserError, suggestion
 from reprise.measures import Measure, Resampling, measure, ones
 from reprise.prompts import Prompt, fill
@@ -76,35 +77,43 @@ def annotations(files: Sequence[Path], clips: str, options: Mapping[str, object]
     rows = require_columns(read_rows(path), COLUMNS, path).cast(pl.String).fill_null("")
     subtitles = {file.stem: as_prompt(read_vtt(file)) for file in files if file.suffix == ".vtt"}
     seen: dict[str, int] = {}
+    flaws = Flaws()
     items = []
     for number, row in enumerate(rows.iter_rows(named=True), start=1):
         where = f"{path}: row {number}"
-        for column in ("index", "video", "question", "answer"):
+        for column in ("index", "video"):
             if not row[column].strip():
                 raise UserError(f"{where}: '{column}' is empty. Mend the row or remove it.")
         if row["index"] in seen:
             raise UserError(f"{where}: index '{row['index']}' is that of row {seen[row['index']]} already.")
         seen[row["index"]] = number
-        items.append(_item(row, _leaves(row["dimensions"], where), subtitles.get(row["video"], "")))
+        items.append(_item(row, where, flaws, subtitles.get(row["video"], "")))
     return _clips(rows["video"].unique(maintain_order=True).to_list()), pl.DataFrame(items, schema=ITEMS)
 
 
-def _leaves(text: str, where: str) -> list[str]:
-    """The leaf abilities of a question, from the literal of a Python list of names; nothing is evaluated."""
+def _leaves(text: str) -> list[str]:
+    """The abilities that a question names, from the literal of a Python list; nothing is evaluated."""
     try:
         found = ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         found = None
-    if not isinstance(found, list) or not found or not all(isinstance(leaf, str) for leaf in found):
-        raise UserError(f"{where}: dimensions: found {text[:80]!r}, expected a list of names such as ['OCR'].")
-    for leaf in found:
+    return [str(leaf) for leaf in found] if isinstance(found, list) else []
+
+
+def _item(row: Mapping[str, str], where: str, flaws: Flaws, subtitles: str) -> dict[str, object]:
+    """One item a question. What is wrong with it is said and counted; it stays, so that no number hides it."""
+    named = _leaves(row["dimensions"])
+    leaves = [leaf for leaf in named if leaf in L2_OF]
+    entry = f"question {row['index']}"
+    for column in ("question", "answer"):
+        if not row[column].strip():
+            flaws.add(entry, where, f"'{column}' is empty, so it is not asked and counts as missing")
+    for leaf in named:
         if leaf not in L2_OF:
-            allowed = ", ".join(L2_OF)
-            raise UserError(f"{where}: dimensions: unknown '{leaf}'.{suggestion(leaf, L2_OF)} Allowed: {allowed}.")
-    return found
-
-
-def _item(row: Mapping[str, str], leaves: Sequence[str], subtitles: str) -> dict[str, object]:
+            flaws.add(entry, where, f"dimension '{leaf}' is unknown and counts nowhere.{suggestion(leaf, L2_OF)}")
+    if not named:
+        shown = row["dimensions"][:80]
+        flaws.add(entry, where, f"dimensions: found {shown!r}, expected a list such as ['OCR']; it counts in no group")
     coarse = {L2_OF[leaf] for leaf in leaves}
     groups = [name for name in LEAVES if name in coarse]
     groups += [half for half, members in HALVES.items() if coarse & set(members)]
@@ -119,6 +128,7 @@ def _item(row: Mapping[str, str], leaves: Sequence[str], subtitles: str) -> dict
             *({"name": name, "text": "yes"} for name in groups),
             *({"name": "leaf", "text": leaf} for leaf in leaves),
             {"name": "subtitled", "text": "yes" if subtitles else "no"},
+            *flaws.groups(entry),
         ],
     }
 
@@ -144,10 +154,17 @@ def _clips(videos: Sequence[str]) -> pl.DataFrame:
 
 def requests(items: pl.DataFrame, form: str, prompt: Prompt) -> list[dict[str, object]]:
     """`packed` asks all questions of a video at once, by index; `unpacked` asks each alone."""
+    items = _complete(items)
     groups = items.partition_by("clip_id", maintain_order=True)
     if form == "packed":
         return [_packed_request(group.to_dicts(), prompt) for group in groups]
     return [_request(item, item["item_id"], form, _values(item), item["answer"], prompt) for item in items.to_dicts()]
+
+
+def _complete(items: pl.DataFrame) -> pl.DataFrame:
+    """The items that can be asked and judged: those with a question and an answer."""
+    questions = pl.Series([_values(item)["question"] for item in items.to_dicts()], dtype=pl.String)
+    return items.filter((questions.str.strip_chars() != "") & (items["answer"].str.strip_chars() != ""))
 
 
 def _packed_request(items: list[dict[str, object]], prompt: Prompt) -> dict[str, object]:
@@ -187,13 +204,10 @@ def _request(
 def answers(form: str, items: pl.DataFrame, responses: pl.DataFrame, reader: str) -> list[dict[str, str]]:
     """One answer an item that was asked; a packed answer is split to its questions."""
     if form == "unpacked":
-        return [
-            {"item_id": row["item_id"], "role": form, "text": row["text"], "error": row["error"]}
-            for row in responses.iter_rows(named=True)
-        ]
+        return plain_answers(responses)
     by_clip = {row["clip_id"]: row for row in responses.iter_rows(named=True)}
     found = []
-    for group in items.partition_by("clip_id", maintain_order=True):
+    for group in _complete(items).partition_by("clip_id", maintain_order=True):
         response = by_clip.get(group["clip_id"][0])
         if response is None:
             continue

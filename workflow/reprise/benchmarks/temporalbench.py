@@ -11,12 +11,12 @@ import polars as pl
 
 from reprise.benchmarks import read_rows, require_columns
 from reprise.benchmarks.centralized import LETTERS, OPTION_SETS, captions_of, lettered, option_texts
+from reprise.benchmarks.flaws import Flaws, flaws_of
 from reprise.caption_scores import ORDERS, bleu, bleu_columns, cider, rouge_l
 from reprise.errors import UserError
 from reprise.measures import Measure, Resampling, measure, ones
 from reprise.prompts import Prompt, fill
 from reprise.schemas import CLIPS, ITEMS
-from reprise.stage import say
 from reprise.stats.chance import chance_all_right
 
 DATASETS = ("activitynet", "charades", "finegym", "movie_description", "oops", "coin", "egoexo4d")
@@ -61,12 +61,17 @@ def annotations(files: Sequence[Path], clips: str, options: Mapping[str, object]
     """Read the three released files; `clips` says whether videos are cut from their sources or the released files."""
     places: dict[str, Place] = {}
     items: list[dict[str, object]] = []
+    flaws = Flaws()
     for task, path in _files(files).items():
-        rows = _rows(path, task)
-        for number, row in enumerate(rows.iter_rows(named=True), start=1):
-            place = _place(row["video_name"], task, f"{path}: entry {number}", cut=clips == "ids")
+        seen: dict[str, int] = {}
+        for number, row in enumerate(_rows(path, task).iter_rows(named=True), start=1):
+            where = f"{path}: entry {number}"
+            if row["idx"] in seen:
+                raise UserError(f"{where}: idx '{row['idx']}' is that of entry {seen[row['idx']]} already.")
+            seen[row["idx"]] = number
+            place = _place(row["video_name"], task, where, cut=clips == "ids")
             places[place.clip_id] = place
-            items.append(_item(row, task, place, f"{path}: entry {number}"))
+            items.append(_item(row, task, place, where, flaws))
     frame = pl.DataFrame(items, schema=ITEMS)
     central = pl.DataFrame(_central_items(frame), schema=ITEMS)
     return pl.DataFrame([place.row() for place in places.values()], schema=CLIPS), pl.concat([frame, central])
@@ -133,7 +138,7 @@ def _place(video_name: str, task: str, where: str, *, cut: bool) -> Place:
     return Place(f"{unit}.{part}", unit, "whole", video_name, None, None)
 
 
-def _item(row: Mapping[str, str], task: str, place: Place, where: str) -> dict[str, object]:
+def _item(row: Mapping[str, str], task: str, place: Place, where: str, flaws: Flaws) -> dict[str, object]:
     """One item an entry. What is wrong with an entry is said and counted; it stays, so that no number hides it."""
     dataset = row["dataset"].lower()
     category = CATEGORIES.get(row["category"], "")
@@ -142,18 +147,18 @@ def _item(row: Mapping[str, str], task: str, place: Place, where: str) -> dict[s
     shown = QUESTION.search(row["question"])
     if task != "caption" and shown is not None:
         texts |= {"A": shown["a"], "B": shown["b"]}
-    flaws = []
+    found = []
     if task != "caption" and answer not in ("A", "B"):
-        flaws.append(f"ground truth '{row['GT']}' is neither A nor B, so no answer to it is right")
+        found.append(f"ground truth '{row['GT']}' is neither A nor B, so no answer to it is right")
     if task == "caption" and not answer.strip():
-        flaws.append("the reference caption is empty")
+        found.append("the reference caption is empty")
     if task == "short" and not category:
-        flaws.append(f"category '{row['category']}' is not one of {', '.join(CATEGORIES)}; it counts in no category")
+        found.append(f"category '{row['category']}' is not one of {', '.join(CATEGORIES)}; it counts in no category")
     if task != "caption" and dataset not in DATASETS:
-        flaws.append(f"data set '{row['dataset']}' is not one of {', '.join(DATASETS)}; it counts in none of them")
-    for flaw in flaws:
-        say(f"{where} ({row['idx']}): {flaw}")
-    groups = {task: "yes", "dataset": dataset, "category": category, "flaw": "; ".join(flaws)}
+        found.append(f"data set '{row['dataset']}' is not one of {', '.join(DATASETS)}; it counts in none of them")
+    for flaw in found:
+        flaws.add(row["idx"], f"{where} ({row['idx']})", flaw)
+    groups = {task: "yes", "dataset": dataset, "category": category}
     return {
         "item_id": f"{task}/{row['idx']}",
         "clip_id": place.clip_id,
@@ -161,7 +166,7 @@ def _item(row: Mapping[str, str], task: str, place: Place, where: str) -> dict[s
         "task": task,
         "texts": _named(texts),
         "answer": answer if task == "caption" or answer in ("A", "B") else "",
-        "groups": _named({name: text for name, text in groups.items() if text}),
+        "groups": _named({name: text for name, text in groups.items() if text}) + flaws.groups(row["idx"]),
     }
 
 
@@ -347,8 +352,7 @@ def statistics(items: pl.DataFrame, clips: pl.DataFrame) -> list[tuple[str, str,
     found += [("words", dataset, count) for dataset, count in counted.items()]
     if counted:
         found.append(("words", OVERALL, sum(counted.values()) / len(counted)))
-    has_flaw = pl.col("groups").list.eval(pl.element().struct.field("name") == "flaw").list.any()
-    found.append(("flawed", OVERALL, float(items.filter(has_flaw).height)))
+    found.append(("flawed", OVERALL, float(len(flaws_of(items)))))
     return found + [number for form in ("short", "long") for number in _chance(items, form)]
 
 

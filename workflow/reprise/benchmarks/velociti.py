@@ -1,15 +1,16 @@
 """VELOCITI: video-language entailment by seven tests and a control, strict, classic and as multiple choice."""
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
 
 from reprise.benchmarks import only_table, read_rows, require_columns
+from reprise.benchmarks.flaws import Flaws
 from reprise.benchmarks.subsets import rows_in_subset
-from reprise.errors import UserError, unknown
+from reprise.errors import UserError, suggestion
+from reprise.fetch.ids import Segment, vidsitu
 from reprise.measures import Measure, Ratios, Resampling, difference, mean, measure, ones
 from reprise.prompts import Prompt, fill
 from reprise.schemas import CLIPS, ITEMS, in_group_named
@@ -26,8 +27,6 @@ FORMS = {
 STATISTICS = frozenset({"videos", "samples", "subset"})
 CHANCE: dict[str, float | None] = {"strict": 25.0, "classic": 50.0, "mc_a": 50.0, "mc_b": 50.0, "mc_both": 25.0}
 COLUMNS = ("test_name", "video_id", "event", "pos", "neg")
-# VidSitu names a 10 s clip by its YouTube id and span.
-VIDSITU_ID = re.compile(r"^v_(?P<video>[A-Za-z0-9_-]{11})_seg_(?P<start>\d+)_(?P<end>\d+)$")
 
 
 def annotations(files: Sequence[Path], clips: str, options: Mapping[str, object]) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -35,21 +34,26 @@ def annotations(files: Sequence[Path], clips: str, options: Mapping[str, object]
     path = only_table(files, COLUMNS)
     rows = require_columns(read_rows(path), COLUMNS, path).cast(pl.String).fill_null("")
     rows = rows.with_columns(pl.col("video_id").str.replace(r"\.(mp4|mkv|webm|avi)$", ""))
-    _check_rows(rows, path, keep_duplicates=options.get("duplicate_rows") == "keep")
-    items = _items(rows, rows_in_subset(rows, COLUMNS, options.get("subset")))
+    flaws = _check_rows(rows, path, keep_duplicates=options.get("duplicate_rows") == "keep")
+    items = _items(rows, rows_in_subset(rows, COLUMNS, options.get("subset")), flaws)
     return _clips(rows["video_id"].unique(maintain_order=True).to_list(), clips), items
 
 
-def _check_rows(rows: pl.DataFrame, path: Path, *, keep_duplicates: bool) -> None:
-    """Refuse an unknown test, an empty text, a row that is there twice: by file and row."""
+def _check_rows(rows: pl.DataFrame, path: Path, *, keep_duplicates: bool) -> Flaws:
+    """Refuse a row without a video and one that is there twice; note an unknown test and an empty caption."""
     seen: dict[tuple[str, ...], int] = {}
+    flaws = Flaws()
     for number, row in enumerate(rows.iter_rows(named=True), start=1):
         where = f"{path}: row {number}"
+        if not row["video_id"].strip():
+            raise UserError(f"{where}: 'video_id' is empty. Mend the row or remove it.")
         if row["test_name"] not in (CONTROL, *TESTS):
-            raise unknown("test", row["test_name"], (CONTROL, *TESTS), where)
-        for column in ("video_id", "pos", "neg"):
+            hint = suggestion(row["test_name"], (CONTROL, *TESTS))
+            flaws.add(f"row {number}", where, f"unknown test '{row['test_name']}'; it counts in no test.{hint}")
+        for column in ("pos", "neg"):
             if not row[column].strip():
-                raise UserError(f"{where}: '{column}' is empty. Mend the row or remove it.")
+                flaw = f"'{column}' is empty, so it is not asked and counts as missing"
+                flaws.add(f"row {number}", where, flaw)
         identity = tuple(row.values())
         if identity in seen and not keep_duplicates:
             raise UserError(
@@ -57,13 +61,14 @@ def _check_rows(rows: pl.DataFrame, path: Path, *, keep_duplicates: bool) -> Non
                 "Remove one of them, or set `duplicate_rows: keep` in the benchmark's file to score both."
             )
         seen.setdefault(identity, number)
+    return flaws
 
 
-def _items(rows: pl.DataFrame, in_subset: Sequence[bool]) -> pl.DataFrame:
+def _items(rows: pl.DataFrame, in_subset: Sequence[bool], flaws: Flaws) -> pl.DataFrame:
     """One item a row; its id ends in a number where a test asks several things of one event."""
     counts: dict[str, int] = {}
     items = []
-    for row, is_in_subset in zip(rows.iter_rows(named=True), in_subset, strict=True):
+    for number, (row, is_in_subset) in enumerate(zip(rows.iter_rows(named=True), in_subset, strict=True), start=1):
         base = f"{row['test_name']}/{row['video_id']}/{_event_name(row['event'])}"
         counts[base] = counts.get(base, 0) + 1
         items.append(
@@ -74,41 +79,56 @@ def _items(rows: pl.DataFrame, in_subset: Sequence[bool]) -> pl.DataFrame:
                 "task": row["test_name"],
                 "texts": [{"name": "positive", "text": row["pos"]}, {"name": "negative", "text": row["neg"]}],
                 "answer": "",
-                "groups": [{"name": "subset", "text": "yes" if is_in_subset else "no"}],
+                "groups": [
+                    {"name": "subset", "text": "yes" if is_in_subset else "no"},
+                    *flaws.groups(f"row {number}"),
+                ],
             }
         )
     return pl.DataFrame(items, schema=ITEMS)
 
 
 def _event_name(event: str) -> str:
-    """`Ev3`, or `Ev1-Ev2` for the JSON lists of tests about several events."""
-    return "-".join(json.loads(event)) if event.startswith("[") else event or "Ev"
+    """`Ev3`, or `Ev1-Ev2` for the JSON lists of tests about several events; a broken list as it is."""
+    try:
+        names = json.loads(event)
+    except ValueError:
+        names = None
+    return "-".join(map(str, names)) if isinstance(names, list) else event or "Ev"
+
+
+def _segment(video_id: str) -> Segment | None:
+    """What a VidSitu id names; none for a file of another name."""
+    try:
+        return vidsitu(video_id)
+    except UserError:
+        return None
 
 
 def clip_id(video_id: str) -> str:
     """`<unit>.<part>`: the YouTube id and the span for a VidSitu clip, else the file's stem."""
-    match = VIDSITU_ID.match(video_id)
-    return f"{match['video']}.{match['start']}-{match['end']}" if match else f"{video_id}.whole"
+    segment = _segment(video_id)
+    return f"{segment.video}.{segment.start_s:g}-{segment.end_s:g}" if segment else f"{video_id}.whole"
 
 
 def _clips(video_ids: Sequence[str], clips: str) -> pl.DataFrame:
     rows: list[dict[str, object]] = []
     for video_id in video_ids:
-        match = VIDSITU_ID.match(video_id)
-        if clips == "ids" and match is None:
+        segment = _segment(video_id)
+        if clips == "ids" and segment is None:
             raise UserError(
                 f"VELOCITI release: video_id '{video_id}' is no VidSitu id (v_<YouTube id>_seg_<start>_<end>). "
                 "Use `clips: release` in the suite to take the released files."
             )
-        is_trim = clips == "ids" and match is not None
+        cut = segment if clips == "ids" else None
         rows.append(
             {
                 "clip_id": clip_id(video_id),
-                "unit": match["video"] if match else video_id,
-                "kind": "trim" if is_trim else "whole",
-                "source_id": match["video"] if is_trim and match else video_id,
-                "start_s": float(match["start"]) if is_trim and match else None,
-                "end_s": float(match["end"]) if is_trim and match else None,
+                "unit": segment.video if segment else video_id,
+                "kind": "trim" if cut else "whole",
+                "source_id": cut.video if cut else video_id,
+                "start_s": cut.start_s if cut else None,
+                "end_s": cut.end_s if cut else None,
                 "parts": [],
             }
         )
@@ -121,6 +141,8 @@ def requests(items: pl.DataFrame, form: str, prompt: Prompt) -> list[dict[str, o
     for item in items.iter_rows(named=True):
         texts = {text["name"]: text["text"] for text in item["texts"]}
         positive, negative = texts["positive"], texts["negative"]
+        if not (positive.strip() and negative.strip()):
+            continue
         if form == "entail":
             fillings = [
                 ("pos", {"caption": positive}, ["Yes", "No"], "Yes"),

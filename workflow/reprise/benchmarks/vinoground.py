@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from reprise.benchmarks import only_table, read_rows, require_columns
-from reprise.errors import UserError, unknown
+from reprise.benchmarks import only_table, plain_answers, read_rows, require_columns
+from reprise.benchmarks.flaws import Flaws
+from reprise.errors import UserError
 from reprise.fetch.ids import vinoground as segment_of
 from reprise.files import text_digest
 from reprise.measures import Measure, Resampling, measure, ones
 from reprise.prompts import Prompt, fill
 from reprise.schemas import CLIPS, ITEMS, in_group_named
-from reprise.stage import say
 from reprise.stats import chance_pair_similarities
 
 ALL = "all"
@@ -65,26 +65,33 @@ def annotations(files: Sequence[Path], clips: str, options: Mapping[str, Any]) -
     """
     if options.get("subset"):
         raise UserError("Vinoground has no subset: remove `subset` from the suite's entry.")
-    rows = _rows(files, FIELDS + (SPANS if clips == "ids" else ()), options)
+    flaws = Flaws()
+    rows = _rows(files, FIELDS + (SPANS if clips == "ids" else ()), options, flaws)
     written_text, written_video = _written(rows, str(options.get("seed", "0")))
-    text = _released(files, "textscore", rows) or written_text
-    video = _released(files, "videoscore", rows) or written_video
+    text = _released(files, "textscore", rows, flaws) or written_text
+    video = _released(files, "videoscore", rows, flaws) or written_video
     found: list[dict[str, object]] = []
     items: list[dict[str, object]] = []
     for row in rows:
         index = row["index"]
-        order = _segments(index, video)
+        order = _segments(index, video, flaws)
         joined = f"{index}.{'-'.join(order)}"
-        found += [_half_clip(row, half, clips, text[index, half].video) for half in HALVES]
+        halves = [
+            _half_clip(row, half, clips, text[index, half].video) for half in HALVES if _has_video(row, half, clips)
+        ]
         ready = "" if clips == "ids" else video[index, "pos"].video or video[index, "neg"].video
-        found.append(_clip(joined, index, "concat", source_id=ready, parts=[f"{index}.{half}" for half in order]))
+        found += halves
+        if len(halves) == len(HALVES):
+            found.append(_clip(joined, index, "concat", source_id=ready, parts=[f"{index}.{half}" for half in order]))
         for half in HALVES:
-            items.append(_item(row, half, "text", text[index, half], f"{index}.{half}"))
-            items.append(_item(row, half, "video", video[index, half], joined))
+            items.append(_item(row, half, "text", text[index, half], f"{index}.{half}", flaws))
+            items.append(_item(row, half, "video", video[index, half], joined, flaws))
     return pl.DataFrame(found, schema=CLIPS), pl.DataFrame(items, schema=ITEMS)
 
 
-def _rows(files: Sequence[Path], fields: Sequence[str], options: Mapping[str, Any]) -> list[dict[str, str]]:
+def _rows(
+    files: Sequence[Path], fields: Sequence[str], options: Mapping[str, Any], flaws: Flaws
+) -> list[dict[str, str]]:
     """The table's rows under our names; the specification says what a release calls its columns."""
     names = {str(options.get(field, field)): field for field in fields}
     path = only_table(files, list(names))
@@ -93,25 +100,38 @@ def _rows(files: Sequence[Path], fields: Sequence[str], options: Mapping[str, An
     seen: set[str] = set()
     for number, row in enumerate(rows, start=1):
         where = f"{path}: row {number}"
+        if not row["index"]:
+            raise UserError(f"{where}: 'index' is empty. Mend or remove the row.")
         if row["index"] in seen:
             raise UserError(f"{where}: index '{row['index']}' is there twice. Remove one of the rows.")
         seen.add(row["index"])
         for field in fields:
-            if field != "minor" and not row[field]:
-                raise UserError(f"{where}: '{field}' is empty, so half of the pair is missing. Mend or remove the row.")
-        if row["major"] not in MAJOR:
-            raise unknown("major category", row["major"], MAJOR, where)
-        for minor in _minors(row):
-            if minor not in MINOR:
-                raise unknown("minor category", minor, MINOR, where)
+            if field not in ("major", "minor") and not row[field]:
+                flaw = f"'{field}' is empty: half of the pair is missing, and what needs it is not asked"
+                flaws.add(_pair(row["index"]), where, flaw)
+        for kind, found, known in (("major", [row["major"]], MAJOR), ("minor", _minors(row), MINOR)):
+            for name in found:
+                if name not in known:
+                    flaw = f"{kind} category '{name}' is not one of {', '.join(known)}; the pair counts in none of them"
+                    flaws.add(_pair(row["index"]), where, flaw)
     return rows
+
+
+def _pair(index: str) -> str:
+    """What a flaw calls a pair."""
+    return f"pair {index}"
+
+
+def _has_video(row: Mapping[str, str], half: str, clips: str) -> bool:
+    """Whether a half's video can be had: one that is cut from its source needs its span."""
+    return clips != "ids" or all(row[f"{half}_{part}"] for part in ("vid", "start", "end"))
 
 
 def _minors(row: Mapping[str, str]) -> list[str]:
     return [name.strip() for name in row["minor"].split(";") if name.strip()]
 
 
-def _released(files: Sequence[Path], kind: str, rows: Sequence[Mapping[str, str]]) -> Questions:
+def _released(files: Sequence[Path], kind: str, rows: Sequence[Mapping[str, str]], flaws: Flaws) -> Questions:
     """The released questions of one kind; empty where the release has none. A lacking half is named, and kept."""
     path = next((path for path in files if path.name == f"vinoground_{kind}.json"), None)
     if path is None:
@@ -125,12 +145,15 @@ def _released(files: Sequence[Path], kind: str, rows: Sequence[Mapping[str, str]
             raise UserError(f"{where}: idx '{entry['idx']}' is no <index>_pos or <index>_neg of the table's pairs.")
         if (match[1], match[2]) in found:
             raise UserError(f"{where}: idx '{entry['idx']}' is there twice. Remove one of the entries.")
-        if entry["GT"] not in LETTERS:
-            raise unknown("ground truth", str(entry["GT"]), LETTERS, where)
+        answer = str(entry["GT"])
+        if answer not in LETTERS:
+            flaw = f"{kind}: ground truth '{answer}' is neither A nor B, so no answer to it is right"
+            flaws.add(_pair(match[1]), f"{where} ({entry['idx']})", flaw)
         video = str(Path(str(entry["video_name"])).with_suffix(""))
-        found[match[1], match[2]] = Question(str(entry["question"]), entry["GT"], video)
-    for place in sorted({(index, half) for index in known for half in HALVES} - found.keys()):
-        say(f"{path}: no question '{'_'.join(place)}'; its pair counts as missing")
+        found[match[1], match[2]] = Question(str(entry["question"]), answer if answer in LETTERS else "", video)
+    asked = {place for place, question in found.items() if question.text.strip()}
+    for place in sorted({(index, half) for index in known for half in HALVES} - asked):
+        flaws.add(_pair(place[0]), str(path), f"{kind}: no question '{'_'.join(place)}'; its pair counts as missing")
         found[place] = Question()
     return found
 
@@ -161,10 +184,10 @@ def _written(rows: Sequence[Mapping[str, str]], seed: str) -> tuple[Questions, Q
         for half in HALVES:
             caption = row[f"{half}_cap"]
             is_pos = half == "pos"
-            text[index, half] = Question(TEXT_QUESTION.format(a=a, b=b), _letter(is_pos == (index in caption_first)))
-            video[index, half] = Question(
-                VIDEO_QUESTION.format(caption=caption), _letter(is_pos == (index in segment_first))
-            )
+            letters = _letter(is_pos == (index in caption_first)), _letter(is_pos == (index in segment_first))
+            text[index, half] = Question(TEXT_QUESTION.format(a=a, b=b), letters[0]) if a and b else Question()
+            asked = VIDEO_QUESTION.format(caption=caption)
+            video[index, half] = Question(asked, letters[1]) if caption else Question()
     return text, video
 
 
@@ -179,16 +202,16 @@ def _drawn_half(rows: Sequence[Mapping[str, str]], seed: str) -> set[str]:
     )
 
 
-def _segments(index: str, questions: Questions) -> tuple[str, str]:
+def _segments(index: str, questions: Questions, flaws: Flaws) -> tuple[str, str]:
     """The halves in the order of the concatenation, by the ground truth of the questions about it."""
     asked = [(half, questions[index, half].answer) for half in HALVES if questions[index, half].answer]
-    orders = {HALVES if (half == "pos") == (answer == "A") else HALVES[::-1] for half, answer in asked} or {HALVES}
-    if len(orders) > 1:
-        raise UserError(
-            f"vinoground_videoscore.json: pair {index}: both captions have the ground truth '{asked[0][1]}', but only "
-            "one of them can fit that segment. Correct one."
+    orders = [HALVES if (half == "pos") == (answer == "A") else HALVES[::-1] for half, answer in asked] or [HALVES]
+    if len(set(orders)) > 1:
+        flaw = (
+            f"videoscore: both captions have the ground truth '{asked[0][1]}', but only one of them fits that segment"
         )
-    return orders.pop()
+        flaws.add(_pair(index), f"pair {index}", flaw)
+    return orders[0]
 
 
 def _half_clip(row: Mapping[str, str], half: str, clips: str, video: str) -> dict[str, object]:
@@ -205,12 +228,15 @@ def _clip(clip_id: str, index: str, kind: str, **known: object) -> dict[str, obj
     return {"clip_id": clip_id, "unit": index, "kind": kind} | blank | known
 
 
-def _item(row: Mapping[str, str], half: str, task: str, question: Question, clip_id: str) -> dict[str, object]:
+def _item(
+    row: Mapping[str, str], half: str, task: str, question: Question, clip_id: str, flaws: Flaws
+) -> dict[str, object]:
     a, b = SEGMENTS if task == "video" else (row["pos_cap"], row["neg_cap"])
     if task == "text" and (half == "pos") != (question.answer == "A"):
         a, b = b, a
     texts = {"question": question.text, "a": a, "b": b, "pos": row["pos_cap"], "neg": row["neg_cap"]}
-    groups = {"half": half} | dict.fromkeys((row["major"], *_minors(row)), "yes")
+    known = [name for name in (row["major"], *_minors(row)) if name in (*MAJOR, *MINOR)]
+    groups = {"half": half} | dict.fromkeys(known, "yes")
     return {
         "item_id": f"{row['index']}_{half}/{task}",
         "clip_id": clip_id,
@@ -218,7 +244,10 @@ def _item(row: Mapping[str, str], half: str, task: str, question: Question, clip
         "task": task,
         "texts": [{"name": name, "text": text} for name, text in texts.items()],
         "answer": question.answer,
-        "groups": [{"name": name, "text": text} for name, text in groups.items()],
+        "groups": [
+            *({"name": name, "text": text} for name, text in groups.items()),
+            *flaws.groups(_pair(row["index"])),
+        ],
     }
 
 
@@ -229,10 +258,11 @@ def requests(items: pl.DataFrame, form: str, prompt: Prompt) -> list[dict[str, o
         texts, groups = ({entry["name"]: entry["text"] for entry in item[part]} for part in ("texts", "groups"))
         half = groups["half"]
         if form == "questions" and texts["question"]:
-            options = {"options": list(LETTERS), "option_texts": [texts["a"], texts["b"]], "expected": item["answer"]}
+            shown = [texts["a"], texts["b"]] if item["answer"] and texts["a"] and texts["b"] else []
+            options = {"options": list(LETTERS), "option_texts": shown, "expected": item["answer"]}
             asked.append(_request(item, f"{item['task']}_{half}", prompt, {"question": texts["question"]}, options))
         elif form == "similarity" and item["task"] == "text":
-            for caption in HALVES:
+            for caption in filter(texts.get, HALVES):
                 options = {"options": ["match"], "option_texts": [], "expected": "match" if caption == half else ""}
                 asked.append(_request(item, f"{half}_{caption}", prompt, {"caption": texts[caption]}, options))
     return asked
@@ -250,6 +280,11 @@ def _request(
         "prompt": fill(prompt.user, values),
         **options,
     }
+
+
+def answers(form: str, items: pl.DataFrame, responses: pl.DataFrame, reader: str) -> list[dict[str, str]]:
+    """What was answered to each question, step by step; a judge says which option it comes to."""
+    return plain_answers(responses)
 
 
 def measures(

@@ -26,9 +26,12 @@ def cross_checks(found: Configuration, suite_file: str) -> list[str]:
         if isinstance(term, str) and term not in {"local", "none", "all", *found.models}:
             allowed = ["local", "none", "all", *sorted(found.models)]
             problems.append(f"{suite_file}: run: unknown model '{term}'.{suggestion(term, allowed)}")
-    for judge in found.suite.judges:
+    judges = [("judges", judge) for judge in found.suite.judges]
+    for name, entry in found.suite.benchmarks.items():
+        judges += [(f"benchmarks.{name}.judges", judge) for judge in entry.judges or []]
+    for place, judge in judges:
         if judge not in found.models:
-            problems.append(str(unknown("model", judge, found.models, f"{suite_file}: judges")))
+            problems.append(str(unknown("model", judge, found.models, f"{suite_file}: {place}")))
     for name, entry in found.suite.benchmarks.items():
         problems += [
             f"{suite_file}: benchmarks.{name}.also: '{run}': {problem}"

@@ -80,6 +80,8 @@ class SuiteBenchmark(Strict):
     route: Route
     also: list[Annotated[str, Field(pattern=r"^[^/]+/[^/]+/[^/]+$")]] = []
     """runs beside those of the tables: <protocol>/<sampling>/<model>"""
+    judges: list[Slug] | None = None
+    """judges of this benchmark's answers in place of the suite's"""
     ratings: str | None = None
     """csv of people's ratings of answers, read where the file is there"""
     subset: SubsetFile | SubsetDraw | None = None
@@ -93,7 +95,7 @@ class Suite(Strict):
     show_published: bool = True
     run: list[Slug | dict[Literal["gpus"], int]]
     judges: list[Slug] = []
-    """models that rate free answers; tables show the first one's ratings where a row names no other"""
+    """models that judge free answers; tables show what the first one says where a row names no other"""
     stand_in: Slug | None = None
     """a baseline that answers in place of every other model; rows and judges keep their labels"""
     budget_usd: float = Field(0, ge=0)
@@ -130,13 +132,13 @@ class Protocol(Strict):
     max_tokens: int = Field(1, ge=1)
     reading: Literal["plain", "output_block", "first_character", "person", "text"] = "plain"
     """how answers are read; `first_character` and `person` (where a judge was asked) concern the authors' reader"""
-    similarity: Literal["all-MiniLM-L6-v2"] | None = None
-    """compares free answers with what is expected"""
+    compare_with: Literal["all-MiniLM-L6-v2"] | None = None
+    """embeds free answers and what is expected, to compare them"""
     frames_min: dict[str, int] = {}
     """metric -> number of frames below which it says nothing"""
     items: Slug | None = None
     judge: str | None = None
-    """name of the prompt by which a judge rates the answers"""
+    """name of the prompt by which a judge rates free answers, or says which option an answer comes to"""
     judge_tokens: int = Field(64, ge=1)
 
 

@@ -18,6 +18,7 @@ from huggingface_hub.errors import (
 from reprise.errors import UserError
 from reprise.fetch.local import Members
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError, safe_name
+from reprise.fetch.parts import gather
 from reprise.fetch.retry import status_of_http, with_retries
 from reprise.fetch.settings import Huggingface
 from reprise.store import Store
@@ -55,12 +56,12 @@ class _Shelf:
     def estimate(self, source_ids: Sequence[str]) -> int:
         """What the server says; twice for archives, which lie beside what is taken out of them."""
         loose = [safe_name(self.settings.member, source_id) for source_id in source_ids if ".." not in source_id]
-        names = [name for name in self.settings.files if not self._is_here(name)] or loose
         try:
+            names = [name for name in self._files() if not self._is_here(name)] or loose
             found = HfApi().get_paths_info(
                 self.settings.repo, names, revision=self.settings.revision, repo_type="dataset"
             )
-        except (HfHubHTTPError, OSError, ValueError):
+        except (FetchError, HfHubHTTPError, OSError, ValueError):
             return int(len(source_ids) * self.settings.mb_per_source * 1e6)
         return sum(getattr(entry, "size", 0) for entry in found) * (2 if self.settings.files else 1)
 
@@ -74,7 +75,7 @@ class _Shelf:
             except FetchError as error:
                 self._refused = error
                 raise
-            self._members = Members(files, self.settings.member, self.store)
+            self._members = Members(gather(files), self.settings.member, self.store)
         return self._members
 
     def _files(self) -> list[str]:

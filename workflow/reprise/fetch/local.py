@@ -11,6 +11,7 @@ from typing import Any
 
 from reprise.errors import UserError
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError, nothing, safe_name
+from reprise.fetch.parts import Holder, gather, opened_zip
 from reprise.fetch.pickles import read_videos
 from reprise.fetch.settings import Archive, Folder
 from reprise.files import canonical_json, file_digest, inside, value_digest, write_text
@@ -61,86 +62,91 @@ def folder(settings: Folder, store: Store) -> Fetcher:
 def archive(settings: Archive, store: Store) -> Fetcher:
     """Members of archives on this machine."""
     pattern = Path(settings.path)
-    files = sorted(pattern.parent.glob(pattern.name))
+    files = sorted(path for path in pattern.parent.glob(pattern.name) if path.is_file())
     if not files:
         raise UserError(f"route.path: no file fits '{pattern}'. Correct the suite's route, or put the archive there.")
-    members = Members(files, settings.member, store)
+    members = Members(gather(files), settings.member, store)
     return Fetcher(members.identity, members.fetch, members.estimate)
 
 
 @dataclass
 class Members:
-    """Videos inside zips and pickles, found by name."""
+    """Videos inside zips, whole or in parts, and inside pickles, found by name."""
 
-    files: Sequence[Path]
+    archives: Sequence[Holder]
     pattern: str
     store: Store
-    _where: dict[str, Path] = field(default_factory=dict)
+    _where: dict[str, Holder] = field(default_factory=dict)
 
     def identity(self, source_id: str) -> Any:
         holder, member = self._find(source_id)
-        return ["member", self.store.digest(holder), member]
+        return ["member", self._digest(holder), member]
 
     def fetch(self, source_id: str, scratch: Path) -> Fetched:
         holder, member = self._find(source_id)
-        if _is_zip(holder):
+        if holder.is_zip:
             return Fetched(_extract(holder, member, scratch))
         return Fetched(self._unpacked(holder, member), is_borrowed=True)
 
     def estimate(self, source_ids: Sequence[str]) -> int:
         """Unpacked sizes; a pickle unpacks to about its own size."""
         sizes = 0
-        for holder in self.files:
-            if _is_zip(holder):
-                with zipfile.ZipFile(holder) as opened:
+        for holder in self.archives:
+            if holder.is_zip:
+                with opened_zip(holder) as opened:
                     wanted = {safe_name(self.pattern, source_id) for source_id in source_ids if _is_safe(source_id)}
                     sizes += sum(entry.file_size for entry in opened.infolist() if entry.filename in wanted)
             else:
-                sizes += holder.stat().st_size
+                sizes += holder.size
         return sizes
 
-    def _find(self, source_id: str) -> tuple[Path, str]:
+    def _find(self, source_id: str) -> tuple[Holder, str]:
         member = safe_name(self.pattern, source_id)
         if not self._where:
-            self._where = {name: holder for holder in reversed(self.files) for name in self._names(holder)}
+            self._where = {name: holder for holder in reversed(self.archives) for name in self._names(holder)}
         for name in (member, Path(member).stem):
             if name in self._where:
                 return self._where[name], name
-        raise FetchError("missing", f"no member '{member}' in {', '.join(path.name for path in self.files)}")
+        raise FetchError("missing", f"no member '{member}' in {', '.join(holder.name for holder in self.archives)}")
 
-    def _names(self, holder: Path) -> list[str]:
-        if _is_zip(holder):
+    def _digest(self, holder: Holder) -> str:
+        digests = [self.store.digest(path) for path in holder.parts]
+        return digests[0] if len(digests) == 1 else value_digest(digests)
+
+    def _names(self, holder: Holder) -> list[str]:
+        if holder.is_zip:
             try:
-                with zipfile.ZipFile(holder) as opened:
+                with opened_zip(holder) as opened:
                     return [entry.filename for entry in opened.infolist() if not entry.is_dir()]
             except zipfile.BadZipFile as error:
-                raise UserError(f"{holder}: not a whole zip ({error}). Delete it and get it again.") from error
+                path = holder.parts[-1]
+                raise UserError(f"{path}: not a whole zip ({error}). Delete it and get it again.") from error
         index = self._index(holder)
         if not index.is_file():
             self._unpack(holder)
         names: list[str] = json.loads(index.read_text(encoding="utf-8"))
         return names
 
-    def _index(self, holder: Path) -> Path:
-        return self.store.path("sources", self.store.digest(holder), ".names.json")
+    def _index(self, holder: Holder) -> Path:
+        return self.store.path("sources", self._digest(holder), ".names.json")
 
-    def _unpack(self, holder: Path) -> None:
+    def _unpack(self, holder: Holder) -> None:
         """Bring all videos of a pickle into the store at once: it can only be read as a whole."""
-        videos = read_videos(holder)
+        videos = read_videos(holder.parts[0])
         for name, content in videos.items():
             scratch = self.store.scratch(f"{value_digest(name)}.mp4")
             scratch.write_bytes(content)
             self.store.adopt(scratch, "sources", self._unpacked_digest(holder, name), ".mp4")
         write_text(self._index(holder), canonical_json(sorted(videos)))
 
-    def _unpacked(self, holder: Path, name: str) -> Path:
+    def _unpacked(self, holder: Holder, name: str) -> Path:
         path = self.store.path("sources", self._unpacked_digest(holder, name), ".mp4")
         if not path.is_file():
             self._unpack(holder)
         return path
 
-    def _unpacked_digest(self, holder: Path, name: str) -> str:
-        return value_digest(["unpacked", self.store.digest(holder), name])
+    def _unpacked_digest(self, holder: Holder, name: str) -> str:
+        return value_digest(["unpacked", self._digest(holder), name])
 
 
 def link_file(source: Path, target: Path) -> None:
@@ -152,10 +158,6 @@ def link_file(source: Path, target: Path) -> None:
         target.symlink_to(content)
 
 
-def _is_zip(path: Path) -> bool:
-    return path.suffix.lower() == ".zip"
-
-
 def _is_safe(source_id: str) -> bool:
     try:
         safe_name("{source_id}", source_id)
@@ -164,10 +166,10 @@ def _is_safe(source_id: str) -> bool:
     return True
 
 
-def _extract(holder: Path, member: str, scratch: Path) -> Path:
+def _extract(holder: Holder, member: str, scratch: Path) -> Path:
     target = scratch / f"member{Path(member).suffix or '.mp4'}"
     try:
-        with zipfile.ZipFile(holder) as opened, opened.open(member) as source, target.open("wb") as sink:
+        with opened_zip(holder) as opened, opened.open(member) as source, target.open("wb") as sink:
             shutil.copyfileobj(source, sink, 1 << 20)
     except (zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
         raise FetchError("failed", f"{holder.name}: {member}: {error}") from error

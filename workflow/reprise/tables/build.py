@@ -10,6 +10,7 @@ import polars as pl
 
 from reprise import __version__
 from reprise.benchmarks import load_benchmark
+from reprise.benchmarks.flaws import FLAWS
 from reprise.config import Column, Row, TableSpec
 from reprise.errors import UserError
 from reprise.render import table as rendered
@@ -99,7 +100,7 @@ class Builder:
             stub=spec.stub or ("Test" if all(row.dataset for row in spec.rows()) else "Model"),
             groups=column_groups(spec.columns),
             sections=sections,
-            notes=(*self.judge_lines(), *spec.notes),
+            notes=(*self.judge_lines(), *self.flaw_lines(), *spec.notes),
             provenance=self.provenance(),
             notice=key["notice"],
             comparison=key["show_published"] and bool(key["runs"]),
@@ -241,9 +242,14 @@ class Builder:
         return [f"Problems of imported answers: {listed}."] if listed else []
 
     def judge_lines(self) -> list[str]:
-        """Who rated the answers, beside every number that comes of it."""
+        """Who judged answers, beside every number that comes of it."""
         judges = sorted({row["judge"] for row in self.metrics.iter_rows(named=True) if row["judge"]})
-        return [f"Answers rated by {self.key['judges'][judge]} ({judge})." for judge in judges]
+        return [f"Answers judged by {self.key['judges'][judge]} ({judge})." for judge in judges]
+
+    def flaw_lines(self) -> list[str]:
+        """Entries of the release that are flawed, named below the numbers that they are in."""
+        flaws = self.metrics.filter(pl.col("metric") == FLAWS).select("value", "note").unique(maintain_order=True)
+        return [f"Flawed entries of the release: {value:.0f} ({note})." for value, note in flaws.iter_rows()]
 
     def provenance(self) -> tuple[str, ...]:
         keys = {row["run"]: row["key"] for row in self.metrics.iter_rows(named=True) if row["key"]}
@@ -279,7 +285,7 @@ def _count_notes(shown: Sequence[Mapping[str, Any]]) -> list[str]:
     largest = max(shown, key=lambda one: one["asked"] + one["missing"], default=None)
     if largest is None:
         return []
-    unread = "without a rating" if largest["judge"] else "not readable"
+    unread = "without a judgement" if largest["judge"] else "not readable"
     counts = [
         f"{max(one[name] for one in shown)} {words}"
         for name, words in (("missing", "without a clip"), ("failed", "failed"), ("unparsed", unread))

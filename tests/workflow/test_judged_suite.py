@@ -1,0 +1,219 @@
+"""A suite whose answers are put to judges: two rate, one extracts a letter; they are changed, fail, and are killed."""
+
+import csv
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.workflow.conftest import Project, copy_project, make_video
+
+SUITE = """\
+title: Judged
+show_published: false
+run: [local]
+judges: [wordmatch, wordmatch-recall]
+shards: 2
+missing_share_max: 0.0
+benchmarks:
+  mmbench_video:
+    tables: config/tables/judged_mmbench.yaml
+    release: {kind: folder, path: release/mmbench}
+    clips: release
+    route: {kind: folder, path: videos}
+  vinoground:
+    tables: config/tables/judged_vinoground.yaml
+    release: {kind: folder, path: release/vinoground}
+    clips: ids
+    route: {kind: folder, path: videos}
+    judges: [last-letter]
+"""
+MMBENCH = """\
+benchmark: mmbench_video
+tables:
+  table3:
+    title: Ratings
+    caption: Ratings.
+    columns:
+      - {title: ALL, metrics: [mean], group: overall, decimals: 2}
+      - {title: VALID, metrics: [valid], group: overall, decimals: 2}
+    sections:
+      - protocol: unpacked
+        sampling: none
+        rows:
+          - {label: Oracle, model: oracle}
+          - {label: Oracle by recall, model: oracle, judge: wordmatch-recall}
+          - {label: Cannot tell, model: cannot-tell}
+"""
+VINOGROUND = """\
+benchmark: vinoground
+tables:
+  table3:
+    title: Scores
+    caption: Scores.
+    columns: [{title: text, metrics: [text], group: all}, {title: group, metrics: [group], group: all}]
+    sections:
+      - protocol: cot
+        sampling: linspace4
+        rows:
+          - {label: By rule, model: oracle}
+          - {label: By judge, model: oracle, protocol: cot.judged}
+          - {label: Always A, model: always-first, protocol: cot.judged}
+"""
+QUESTIONS = ("What is red?", "What is blue?", "What spins?", "What grows?")
+
+
+@pytest.fixture(scope="session")
+def finished_judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    project = copy_project(tmp_path_factory.mktemp("judged") / "project")
+    judged_suite(project)
+    project.made("results/judged/responses/vinoground/cot/linspace4/oracle.parquet")
+    project.made()
+    return project.root
+
+
+@pytest.fixture
+def judged(finished_judged: Path, tmp_path: Path) -> Project:
+    shutil.copytree(finished_judged, tmp_path / "project", symlinks=True)
+    return Project(tmp_path / "project")
+
+
+def judged_suite(project: Project) -> None:
+    project.write("config/suites/judged.yaml", SUITE)
+    project.write("config/tables/judged_mmbench.yaml", MMBENCH)
+    project.write("config/tables/judged_vinoground.yaml", VINOGROUND)
+    project.edit("config/config.yaml", "suite: demo", "suite: judged")
+    for name in ("mmbench", "vinoground"):
+        (project.root / "release" / name).mkdir(parents=True)
+    columns = ["index", "video", "video_type", "question", "answer", "dimensions", "video_path"]
+    rows = [
+        [str(i), "ab"[i % 2] * 11, "News", text, f"the circle {i}", "['OCR']", ""] for i, text in enumerate(QUESTIONS)
+    ]
+    with (project.root / "release/mmbench/MMBench-Video.tsv").open("w", newline="") as stream:
+        csv.writer(stream, delimiter="\t").writerows([columns, *rows])
+    columns = [
+        "index",
+        "major",
+        "minor",
+        "pos_vid",
+        "pos_start",
+        "pos_end",
+        "pos_cap",
+        "neg_vid",
+        "neg_start",
+        "neg_end",
+    ]
+    pairs = [
+        [str(i), "action", "", "aaaaaaaaaaa", "0", "3", f"{i} eats", "bbbbbbbbbbb", "1", "4", f"{i} sleeps"]
+        for i in "01"
+    ]
+    with (project.root / "release/vinoground/vinoground.csv").open("w", newline="") as stream:
+        csv.writer(stream).writerows([[*columns, "neg_cap"], *pairs])
+    make_video(project.root / "videos/aaaaaaaaaaa.mp4", 4)
+    make_video(project.root / "videos/bbbbbbbbbbb.mp4", 5, "testsrc")
+
+
+def cells(project: Project, benchmark: str) -> dict[tuple[str, str], dict[str, str]]:
+    with (project.root / f"results/tables/{benchmark}/table3.csv").open() as stream:
+        return {(row["row"], row["column"]): row for row in csv.DictReader(stream) if row["convention"] == "fixed"}
+
+
+def test_judges_rate_answers_or_extract_letters(judged: Project) -> None:
+    rated = cells(judged, "mmbench_video")
+    assert [float(rated[row, "ALL"]["value"]) for row in ("Oracle", "Oracle by recall")] == [3, 3]
+    assert float(rated["Cannot tell", "ALL"]["value"]) < 1
+    assert {row["judge"] for row in rated.values()} == {"wordmatch", "wordmatch-recall"}
+    scores = cells(judged, "vinoground")
+    assert [float(scores[row, "group"]["value"]) for row in ("By rule", "By judge", "Always A")] == [100, 100, 0]
+    assert (scores["By rule", "group"]["judge"], scores["By judge", "group"]["judge"]) == ("", "last-letter")
+    text = (judged.root / "results/tables/vinoground/table3.md").read_text()
+    assert "Answers judged by last option letter (deterministic, no language model) (last-letter)." in text
+
+
+def test_the_model_is_asked_once_for_both_readings(judged: Project) -> None:
+    """The run that comes second finds all its answers in the journal."""
+    name = "results/judged/responses/vinoground/{}/linspace4/oracle.timings.parquet"
+    timings = [pl.read_parquet(judged.root / name.format(protocol)) for protocol in ("cot", "cot.judged")]
+    assert [(frame["requests"].sum(), frame["resumed"].sum()) for frame in timings] == [(8, 0), (8, 8)]
+
+
+def test_a_changed_prompt_of_a_judge_reruns_only_judging(judged: Project) -> None:
+    judged.edit("resources/prompts/mmbench_video.yaml", "As an AI assistant, your task", "Your task")
+    jobs = Counter(judged.planned())
+    assert {rule: count for rule, count in jobs.items() if rule not in ("all", "collected_table")} == {
+        "judge_requests": 2, "judge": 3, "score_judged": 3, "table": 1,
+    }  # fmt: skip
+    assert Counter(judged.made()) == jobs
+    judged.edit(
+        "resources/prompts/vinoground.yaml", "parse the following model response", "read the following response"
+    )
+    jobs = Counter(judged.planned())
+    assert (jobs["judge"], jobs["infer"], jobs["requests"]) == (2, 0, 0)
+
+
+def test_a_failed_judgement_is_counted_and_asked_again(judged: Project) -> None:
+    reply = "Answer(text=str(int(3 * shared + 0.5)))"
+    judged.edit(
+        "workflow/reprise/adapters/wordmatch.py",
+        f"yield {reply}",
+        f'yield Answer(error="rate_limited") if "spins" in request.prompt and not Path("up").exists() else {reply}',
+    )
+    judged.edit("workflow/reprise/adapters/wordmatch.py", "import re\n", "import re\nfrom pathlib import Path\n")
+    judged.made()
+    row = cells(judged, "mmbench_video")["Oracle", "ALL"]
+    assert (row["asked"], row["scored"], row["failed"], row["unparsed"], float(row["value"])) == (
+        "4",
+        "3",
+        "0",
+        "1",
+        2.25,
+    )
+    assert float(cells(judged, "mmbench_video")["Oracle", "VALID"]["value"]) == 3
+    assert "1 without a judgement" in (judged.root / "results/tables/mmbench_video/table3.md").read_text()
+    judged.write("up", "")
+    judged.made("--forcerun", "judge")
+    assert float(cells(judged, "mmbench_video")["Oracle", "ALL"]["value"]) == 3, "a failure is never cached as a reply"
+
+
+def test_a_killed_judge_resumes_where_it_was(judged: Project) -> None:
+    """kill -9 in the middle of its replies."""
+    judged.edit(
+        "workflow/reprise/adapters/wordmatch.py",
+        "            yield Answer",
+        '            if "spins" in request.prompt and not Path("killed").exists():\n'
+        '                Path("killed").touch()\n'
+        "                os.kill(os.getpid(), 9)\n"
+        "            yield Answer",
+    )
+    judged.edit(
+        "workflow/reprise/adapters/wordmatch.py", "import re\n", "import os\nimport re\nfrom pathlib import Path\n"
+    )
+    target = "results/judged/judge_responses/mmbench_video/unpacked/none/oracle/wordmatch.parquet"
+    done = judged.snakemake(target)
+    assert done.returncode != 0 and (judged.root / "killed").exists()
+    assert not (judged.root / target).exists(), "no half-written output"
+    judged.made(target)
+    timings = pl.read_parquet((judged.root / target).with_suffix(".timings.parquet"))
+    assert 0 < timings["resumed"].sum() < timings["requests"].sum()
+    judged.made()
+    assert float(cells(judged, "mmbench_video")["Oracle", "ALL"]["value"]) == 3
+
+
+def test_adopting_a_judges_replies(judged: Project) -> None:
+    run = "mmbench_video/unpacked/none/oracle"
+    judged.edit("workflow/reprise/adapters/wordmatch.py", "def words", "ADDED = 1\n\n\ndef words")
+    assert judged.planned().count("judge") == 3
+    done = judged.reprise("reprise", "adopt", run, "--judge", "wordmatch", "--why", "added a name")
+    assert done.returncode == 0 and f"{run}/wordmatch: 4 answers carried over" in done.stdout, done.stderr
+    judged.made()
+    path = judged.root / f"results/judged/judge_responses/{run}/wordmatch.timings.parquet"
+    timings = pl.read_parquet(path)
+    assert (timings["resumed"] == timings["requests"]).all()
+    judged.edit("workflow/reprise/adapters/wordmatch.py", "3 * shared", "2 * shared")
+    done = judged.reprise("reprise", "adopt", run, "--judge", "wordmatch", "--why", "hope")
+    assert done.returncode == 1 and "The change altered the answers" in done.stderr
+    done = judged.reprise("reprise", "adopt", run, "--judge", "oracle", "--why", "hope")
+    assert done.returncode == 1
+    assert f"'oracle' does not judge {run} in suite 'judged'. Its judges: wordmatch, wordmatch-recall." in done.stderr

@@ -1,0 +1,45 @@
+"""Entries of a release with a mistake that need not stop the others: they stay, are named, and are counted."""
+
+from collections import defaultdict
+from typing import Any
+
+import polars as pl
+
+from reprise.stage import say
+
+FLAW, FLAWS = "flaw", "flaws"
+NAMED = 5
+
+
+class Flaws:
+    """Mistakes of a release: said when they are found, and kept by entry for the items that come of it."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, list[str]] = defaultdict(list)
+
+    def add(self, entry: str, where: str, flaw: str) -> None:
+        say(f"{where}: {flaw}")
+        self._found[entry].append(flaw)
+
+    def groups(self, entry: str) -> list[dict[str, str]]:
+        """What the groups of an entry's items say of it; nothing where it has no flaw."""
+        flaws = self._found.get(entry)
+        return [{"name": FLAW, "text": f"{entry}: {'; '.join(flaws)}"}] if flaws else []
+
+
+def flaws_of(items: pl.DataFrame) -> list[str]:
+    """What is wrong with which entries, each entry once."""
+    entry = pl.element()
+    found = items["groups"].list.eval(entry.filter(entry.struct.field("name") == FLAW).struct.field("text"))
+    return found.explode().drop_nulls().unique(maintain_order=True).to_list()
+
+
+def flaw_numbers(items: pl.DataFrame) -> list[dict[str, Any]]:
+    """How many flawed entries the items come of, as a number with their names for its note; none where all are well."""
+    flaws = flaws_of(items)
+    if not flaws:
+        return []
+    more = f"; and {len(flaws) - NAMED} more, all in the log of `annotations`" if len(flaws) > NAMED else ""
+    counts = dict.fromkeys(("asked", "scored", "failed", "unparsed", "missing"), 0)
+    note = "; ".join(flaws[:NAMED]) + more
+    return [{"metric": FLAWS, "group": "all", "value": float(len(flaws)), "note": note, **counts}]

@@ -10,7 +10,10 @@ import polars as pl
 import pytest
 from reprise.adapters.wordmatch import overlap
 from reprise.benchmarks import mmbench_video
+from reprise.config.load import load_yaml
+from reprise.config.schema import Benchmark
 from reprise.errors import UserError
+from reprise.files import matching_files
 from reprise.measures import Measure, Resampling
 from reprise.prompts import FRAME_COUNT, load_prompts
 from reprise.schemas import FACTS, VERDICTS
@@ -21,6 +24,10 @@ COLUMNS = mmbench_video.COLUMNS
 RESAMPLING = Resampling(draws=200, level=0.95, seed=0)
 PROMPTS = load_prompts(Path("resources/prompts/mmbench_video.yaml"))
 READERS = mmbench_video.PACKED_READERS
+
+
+def load_spec() -> Benchmark:
+    return Benchmark.model_validate(load_yaml(Path("config/benchmarks/mmbench_video.yaml")))
 
 
 def release(folder: Path, rows: Sequence[Sequence[str]], columns: Sequence[str] = COLUMNS) -> list[Path]:
@@ -65,7 +72,6 @@ def test_videos_are_the_released_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "columns", "message"),
     [
-        ([row("0", "a", "['OCRR']")], COLUMNS, "row 1: dimensions: unknown 'OCRR'. Did you mean 'OCR'?"),
         ([row("0", "a", "OCR")], COLUMNS, "row 1: dimensions: found 'OCR', expected a list of names"),
         ([row("0", "a", "[]")], COLUMNS, "expected a list of names"),
         ([row("0", "a", "[1]")], COLUMNS, "expected a list of names"),
@@ -86,6 +92,15 @@ def test_a_broken_release_is_refused_by_file_and_row(
     with pytest.raises(UserError, match=r"MMBench-Video\.tsv") as error:
         mmbench_video.annotations(release(tmp_path, rows, columns), "release", {})
     assert message in str(error.value)
+
+
+def test_an_unknown_ability_is_named_and_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    items = read(tmp_path, row("0", "a", "['OCRR', 'Hallucination']"), row("1", "a", "['OCRR']"))
+    assert "row 1: dimensions: unknown 'OCRR'. Did you mean 'OCR'? It counts in no ability." in capsys.readouterr().err
+    found = {(metric, group): value for metric, group, value in mmbench_video.statistics(items, pl.DataFrame())}
+    assert (found["questions", "all"], found["capabilities", "all"], found["flawed", "all"]) == (2, 1, 2)
+    sizes = [mmbench_video.in_group(items, group).height for group in ("overall", "mmbench_video", "hl", "fp_s")]
+    assert sizes == [2, 2, 1, 0]
 
 
 def test_clips_cannot_be_cut_by_ids(tmp_path: Path) -> None:
@@ -273,7 +288,7 @@ def test_closed_forms(tmp_path: Path) -> None:
 
 def test_statistics(tmp_path: Path) -> None:
     clips, items = mmbench_video.annotations(release(tmp_path, FIVE), "release", {})
-    found = {metric: value for metric, _, value in mmbench_video.statistics(items, clips)}
+    found = {metric: value for metric, group, value in mmbench_video.statistics(items, clips) if group == "all"}
     assert (found["videos"], found["questions"], found["capabilities"], found["answer_words_mean"]) == (2, 5, 7, 1)
     facts = pl.DataFrame(
         {"clip_id": ["a.whole", "b.whole", "other"], "duration_s": [10.0, 14.0, 99.0], "shots": [1, 4, 9]}
@@ -285,7 +300,10 @@ def test_statistics(tmp_path: Path) -> None:
 
 def test_the_toy_release_has_every_ability_and_subtitles(tmp_path: Path) -> None:
     toy.write_release(tmp_path)
-    files = [tmp_path / "MMBench-Video.tsv", *sorted((tmp_path / "subtitles").glob("*.vtt"))]
+    files = list(matching_files(tmp_path, load_spec().release_files).values())
+    everything = mmbench_video.annotations(files, "release", {})[1]
+    assert set(everything["task"]) == {"Animation", "mmbench", "mmstar", "toy-clips"}
+    files = [file for file in files if file.suffix == ".vtt" or file.name == "MMBench-Video.tsv"]
     clips, items = mmbench_video.annotations(files, "release", {})
     leaves = {g["text"] for groups in items["groups"].to_list() for g in groups if g["name"] == "leaf"}
     assert leaves == set(mmbench_video.L2_OF) and len(leaves) == 26

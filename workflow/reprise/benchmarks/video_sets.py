@@ -21,8 +21,8 @@ def read_set(path: Path, taken: Sequence[str]) -> tuple[list[dict[str, object]],
     name = path.stem
     if not NAME.match(name) or name in taken:
         raise UserError(
-            f"{path}: '{name}' cannot be the name of a set of videos. Use lower case letters, digits, - and _, and none "
-            f"of {', '.join(taken)}."
+            f"{path}: '{name}' cannot be the name of a set of videos. Use lower case letters, digits, - and _, and "
+            f"none of {', '.join(taken)}."
         )
     rows = read_rows(path)
     require_columns(rows, COLUMNS, path)

@@ -192,14 +192,16 @@ def test_circular_evaluation_by_hand(tmp_path: Path) -> None:
     _, items = read(tmp_path, FIVE)
     said = {"1": "BADC", "2": "ACC", "3": "BA", "4": "DC!A", "5": "A"}
     fixed, authors = numbered(items, said), numbered(items, said, authors=True)
-    assert {group: fixed[group].value for group in ("mmbench_lr", "mmbench_rr", "mmbench_cp", "mmbench_ar")} == {
-        "mmbench_lr": 100, "mmbench_rr": 50, "mmbench_cp": 0, "mmbench_ar": None,
+    assert {group: fixed[group].value for group in ("mmbench_lr", "mmbench_rr", "mmbench_cp")} == {
+        "mmbench_lr": 100, "mmbench_rr": 50, "mmbench_cp": 0,
     }  # fmt: skip
     whole = fixed["mmbench_overall"]
     assert (whole.value, whole.asked, whole.scored, whole.failed) == (pytest.approx(40), 5, 3, 2)
     # The harness knows only the orders that are there, so that 5 is right.
     assert authors["mmbench_overall"].value == pytest.approx(60)
-    assert "mmstar_overall" not in fixed
+    assert "mmbench_ar" not in fixed and "mmstar_overall" not in fixed, "nothing there to be asked"
+    nobody = numbered(items, {})["mmbench_lr"]
+    assert (nobody.value, nobody.asked) == (None, 0)
 
 
 def test_a_question_that_was_not_asked_in_its_first_order_leaves_the_authors_denominator(tmp_path: Path) -> None:

@@ -184,11 +184,13 @@ def _option_texts(item: Mapping[str, object]) -> dict[str, str]:
 def measures(
     form: str, items: pl.DataFrame, verdicts: pl.DataFrame, resampling: Resampling, *, as_authors: bool
 ) -> list[Measure]:
-    """The share of questions answered right, by category and overall."""
+    """The share of questions answered right, by category and overall; none where the release has no such question."""
     rows = answered(form, items, verdicts, as_authors=as_authors)
     groups = [group for name in FORM_OF if FORM_OF[name] == form for group in _groups(name)]
     found = []
     for group in groups:
+        if items.filter(in_group_named(group)).is_empty():
+            continue
         inside = rows.filter(in_group_named(group))
         found.append(measure("accuracy", group, inside, [(inside["right"], ones(inside))], resampling))
     return found

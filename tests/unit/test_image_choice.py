@@ -20,6 +20,7 @@ RESAMPLING = Resampling(draws=200, level=0.95, seed=0)
 PROMPTS = load_prompts(Path("resources/prompts/mmbench_video.yaml"))
 PICTURE = "x" * 100
 HEADER = ("index", "question", "hint", "A", "B", "C", "D", "answer", "category", "image", "l2-category", "split")
+PICTURES = toy.stills()
 LR, RR, CP = "logic_reasoning", "relation_reasoning", "coarse_perception"
 
 
@@ -263,7 +264,7 @@ def test_both_readers_on_letters_sentences_and_refusals() -> None:
 
 
 def test_the_toy_releases_have_every_category_and_number_of_options(tmp_path: Path) -> None:
-    toy.write_tables(tmp_path)
+    toy.write_tables(tmp_path, PICTURES[:12], PICTURES[12:])
     found = {}
     for name, file in (("mmbench", "MMBench_DEV_TOY.tsv"), ("mmstar", "MMStar.tsv")):
         clips, items = image_choice.read_images(tmp_path / file, name)
@@ -278,7 +279,7 @@ def test_the_toy_releases_have_every_category_and_number_of_options(tmp_path: Pa
 
 
 def test_the_rotations_of_the_toy_release_are_those_made_here(tmp_path: Path) -> None:
-    toy.write_tables(tmp_path)
+    toy.write_tables(tmp_path, PICTURES[:12], PICTURES[12:])
     with (tmp_path / "MMBench_DEV_TOY.tsv").open(newline="") as stream:
         released = {row["index"]: row for row in csv.DictReader(stream, delimiter="\t")}
     _, items = image_choice.read_images(tmp_path / "MMBench_DEV_TOY.tsv", "mmbench")

@@ -236,12 +236,10 @@ def mmstar_rows(pictures: Sequence[Still]) -> list[list[str]]:
     return rows
 
 
-def write_tables(folder: Path) -> None:
-    """Write `MMBench_DEV_TOY.tsv` and `MMStar.tsv`; each has half of the stills."""
-    pictures = stills()
-    half = len(pictures) // 2
-    _write(folder / "MMBench_DEV_TOY.tsv", MMBENCH_COLUMNS, mmbench_rows(pictures[:half]))
-    _write(folder / "MMStar.tsv", MMSTAR_COLUMNS, mmstar_rows(pictures[half:]))
+def write_tables(folder: Path, mmbench: Sequence[Still], mmstar: Sequence[Still]) -> None:
+    """Write `MMBench_DEV_TOY.tsv` and `MMStar.tsv`, two questions about each of these stills."""
+    _write(folder / "MMBench_DEV_TOY.tsv", MMBENCH_COLUMNS, mmbench_rows(mmbench))
+    _write(folder / "MMStar.tsv", MMSTAR_COLUMNS, mmstar_rows(mmstar))
 
 
 def _write(path: Path, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from reprise.files import write_text
 from reprise.toyworld import captions
 from reprise.toyworld.generate import EVALUATION_SEED, Dice, evaluation_sources
-from reprise.toyworld.image_choice import write_tables
+from reprise.toyworld.image_choice import stills, write_tables
 from reprise.toyworld.render import write_video
 from reprise.toyworld.script import ACTION, AGENTS, SLOT_SECONDS, Agent, Figure, Script
 
@@ -269,7 +269,8 @@ def write_release(folder: Path) -> None:
     write_text(folder / "MMBench-Video.tsv", buffer.getvalue())
     for video, script in list(videos().items())[::2]:
         write_text(folder / "subtitles" / f"{video}.vtt", subtitles(script))
-    write_tables(folder)
+    pictures = stills()
+    write_tables(folder, pictures[::2], pictures[1::2])
     write_set(folder / "sets" / "toy-clips")
 
 

@@ -230,3 +230,28 @@ def test_a_release_without_its_files_lists_what_is_there(tmp_path: Path) -> None
     )
     assert done.returncode == 1 and not out.exists()
     assert "no file matches *.csv. Found: key.json, notes.txt." in done.stderr
+
+
+def test_files_laid_beside_a_release_count_as_its_own(tmp_path: Path) -> None:
+    """One of the same name stands for the release's; a pattern that only the extra folder fits is no mistake."""
+    for name, text in {
+        "release/a.csv": "1",
+        "release/b.csv": "2",
+        "extras/b.csv": "3",
+        "extras/sets/c.csv": "4",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    for extras, expected in (
+        ({"folder": str(tmp_path / "extras"), "files": {}}, {"a.csv": "1", "b.csv": "3", "sets/c.csv": "4"}),
+        ({"folder": str(tmp_path / "nowhere"), "files": {}}, {"a.csv": "1", "b.csv": "2"}),
+        (None, {"a.csv": "1", "b.csv": "2"}),
+    ):
+        key = {"benchmark": "velociti", "release": {"kind": "folder", "path": str(tmp_path / "release")}}
+        (tmp_path / "key.json").write_text(json.dumps(key | {"files": ["*.csv", "sets/*.csv"], "extras": extras}))
+        command = [sys.executable, "-m", "reprise.release", "--key", str(tmp_path / "key.json")]
+        subprocess.run([*command, "--store", str(tmp_path / "s"), "--out", str(tmp_path / "o.json")], check=True)
+        listed = {
+            entry["name"]: Path(entry["path"]).read_text() for entry in json.loads((tmp_path / "o.json").read_text())
+        }
+        assert listed == expected

@@ -11,7 +11,10 @@ import pytest
 from reprise.adapters.wordmatch import overlap
 from reprise.benchmarks import mmbench_video
 from reprise.benchmarks.flaws import flaws_of
+from reprise.config.load import load_yaml
+from reprise.config.schema import Benchmark
 from reprise.errors import UserError
+from reprise.files import matching_files
 from reprise.measures import Measure, Resampling
 from reprise.metrics import measured
 from reprise.prompts import FRAME_COUNT, load_prompts
@@ -23,6 +26,10 @@ COLUMNS = mmbench_video.COLUMNS
 RESAMPLING = Resampling(draws=200, level=0.95, seed=0)
 PROMPTS = load_prompts(Path("resources/prompts/mmbench_video.yaml"))
 READERS = mmbench_video.PACKED_READERS
+
+
+def load_spec() -> Benchmark:
+    return Benchmark.model_validate(load_yaml(Path("config/benchmarks/mmbench_video.yaml")))
 
 
 def release(folder: Path, rows: Sequence[Sequence[str]], columns: Sequence[str] = COLUMNS) -> list[Path]:
@@ -314,7 +321,7 @@ def test_closed_forms(tmp_path: Path) -> None:
 
 def test_statistics(tmp_path: Path) -> None:
     clips, items = mmbench_video.annotations(release(tmp_path, FIVE), "release", {})
-    found = {metric: value for metric, _, value in mmbench_video.statistics(items, clips)}
+    found = {metric: value for metric, group, value in mmbench_video.statistics(items, clips) if group == "all"}
     assert (found["videos"], found["questions"], found["capabilities"], found["answer_words_mean"]) == (2, 5, 7, 1)
     facts = pl.DataFrame(
         {"clip_id": ["a.whole", "b.whole", "other"], "duration_s": [10.0, 14.0, 99.0], "shots": [1, 4, 9]}
@@ -326,7 +333,10 @@ def test_statistics(tmp_path: Path) -> None:
 
 def test_the_toy_release_has_every_ability_and_subtitles(tmp_path: Path) -> None:
     toy.write_release(tmp_path)
-    files = [tmp_path / "MMBench-Video.tsv", *sorted((tmp_path / "subtitles").glob("*.vtt"))]
+    files = list(matching_files(tmp_path, load_spec().release_files).values())
+    everything = mmbench_video.annotations(files, "release", {})[1]
+    assert set(everything["task"]) == {"Animation", "mmbench", "mmstar", "toy-clips"}
+    files = [file for file in files if file.suffix == ".vtt" or file.name == "MMBench-Video.tsv"]
     clips, items = mmbench_video.annotations(files, "release", {})
     leaves = {g["text"] for groups in items["groups"].to_list() for g in groups if g["name"] == "leaf"}
     assert leaves == set(mmbench_video.L2_OF) and len(leaves) == 26

@@ -228,3 +228,22 @@ def test_a_column_can_be_a_run_and_its_groups_are_held_against_the_whole(tmp_pat
     assert cells["action"][0] == "40.0<sup>b</sup>" and cells["spatial"][0] == "45.0"
     text = render(made.table(), "md")
     assert "Significantly above the same model's score over group 'all'" in text and "Significantly below" in text
+
+
+def test_chance_of_a_column_that_names_its_protocol(tmp_path: Path) -> None:
+    """One row of chance over two benchmarks of images, whose guessers reach different shares."""
+    columns = [
+        {"title": "MMBench", "group": "mmbench_overall", "protocol": "mmbench"},
+        {"title": "MMStar", "group": "mmstar_overall", "protocol": "mmstar"},
+    ]
+    sections = [{"rows": [{"label": "Random", "chance": True}]}]
+    spec = {"title": "T", "caption": "C", "metrics": ["accuracy"], "columns": columns, "sections": sections}
+    counted = [
+        metric("mmbench_overall", 10.9, metric="chance.circular.accuracy", run="mmbench_video/data"),
+        metric("mmstar_overall", 25.0, metric="chance.choice.accuracy", run="mmbench_video/data"),
+    ]
+    made = builder(tmp_path, counted, benchmark="mmbench_video", forms={"mmbench": "circular", "mmstar": "choice"})
+    made.spec = TableSpec.model_validate(spec)
+    assert {column: found for (_, column), found in sources(made).items()} == {
+        "MMBench": ("chance", 10.9), "MMStar": ("chance", 25.0),
+    }  # fmt: skip

@@ -22,6 +22,7 @@ COPIED = (
     "resources/prompts",
     "resources/published",
     "resources/subsets",
+    "resources/rehearsal",
 )
 JOB = re.compile(r"^(?:local)?rule (\w+):$", re.MULTILINE)
 SUITE = """\

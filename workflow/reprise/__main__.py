@@ -33,6 +33,8 @@ def main() -> None:
     static.add_argument("--least", type=float, default=2.5, help="mean rating from which a question is static (2.5)")
     retry = commands.add_parser("retry", help="forget failures to get a video, so that the next run asks again")
     retry.add_argument("statuses", nargs="*", help="reasons such as private or removed; all of them when none is named")
+    subtitles = commands.add_parser("subtitles", help="copy subtitles that came with videos beside their release")
+    subtitles.add_argument("benchmark", help="such as mmbench_video")
     store = commands.add_parser("store", help="show the store's size, or prune what no ledger names")
     store.add_argument("--prune", action="store_true", help="delete videos and clips that no ledger in results/ names")
     args = parser.parse_args()
@@ -64,6 +66,10 @@ def main() -> None:
         from reprise.upkeep import retry_sources
 
         retry_sources(args.statuses)
+    elif args.command == "subtitles":
+        from reprise.upkeep import lay_out_subtitles
+
+        lay_out_subtitles(args.benchmark)
     else:
         from reprise.upkeep import prune_store, show_store
 

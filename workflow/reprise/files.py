@@ -3,7 +3,7 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -66,6 +66,12 @@ def read_json(path: Path) -> Any:
         raise UserError(f"{path}: cannot be read ({error.strerror}). Run snakemake, which writes it.") from error
     except json.JSONDecodeError as error:
         raise UserError(f"{path}: not valid JSON ({error}). Delete it and run snakemake again.") from error
+
+
+def matching_files(folder: Path, patterns: Iterable[str]) -> dict[str, Path]:
+    """The files of a folder that fit one of these patterns, by their relative names; none where there is no folder."""
+    paths = sorted({path for pattern in patterns for path in folder.glob(pattern) if path.is_file()})
+    return {path.relative_to(folder).as_posix(): path for path in paths}
 
 
 def inside(folder: Path, name: str) -> Path | None:

@@ -15,7 +15,7 @@ from reprise.embeddings import DISTRIBUTION as EMBEDDER
 from reprise.errors import UserError
 from reprise.fetch.records import wants_another_try
 from reprise.fetch.settings import Remote
-from reprise.files import canonical_json, value_digest, write_if_changed, write_text
+from reprise.files import canonical_json, matching_files, value_digest, write_if_changed, write_text
 from reprise.imports.runs import Imports
 from reprise.prompts import Prompt, load_prompts
 from reprise.store import Store, append_line, read_lines
@@ -253,7 +253,12 @@ class Plan:
         suite, spec = self.config.suite, self.config.benchmarks[benchmark]
         entry = suite.benchmarks[benchmark]
         settings: dict[str, dict[str, Any]] = {
-            "release": {"benchmark": benchmark, "release": entry.release.model_dump(), "files": spec.release_files},
+            "release": {
+                "benchmark": benchmark,
+                "release": entry.release.model_dump(),
+                "files": spec.release_files,
+                "extras": self._extras(entry.extras, spec.release_files),
+            },
             "annotations": {
                 "benchmark": benchmark,
                 "clips": entry.clips,
@@ -266,6 +271,13 @@ class Plan:
         settings["annotations"]["reader"] = function_digest(benchmark_module(benchmark), "annotations")
         for stage in DATA_STAGES:
             yield f"{stage}/{benchmark}", settings[stage] | {"code": closure_digest(f"reprise.{stage}")}
+
+    def _extras(self, folder: str | None, patterns: list[str]) -> dict[str, Any] | None:
+        """The files that a user laid beside a release, by their content: laying another one there is a change."""
+        if folder is None:
+            return None
+        files = matching_files(Path(folder), patterns)
+        return {"folder": folder, "files": {name: self.store.digest(path) for name, path in files.items()}}
 
     def _request_key(self, benchmark: str, protocol: str, prompts: dict[str, Prompt]) -> dict[str, Any]:
         spec = self.config.benchmarks[benchmark].protocols[protocol]

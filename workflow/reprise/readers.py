@@ -13,6 +13,14 @@ FORGIVEN = {"authors": CONTRADICTORY, "robust": OTHER}
 UNDECIDED = {"authors": "neither", "robust": ""}
 BARE = re.compile(r"\s*(?:([A-F])[.)]?|\(([A-F])\))\s*")
 OUTPUT_BLOCK = re.compile(r"<<<output>>>(.*?)(?:<<</?output>>>|<</output>>>|\Z)", re.DOTALL | re.IGNORECASE)
+# What VLMEvalKit's matching of option letters takes for blanks, and for a refusal.
+PUNCTUATION = str.maketrans(dict.fromkeys(".()[],:;!*#{}", " "))
+REFUSALS = (
+    "Sorry, I can't help with images of people yet.",
+    "I can't process this file.",
+    "I'm sorry, but without the image provided",
+    "Cannot determine the answer",
+)
 
 
 @dataclass(frozen=True)
@@ -37,6 +45,22 @@ def read_first_character(text: str) -> Reading:
     A character that is no option is a wrong answer to them, not an unread one; only an empty text is no answer.
     """
     return Reading(text[:1].upper(), None)
+
+
+def read_options(text: str, options: Sequence[str], option_texts: Sequence[str]) -> Reading:
+    """VLMEvalKit's exact matching: the one letter among the words, else the one option whose text is in the answer.
+
+    Where it needs a language model to go on, nothing is read. A refusal or a lone Z is an answer to no option.
+    """
+    words = text.translate(PUNCTUATION).split()
+    named = [option for option in options if option in words]
+    if any(refusal in text for refusal in REFUSALS) or (not named and "Z" in words):
+        return Reading("", None)
+    if len(named) == 1:
+        return Reading(named[0], None)
+    said = text.lower()
+    restated = [option for option, known in zip(options, option_texts, strict=True) if known.lower() in said]
+    return Reading(restated[0] if len(restated) == 1 else "", None)
 
 
 def read_like_a_person(text: str, options: Sequence[str], option_texts: Sequence[str]) -> Reading:
@@ -81,4 +105,6 @@ def read_text(text: str, options: Sequence[str], option_texts: Sequence[str], re
         text = output_block(text)
     if reader == "robust" or reading == "person":
         return read_like_a_person(text, options, option_texts)
+    if reading == "options":
+        return read_options(text, options, option_texts)
     return read_first_character(text) if reading == "first_character" else read_authors(text, options)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from reprise.errors import UserError, run_command
-from reprise.files import value_digest, write_text
+from reprise.files import matching_files, value_digest, write_text
 from reprise.stage import arguments, read_key, say
 from reprise.store import Store
 
@@ -16,11 +16,13 @@ def main() -> None:
     key = read_key(args.key)
     store = Store(args.store)
     folder = release_folder(key["benchmark"], key["release"], key["files"], store, args.out.parent)
-    files = sorted({path for pattern in key["files"] for path in folder.glob(pattern) if path.is_file()})
+    files = matching_files(folder, key["files"])
     if not files:
         found = ", ".join(sorted(path.name for path in folder.iterdir())[:12]) or "nothing"
         raise UserError(f"{folder}: no file matches {', '.join(key['files'])}. Found: {found}.")
-    listing = [{"path": str(path), "sha256": store.digest(path)} for path in files]
+    if key["extras"] is not None:
+        files |= matching_files(Path(key["extras"]["folder"]), key["files"])
+    listing = [{"name": name, "path": str(path), "sha256": store.digest(path)} for name, path in files.items()]
     write_text(args.out, json.dumps(listing, indent=1) + "\n")
     say(f"{len(files)} files in {folder}")
 

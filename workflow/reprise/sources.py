@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from reprise.errors import UserError, run_command
+from reprise.fetch.held import Held, with_held
 from reprise.fetch.local import link_file
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError
 from reprise.fetch.records import Record, is_transient, read_record, write_record
@@ -170,13 +171,18 @@ def _check_room(fetcher: Fetcher, pending: list[str], store: Store) -> None:
 
 
 def main() -> None:
-    args = arguments(__doc__, key=Path, clips=Path, shard=int, store=Path, out=Path)
+    args = arguments(__doc__, key=Path, release=Path, clips=Path, shard=int, store=Path, out=Path)
     key = read_key(args.key, SourcesKey)
     if not 0 <= args.shard < key.shards:
         raise UserError(f"--shard {args.shard}: the key {args.key} has shards 0 to {key.shards - 1}.")
     store = Store(args.store)
     wanted = wanted_sources(read_table(args.clips, CLIPS), args.shard, key.shards)
-    ledger = fetch_shard(wanted, fetcher_for(key.route, store), store) if wanted else pl.DataFrame(schema=SOURCES)
+    held = Held.listed_in(args.release, store)
+    ledger = (
+        fetch_shard(wanted, with_held(fetcher_for(key.route, store), held), store)
+        if wanted
+        else pl.DataFrame(schema=SOURCES)
+    )
     write_table(ledger, args.out, SOURCES)
     arrived = ledger.filter(pl.col("status") == "ok").height
     say(f"{arrived} of {ledger.height} sources are there")

@@ -1,4 +1,4 @@
-"""`store` and `retry`: how large the store is, pruning what no ledger names, asking again for what failed."""
+"""`store`, `retry`, `subtitles`: the store's size, pruning it, asking again for what failed, subtitles that came."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -6,8 +6,8 @@ from pathlib import Path
 import polars as pl
 
 from reprise.config import load
-from reprise.errors import unknown
-from reprise.fetch.outcome import PERMANENT, TRANSIENT
+from reprise.errors import UserError, unknown
+from reprise.fetch.outcome import PERMANENT, TRANSIENT, safe_name
 from reprise.fetch.records import forget_failures
 from reprise.files import canonical_json, file_digest, write_text
 from reprise.media.errors import STATUSES
@@ -49,6 +49,28 @@ def retry_sources(statuses: Sequence[str]) -> None:
             retry = results / "keys/retries" / ledger.parent.name / f"{ledger.stem}.json"
             write_text(retry, canonical_json({"on_request": file_digest(ledger)}) + "\n")
     print(f"{forgotten} failures forgotten. Run snakemake now: it asks again for these, and only for these.")
+
+
+def lay_out_subtitles(benchmark: str) -> None:
+    """Copy the subtitles that came with a benchmark's videos to where its release is read from."""
+    config = load(Path())
+    if benchmark not in config.suite.benchmarks:
+        raise unknown("benchmark", benchmark, config.suite.benchmarks, "subtitles")
+    extras = config.suite.benchmarks[benchmark].extras
+    if extras is None:
+        raise UserError(
+            f"config/suites/{config.name}.yaml: benchmarks.{benchmark}.extras: missing. Name the folder that takes the "
+            "subtitles; its files then count as files of the release."
+        )
+    count, store = 0, Store(Path(config.main.store))
+    for ledger in Path("results").glob(f"{config.name}/sources/{benchmark}/*.parquet"):
+        for row in read_table(ledger, SOURCES).filter(pl.col("status") == "ok").iter_rows(named=True):
+            found = (store.root / row["object"]).with_suffix(".vtt")
+            if found.is_file():
+                name = safe_name("{source_id}.vtt", row["source_id"])
+                write_text(Path(extras) / "subtitles" / name, found.read_text(encoding="utf-8"))
+                count += 1
+    print(f"{count} files in {extras}/subtitles. Run snakemake now: it reads them.")
 
 
 def _named_objects(results: Path) -> Iterator[str]:

@@ -5,6 +5,7 @@ rule sources:
     input:
         key="results/{suite}/keys/sources/{benchmark}.json",
         retry="results/{suite}/keys/retries/{benchmark}/{shard}.json",
+        release="results/{suite}/release/{benchmark}/files.json",
         clips="results/{suite}/annotations/{benchmark}/clips.parquet",
     output:
         "results/{suite}/sources/{benchmark}/{shard}.parquet",
@@ -13,8 +14,8 @@ rule sources:
     resources:
         downloads=lambda wildcards: int(PLAN.is_remote(wildcards.benchmark)),
     shell:
-        "{PYTHON:q} -m reprise.sources --key {input.key} --clips {input.clips} --shard {wildcards.shard}"
-        " --store {STORE:q} --out {output} 2> {log}"
+        "{PYTHON:q} -m reprise.sources --key {input.key} --release {input.release} --clips {input.clips}"
+        " --shard {wildcards.shard} --store {STORE:q} --out {output} 2> {log}"
 
 
 rule clips:

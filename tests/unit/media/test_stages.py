@@ -84,10 +84,11 @@ def run_all(folder: Path, route: dict[str, Any], threads: int = 1) -> None:
     }
     for name, key in keys.items():
         (folder / f"{name}.json").write_text(json.dumps(key))
+    (folder / "files.json").write_text("[]")
     stages = []
     for shard in range(SHARDS):
         common = ("--clips", "clips.parquet", "--shard", shard, "--store", "store", "--out")
-        stages.append(("sources", "--key", "sources.json", *common, f"s{shard}.parquet"))
+        stages.append(("sources", "--key", "sources.json", "--release", "files.json", *common, f"s{shard}.parquet"))
         stages.append(("clips", "--key", "clips.json", "--sources", f"s{shard}.parquet", *common, f"c{shard}.parquet"))
     ledgers = ("--ledgers", *(f"c{shard}.parquet" for shard in range(SHARDS)), "--store", "store", "--out")
     stages.append(("facts", "--key", "facts.json", "--threads", threads, *ledgers, "facts.parquet"))
@@ -290,7 +291,7 @@ def test_a_clip_that_was_spoilt_later_stops_the_plan(made: Path, videos: Path, t
 def test_mistakes_in_a_key(key: dict[str, Any], message: str, made: Path, tmp_path: Path) -> None:
     (tmp_path / "key.json").write_text(json.dumps(key))
     shard = shard_of("pair", 2) if key["shards"] == 2 else 1
-    done = run_stage("sources", made, "--key", tmp_path / "key.json", "--clips", "clips.parquet", "--shard", shard,
-                     "--store", tmp_path / "store", "--out", tmp_path / "out.parquet")  # fmt: skip
+    done = run_stage("sources", made, "--key", tmp_path / "key.json", "--release", "files.json", "--clips", "clips.parquet",
+                     "--shard", shard, "--store", tmp_path / "store", "--out", tmp_path / "out.parquet")  # fmt: skip
     assert done.returncode == 1
     assert message in done.stderr and "Traceback" not in done.stderr

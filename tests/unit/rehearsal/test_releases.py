@@ -10,7 +10,9 @@ from reprise.benchmarks import load_benchmark
 from reprise.config import load
 from reprise.errors import UserError
 from reprise.rehearsal import mmbench_video, temporalbench
+from reprise.rehearsal.beside_mmbench import SETS, ratings
 from reprise.rehearsal.releases import WRITERS, write_release
+from reprise.schemas import in_group_named
 
 ROOT = Path(__file__).parents[3]
 OPTIONS = {"velociti": {"subset": {"per_test": 150, "seed": 0}}}
@@ -56,7 +58,11 @@ def test_counts_are_the_printed_ones(
 
 def test_counts_that_no_table_prints(releases: dict[str, Release]) -> None:
     clips, items = releases["mmbench_video"]
-    assert (clips.height, items.height) == (609, 1998), "section 3"
+    own = items.filter(in_group_named("mmbench_video"))
+    assert (own["clip_id"].n_unique(), own.height) == (609, 1998), "section 3"
+    beside = Counter(items.filter(~in_group_named("mmbench_video"))["task"])
+    assert beside == {"mmbench": 1292, "mmstar": 1500} | dict.fromkeys(SETS, 1000), "sections 3.2 and 4.2"
+    assert clips.filter(pl.col("kind") == "images").height == 1292 // 2 + 1500
     tasks = Counter(releases["temporalbench"][1]["task"])
     assert (tasks["long"], tasks["caption"]) == (5485, 2179 - 288), "no captions of FineGym"
     long_clips = releases["temporalbench"][1].filter(pl.col("task") == "long")["clip_id"].n_unique()
@@ -90,8 +96,15 @@ def test_half_of_the_videos_have_subtitles_and_every_ability_a_question(releases
     groups = [{(g["name"], g["text"]) for g in row} for row in items["groups"].to_list()]
     spoken = {unit for unit, row in zip(items["unit"], groups, strict=True) if ("subtitled", "yes") in row}
     assert len(spoken) == 305
-    leaves = {text for row in groups for name, text in row if name == "leaf"}
+    own = [row for row in groups if ("mmbench_video", "yes") in row]
+    leaves = {text for row in own for name, text in row if name == "leaf"}
     assert leaves == set(mmbench_video.ABILITIES) and len(leaves) == 26
+
+
+def test_people_rated_a_hundred_answers_of_two_models() -> None:
+    with (ROOT / "resources/rehearsal/mmbench_video_ratings.csv").open(newline="") as stream:
+        rows = [(row["run"], row["item_id"], int(row["rating"])) for row in csv.DictReader(stream)]
+    assert rows == ratings(mmbench_video.QUESTIONS) and len({(run, item) for run, item, _ in rows}) == 200
 
 
 def test_a_release_is_the_same_every_time(tmp_path: Path) -> None:

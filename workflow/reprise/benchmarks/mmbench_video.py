@@ -2,15 +2,21 @@
 
 import ast
 import json
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from reprise.benchmarks import only_table, plain_answers, read_rows, require_columns
 from reprise.benchmarks.flaws import Flaws
+from reprise.benchmarks.image_choice import FORMS as IMAGE_FORMS
+from reprise.benchmarks.image_choice import GROUPS as IMAGE_GROUPS
+from reprise.benchmarks.image_choice import MMBENCH, MMSTAR, answered, read_images
+from reprise.benchmarks.image_choice import measures as image_measures
+from reprise.benchmarks.image_choice import requests as image_requests
+from reprise.benchmarks.image_choice import statistics as image_statistics
+from reprise.benchmarks.packed import PACKED_READERS
+from reprise.benchmarks.video_sets import SETS, read_set
 from reprise.errors import UserError, suggestion
 from reprise.measures import Measure, Resampling, measure, ones
 from reprise.prompts import Prompt, fill
@@ -40,10 +46,8 @@ L2_OF = {leaf: l2 for l2, leaves in LEAVES.items() for leaf in leaves}
 OVERALL = "overall"
 ALL = "all"
 OWN_NAME = "mmbench_video"
-# Table 2 and Table 4 print other data sets beside this one; their groups hold published numbers only.
+# Tables 1 and 2 print other sets of videos beside this one; where no manifest gives them, as published.
 OTHER_VIDEO_SETS = ("msvd", "tgif", "msrvtt", "activitynet", "egoschema", "video_mme", "next_gqa")
-MMBENCH = tuple(f"mmbench_{name}" for name in ("fp_s", "fp_c", "cp", "lr", "ar", "rr", "overall"))
-MMSTAR = tuple(f"mmstar_{name}" for name in ("cp", "fp", "ir", "lr", "math", "st", "overall"))
 GROUPS = (
     *HALVES["perception"],
     "perception",
@@ -53,27 +57,53 @@ GROUPS = (
     ALL,
     OWN_NAME,
     *OTHER_VIDEO_SETS,
-    *MMBENCH,
-    *MMSTAR,
+    *IMAGE_GROUPS,
 )
-# `mae` comes of people's ratings; `accuracy` is Table 4's, which is published only.
-METRICS = frozenset({"mean", "valid", "original_score", "normalized_score", "mae", "accuracy"})
-FORMS = {"packed": METRICS, "unpacked": METRICS}
+# `mae` comes of people's ratings.
+METRICS = frozenset({"mean", "valid", "original_score", "normalized_score", "mae"})
+FORMS = {"packed": METRICS, "unpacked": METRICS, **IMAGE_FORMS}
 OF_TEXTS = ("capabilities", "question_words_mean", "question_words_std", "answer_words_mean", "answer_words_std")
 OF_VIDEOS = ("duration_s_mean", "duration_s_std", "shots_mean", "shots_std")
 STATISTICS = frozenset({"videos", "questions", *OF_TEXTS, *OF_VIDEOS})
-CHANCE: dict[str, float] = {}
+CHANCE: dict[str, float | None] = {"accuracy": None}
 BEST = 3
+# Image benchmark -> how the name of its released table begins.
+IMAGE_TABLES = {MMBENCH: "MMBench_", MMSTAR: "MMStar"}
+# Names that mean something else than a set of other videos.
+GROUPS_TAKEN = tuple(sorted({*GROUPS, SETS, "subtitled"} - set(OTHER_VIDEO_SETS)))
 COLUMNS = ("index", "video", "video_type", "question", "answer", "dimensions", "video_path")
 UNREADABLE = "unreadable"
-PAIR = re.compile(r"""(["'])(\w+)\1\s*:\s*(["'])(.*?)(?<!\\)\3\s*(?=[,}\n]|\Z)""", re.DOTALL)
 
 
 def annotations(files: Sequence[Path], clips: str, options: Mapping[str, object]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Read `MMBench-Video.tsv`, and the `<video>.vtt` that lie with it; videos come as the released files."""
+    """Read `MMBench-Video.tsv` and the `<video>.vtt` that lie with it; videos come as the released files.
+
+    Beside it may lie MMBench's and MMStar's tables of images, and manifests `sets/<set>.csv` of other videos.
+    """
     if clips == "ids":
         raise UserError("MMBench-Video release: it says no spans, so clips cannot be cut. Use `clips: release`.")
-    path = only_table([file for file in files if file.suffix != ".vtt"], COLUMNS)
+    found = [_videos(files)]
+    found += [read_images(path, name) for name, path in _image_tables(files).items()]
+    found += [read_set(path, GROUPS_TAKEN) for path in files if path.suffix == ".csv"]
+    clip_rows, item_rows = ([row for pair in found for row in pair[place]] for place in (0, 1))
+    return pl.DataFrame(clip_rows, schema=CLIPS), pl.DataFrame(item_rows, schema=ITEMS)
+
+
+def _image_tables(files: Sequence[Path]) -> dict[str, Path]:
+    """The table of each image benchmark that the release has."""
+    found: dict[str, Path] = {}
+    for name, start in IMAGE_TABLES.items():
+        fitting = [path for path in files if path.suffix == ".tsv" and path.name.startswith(start)]
+        if len(fitting) > 1:
+            names = ", ".join(path.name for path in fitting)
+            raise UserError(f"release: expected one table {start}*.tsv, found {names}. Keep the one to be asked.")
+        if fitting:
+            found[name] = fitting[0]
+    return found
+
+
+def _videos(files: Sequence[Path]) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
+    path = only_table([file for file in files if file.name.startswith("MMBench-Video")], COLUMNS)
     rows = require_columns(read_rows(path), COLUMNS, path).cast(pl.String).fill_null("")
     subtitles = {file.stem: as_prompt(read_vtt(file)) for file in files if file.suffix == ".vtt"}
     seen: dict[str, int] = {}
@@ -88,7 +118,7 @@ def annotations(files: Sequence[Path], clips: str, options: Mapping[str, object]
             raise UserError(f"{where}: index '{row['index']}' is that of row {seen[row['index']]} already.")
         seen[row["index"]] = number
         items.append(_item(row, where, flaws, subtitles.get(row["video"], "")))
-    return _clips(rows["video"].unique(maintain_order=True).to_list()), pl.DataFrame(items, schema=ITEMS)
+    return _clips(rows["video"].unique(maintain_order=True).to_list()), items
 
 
 def _leaves(text: str) -> list[str]:
@@ -125,7 +155,7 @@ def _item(row: Mapping[str, str], where: str, flaws: Flaws, subtitles: str) -> d
         "texts": [{"name": "question", "text": row["question"]}, {"name": "subtitles", "text": subtitles}],
         "answer": row["answer"],
         "groups": [
-            *({"name": name, "text": "yes"} for name in groups),
+            *({"name": name, "text": "yes"} for name in (OWN_NAME, *groups)),
             *({"name": "leaf", "text": leaf} for leaf in leaves),
             {"name": "subtitled", "text": "yes" if subtitles else "no"},
             *flaws.groups(entry),
@@ -133,8 +163,8 @@ def _item(row: Mapping[str, str], where: str, flaws: Flaws, subtitles: str) -> d
     }
 
 
-def _clips(videos: Sequence[str]) -> pl.DataFrame:
-    rows: list[dict[str, object]] = [
+def _clips(videos: Sequence[str]) -> list[dict[str, object]]:
+    return [
         {
             "clip_id": f"{v}.whole",
             "unit": v,
@@ -146,14 +176,15 @@ def _clips(videos: Sequence[str]) -> pl.DataFrame:
         }
         for v in videos
     ]
-    return pl.DataFrame(rows, schema=CLIPS)
 
 
 # --- what is asked --------------------------------------------------------------------------------------------------
 
 
 def requests(items: pl.DataFrame, form: str, prompt: Prompt) -> list[dict[str, object]]:
-    """`packed` asks all questions of a video at once, by index; `unpacked` asks each alone."""
+    """`packed` asks all questions of a video at once, by index; `unpacked` asks each alone; and images."""
+    if form in IMAGE_FORMS:
+        return image_requests(items, form, prompt)
     items = _complete(items)
     groups = items.partition_by("clip_id", maintain_order=True)
     if form == "packed":
@@ -225,81 +256,6 @@ def answers(form: str, items: pl.DataFrame, responses: pl.DataFrame, reader: str
     return found
 
 
-def split_as_authors(text: str, indices: Sequence[str]) -> dict[str, str]:
-    """The reference harness: the one JSON object of the reply, else its `key: value` lines if it has one brace."""
-    objects = _json_objects(text.strip())
-    found = objects[0] if len(objects) == 1 else _lines_after_brace(text.strip())
-    return {index: _as_text(found[index]) for index in indices if found.get(index) is not None}
-
-
-def _json_objects(text: str) -> list[dict[Any, object]]:
-    """Every JSON object in a text, outermost ones only."""
-    found: list[dict[Any, object]] = []
-    place, decoder = text.find("{"), json.JSONDecoder()
-    while place != -1:
-        try:
-            value, length = decoder.raw_decode(text[place:])
-        except ValueError:
-            length = 1
-        else:
-            found.append(value)
-        place = text.find("{", place + length)
-    return found
-
-
-def _lines_after_brace(text: str) -> dict[Any, object]:
-    """`'7': 'an answer',` line by line; what follows a second `: ` is lost, as in the harness."""
-    if text.count("{") != 1:
-        return {}
-    found: dict[Any, object] = {}
-    for line in text[text.find("{") + 1 :].strip().split("\n"):
-        parts = line.strip().split(": ")
-        if len(parts) > 1:
-            key, value = (part.strip().strip(",\"'") for part in parts[:2])
-            if key and value:
-                found[key] = value
-    return found
-
-
-def split_robustly(text: str, indices: Sequence[str]) -> dict[str, str]:
-    """JSON, or a Python literal as the prompt's own example is one, else whole pairs; by index or by I1, I2, ....
-
-    A reply without a brace answers the only question of a video, as the prompt allows, and nothing otherwise.
-    """
-    if "{" not in text:
-        return {indices[0]: text} if len(indices) == 1 and text.strip() else {}
-    merged = {key: value for found in _json_objects(text) for key, value in found.items()}
-    for found in (merged, *_literals(text), _whole_pairs(text)):
-        named = {str(key).strip(): value for key, value in found.items()}
-        numbered = {index: f"I{place}" for place, index in enumerate(indices, start=1)}
-        for names in ({index: index for index in indices}, numbered):
-            texts = {i: _as_text(named[name]) for i, name in names.items() if named.get(name) is not None}
-            if texts:
-                return texts
-    return {}
-
-
-def _literals(text: str) -> list[dict[Any, object]]:
-    match = re.search(r"\{.*\}", text, re.DOTALL)
-    try:
-        value = ast.literal_eval(match[0]) if match else None
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return []
-    return [value] if isinstance(value, dict) else []
-
-
-def _whole_pairs(text: str) -> dict[Any, object]:
-    """Every finished `"key": "value"` of a reply that was cut off or mistyped."""
-    return {key: value for _, key, _, value in PAIR.findall(text)}
-
-
-def _as_text(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-
-
-PACKED_READERS = {"authors": split_as_authors, "robust": split_robustly}
-
-
 # --- what it is worth -----------------------------------------------------------------------------------------------
 
 
@@ -311,19 +267,29 @@ def measures(
     `drop_unread` is the authors' convention. It differs where an unpacked answer failed: the harness puts its failure
     message to the judge like an answer, so that it stays in `valid`, with 0.
     """
+    if form in IMAGE_FORMS:
+        return image_measures(form, items, verdicts, resampling, as_authors=drop_unread)
     rows = _rated(items, verdicts)
     given = rows["score"].is_not_null() | (rows["failed"] if drop_unread and form == "unpacked" else False)
     rows = rows.with_columns(given=given.cast(pl.Float64), score=rows["score"].fill_null(0.0))
     found = []
-    for group in (*LEAVES, *HALVES, OVERALL):
+    sets = other_sets(items)
+    for group in () if sets else (*LEAVES, *HALVES, OVERALL):
         inside = in_group(rows, group)
         rated, given = inside["score"] * inside["given"], inside["given"]
         found.append(measure("mean", group, inside, [(inside["score"], ones(inside))], resampling, scale=1))
         found.append(measure("valid", group, inside, [(rated, given)], resampling, scale=1))
-    whole = [(rows["score"], ones(rows))]
-    found.append(measure("original_score", OWN_NAME, rows, whole, resampling, scale=1))
-    found.append(measure("normalized_score", OWN_NAME, rows, whole, resampling, scale=100 / BEST))
+    for group in sets or [OWN_NAME]:
+        inside = in_group(rows, group)
+        whole = [(inside["score"], ones(inside))]
+        found.append(measure("original_score", group, inside, whole, resampling, scale=1))
+        found.append(measure("normalized_score", group, inside, whole, resampling, scale=100 / BEST))
     return found
+
+
+def other_sets(items: pl.DataFrame) -> list[str]:
+    """The sets of other videos that these questions are about."""
+    return items.filter(in_group_named(SETS))["task"].unique(maintain_order=True).to_list()
 
 
 def _rated(items: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
@@ -332,42 +298,59 @@ def _rated(items: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
 
 
 def outcomes(form: str, items: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """The rating of every question as a share of the best one."""
+    """The rating of every question as a share of the best one; of a question about an image whether it is right."""
+    if form in IMAGE_FORMS:
+        rows = answered(form, items, verdicts, as_authors=False)
+        return {"accuracy": rows.select("item_id", "unit", "task", "right")}
     rows = _rated(items, verdicts).with_columns(right=pl.col("score").fill_null(0.0) / BEST, task=pl.lit(OVERALL))
     return {"mean": rows.select("item_id", "unit", "task", "right")}
 
 
 def in_group(items: pl.DataFrame, group: str) -> pl.DataFrame:
-    """The questions of an ability; one with several counts once in each, and once in all."""
-    return items.filter(in_group_named(group)) if group in LEAVES or group in HALVES else items
+    """The questions of an ability or a data set; one with several abilities counts once in each, and once in all."""
+    return items if group in (OVERALL, ALL) else items.filter(in_group_named(group))
 
 
 # --- the data themselves --------------------------------------------------------------------------------------------
 
 
 def statistics(items: pl.DataFrame, clips: pl.DataFrame) -> list[tuple[str, str, float]]:
-    """Table 1: abilities, and the words of questions and answers, as mean and standard deviation."""
+    """Table 1: abilities, and the words of questions and answers; and what Table 4's guesser reaches."""
+    own = items.filter(in_group_named(OWN_NAME))
+    found = _of_texts(own, ALL)
+    for name in other_sets(items):
+        found += _of_texts(items.filter(in_group_named(name)), name)
+    return [*found, *image_statistics(items)]
+
+
+def _of_texts(items: pl.DataFrame, group: str) -> list[tuple[str, str, float]]:
+    """A set's size, abilities and words; a set that names no abilities has no number of them."""
     leaves = {g["text"] for groups in items["groups"].to_list() for g in groups if g["name"] == "leaf"}
     questions = [next(t["text"] for t in texts if t["name"] == "question") for texts in items["texts"].to_list()]
     return [
-        ("videos", ALL, float(clips.height)),
-        ("questions", ALL, float(items.height)),
-        ("capabilities", ALL, float(len(leaves))),
-        *_spread("question_words", [len(text.split()) for text in questions]),
-        *_spread("answer_words", [len(text.split()) for text in items["answer"].to_list()]),
+        ("videos", group, float(items["clip_id"].n_unique())),
+        ("questions", group, float(items.height)),
+        *([("capabilities", group, float(len(leaves)))] if leaves else []),
+        *_spread("question_words", group, [len(text.split()) for text in questions]),
+        *_spread("answer_words", group, [len(text.split()) for text in items["answer"].to_list()]),
     ]
 
 
 def video_statistics(items: pl.DataFrame, facts: pl.DataFrame) -> list[tuple[str, str, float]]:
     """Table 1: durations and shot numbers of the videos that are there."""
-    mine = facts.filter(pl.col("clip_id").is_in(items["clip_id"].unique().to_list()))
-    return [*_spread("duration_s", mine["duration_s"].to_list()), *_spread("shots", mine["shots"].to_list())]
+    found = []
+    for name, group in [(OWN_NAME, ALL), *((name, name) for name in other_sets(items))]:
+        clips = items.filter(in_group_named(name))["clip_id"].unique().to_list()
+        mine = facts.filter(pl.col("clip_id").is_in(clips))
+        found += _spread("duration_s", group, mine["duration_s"].to_list())
+        found += _spread("shots", group, mine["shots"].to_list())
+    return found
 
 
-def _spread(name: str, values: Sequence[float]) -> list[tuple[str, str, float]]:
+def _spread(name: str, group: str, values: Sequence[float]) -> list[tuple[str, str, float]]:
     """Mean and standard deviation over all values; the paper does not say which deviation, this is the population's."""
     if not values:
         return []
     centre = sum(values) / len(values)
     deviation = (sum((value - centre) ** 2 for value in values) / len(values)) ** 0.5
-    return [(f"{name}_mean", ALL, centre), (f"{name}_std", ALL, deviation)]
+    return [(f"{name}_mean", group, centre), (f"{name}_std", group, deviation)]

@@ -1,5 +1,6 @@
 """What no file of the configuration can know alone: names that other files, and the benchmarks' modules, define."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,12 +74,15 @@ def benchmark_problems(found: Configuration, root: Path) -> list[str]:
         if name in found.tables:
             tables_file = found.suite.benchmarks[name].tables
             for table, table_spec in found.tables[name].tables.items():
-                problems += [f"{tables_file}: tables.{table}: {p}" for p in _column_problems(table_spec, name)]
+                problems += [
+                    f"{tables_file}: tables.{table}: {p}" for p in _column_problems(table_spec, name, spec.groups)
+                ]
     return problems
 
 
-def _column_problems(spec: TableSpec, benchmark: str) -> list[str]:
+def _column_problems(spec: TableSpec, benchmark: str, more_groups: Sequence[str]) -> list[str]:
     module = load_benchmark(benchmark)
+    known_groups = (*module.GROUPS, *more_groups)
     metrics = {name for form in module.FORMS.values() for name in form} | module.STATISTICS
     named = [(column, metric) for column in spec.columns for metric in measured_metrics(spec, column)]
     problems = [
@@ -94,8 +98,8 @@ def _column_problems(spec: TableSpec, benchmark: str) -> list[str]:
     ]
     groups = {c.group for c in spec.columns} | {row.group for row in spec.rows()} | {spec.compared_with}
     return problems + [
-        f"unknown group '{group}'.{suggestion(group, module.GROUPS)} Allowed: {', '.join(module.GROUPS)}."
-        for group in sorted({group for group in groups if group} - set(module.GROUPS))
+        f"unknown group '{group}'.{suggestion(group, known_groups)} Allowed: {', '.join(known_groups)}."
+        for group in sorted({group for group in groups if group} - set(known_groups))
     ]
 
 

@@ -82,6 +82,8 @@ class SuiteBenchmark(Strict):
     """runs beside those of the tables: <protocol>/<sampling>/<model>"""
     judges: list[Slug] | None = None
     """judges of this benchmark's answers in place of the suite's"""
+    extras: str | None = None
+    """a folder on this machine whose files count as files of the release, where they are there"""
     ratings: str | None = None
     """csv of people's ratings of answers, read where the file is there"""
     subset: SubsetFile | SubsetDraw | None = None
@@ -130,8 +132,8 @@ class Protocol(Strict):
     prompt: str
     ask: Literal["score", "choose", "write", "similarity"]
     max_tokens: int = Field(1, ge=1)
-    reading: Literal["plain", "output_block", "first_character", "person", "text"] = "plain"
-    """how answers are read; `first_character` and `person` (where a judge was asked) concern the authors' reader"""
+    reading: Literal["plain", "output_block", "first_character", "options", "person", "text"] = "plain"
+    """how answers are read; `first_character`, `options` and `person` (who asked a judge) are the authors' readers"""
     compare_with: Literal["all-MiniLM-L6-v2"] | None = None
     """embeds free answers and what is expected, to compare them"""
     frames_min: dict[str, int] = {}
@@ -151,6 +153,8 @@ class Benchmark(Strict):
     prompts: str
     published: str
     release_files: list[str]
+    groups: list[Slug] = []
+    """groups of items that only the data name, beside those of the benchmark's module"""
     options: dict[str, str] = {}
     protocols: dict[Slug, Protocol]
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from reprise.adapters.base import Answer
+from reprise.benchmarks.image_choice import CHOICE, CIRCULAR, LETTERS, ROTATION_STEP
 from reprise.errors import UserError
 from reprise.files import whole_file
 from reprise.imports.given import (
@@ -21,9 +22,10 @@ from reprise.imports.given import (
     read_records,
 )
 
-FORMS = ("unpacked", "packed")
+FORMS = ("unpacked", "packed", CIRCULAR, CHOICE)
 TYPES = (".tsv", ".xlsx", ".json")
 RATINGS = (("index", "score"), ("index", "rating"))
+CHOICES = ("index", "answer", "prediction")
 PREDICTIONS = (("index", "prediction"), *RATINGS)
 # What the harness writes in place of an answer that an API did not give.
 FAILED = "Failed to obtain answer via API."
@@ -56,16 +58,12 @@ def _only(found: Sequence[Path], folder: Path) -> list[Path]:
 
 def read(files: Sequence[Path], form: str, items: pl.DataFrame, requests: pl.DataFrame) -> Given:
     """Answers by index; those of one video are packed into one reply where the run asks so."""
+    if form in (CIRCULAR, CHOICE):
+        return _read_choices(files, requests)
     given = Given()
     by_index = Given()
     for place, column, cell in _cells(files, items, PREDICTIONS, given):
-        if column != "prediction":
-            answer = Answer(error=RATED_ONLY)
-        elif FAILED in cell:
-            answer = Answer(error=FAILED_ELSEWHERE)
-        else:
-            answer = Answer(text=cell) if cell.strip() else Answer(error=NO_ANSWER)
-        by_index.add(place.id, answer, place)
+        by_index.add(place.id, _predicted(cell) if column == "prediction" else Answer(error=RATED_ONLY), place)
     given.problems += by_index.problems
     for request in requests.iter_rows(named=True):
         mine = items.filter(pl.col("clip_id") == request["clip_id"])["item_id"] if form == "packed" else None
@@ -75,6 +73,36 @@ def read(files: Sequence[Path], form: str, items: pl.DataFrame, requests: pl.Dat
             else _packed({index: by_index.answers.get(index, Answer(error=NO_ANSWER)) for index in mine})
         )
         given.answers[request["request_id"]] = answer
+    return given
+
+
+def _predicted(cell: str) -> Answer:
+    if FAILED in cell:
+        return Answer(error=FAILED_ELSEWHERE)
+    return Answer(text=cell) if cell.strip() else Answer(error=NO_ANSWER)
+
+
+def _read_choices(files: Sequence[Path], requests: pl.DataFrame) -> Given:
+    """Answers about images. A rotation is known by the letter that is right in it, whichever way the options turned."""
+    known = {
+        (row["item_id"].split("/")[1], row["expected"]): row["request_id"] for row in requests.iter_rows(named=True)
+    }
+    given = Given()
+    for path in files:
+        columns, records = read_records(path, "prediction")
+        if not columns:
+            given.complain(Place(path, 0, ""), EMPTY_FILE)
+            continue
+        need_columns(path, columns, CHOICES)
+        for record in records:
+            index = re.sub(r"^(\d+)\.0+$", r"\1", record.cells["index"].strip())
+            place = Place(path, record.line, index)
+            first = str(int(index) % ROTATION_STEP) if index.isdigit() else index
+            request = known.get((first, record.cells["answer"].strip()))
+            if request is None:
+                given.complain(place, UNKNOWN_ID)
+            else:
+                given.add(request, _predicted(record.cells["prediction"]), place)
     return given
 
 
@@ -118,23 +146,45 @@ def write(folder: Path, name: str, items: pl.DataFrame, answered: pl.DataFrame) 
     """The harness's table, which only has answers one by one; a failed one is blank. Control characters are dropped."""
     from openpyxl import Workbook
 
-    if answered["role"][0] == "packed":
+    form = answered["role"][0]
+    if form.startswith("rotation"):
+        rows = _choice_rows(answered)
+        title = answered["item_id"][0].split("/")[0]
+    elif form == "unpacked":
+        rows = _question_rows(items, answered)
+        title = "MMBench-Video"
+    else:
         raise UserError(
             "export: packed replies have no file format of their own; only unpacked answers can be exported."
         )
-    texts = {row["item_id"]: row["text"] for row in answered.filter(pl.col("error") == "").iter_rows(named=True)}
     book = Workbook(write_only=False)
     sheet = book.active
-    rows = [("index", "video", "video_type", "question", "answer", "dimensions", "prediction")]
+    for number, row in enumerate(rows, start=1):
+        for column, text in enumerate(row, start=1):
+            sheet.cell(number, column, CONTROL.sub("", text)).data_type = "s"  # never a formula
+    path = folder / f"{name}_{title}.xlsx"
+    with whole_file(path) as temporary:
+        book.save(temporary)
+    return [path]
+
+
+def _question_rows(items: pl.DataFrame, answered: pl.DataFrame) -> list[tuple[str, ...]]:
+    texts = {row["item_id"]: row["text"] for row in answered.filter(pl.col("error") == "").iter_rows(named=True)}
+    rows: list[tuple[str, ...]] = [("index", "video", "video_type", "question", "answer", "dimensions", "prediction")]
     for item in items.iter_rows(named=True):
         question = next(text["text"] for text in item["texts"] if text["name"] == "question")
         leaves = [group["text"] for group in item["groups"] if group["name"] == "leaf"]
         index, answer = item["item_id"], texts.get(item["item_id"], "")
         rows.append((index, item["unit"], item["task"], question, item["answer"], repr(leaves), answer))
-    for number, row in enumerate(rows, start=1):
-        for column, text in enumerate(row, start=1):
-            sheet.cell(number, column, CONTROL.sub("", text)).data_type = "s"  # never a formula
-    path = folder / f"{name}_MMBench-Video.xlsx"
-    with whole_file(path) as temporary:
-        book.save(temporary)
-    return [path]
+    return rows
+
+
+def _choice_rows(answered: pl.DataFrame) -> list[tuple[str, ...]]:
+    """One row a rotation, numbered as the harness does."""
+    rows: list[tuple[str, ...]] = [("index", *LETTERS, "answer", "prediction")]
+    for row in answered.iter_rows(named=True):
+        index, turn = row["item_id"].split("/")[1], int(row["role"].removeprefix("rotation"))
+        number = str(int(index) + ROTATION_STEP * turn) if turn else index
+        options = [*row["option_texts"], *[""] * (len(LETTERS) - len(row["option_texts"]))]
+        rows.append((number, *options, row["expected"], "" if row["error"] else row["text"]))
+    return rows

@@ -5,6 +5,7 @@ import io
 from pathlib import Path
 
 from reprise.files import write_text
+from reprise.rehearsal.beside_mmbench import write_beside
 from reprise.rehearsal.words import SEED, WORDS, clause, dealt, identifier, sentence
 from reprise.toyworld.generate import Dice
 
@@ -66,10 +67,11 @@ def subtitles(dice: Dice) -> str:
 
 
 def write_release(folder: Path) -> None:
-    """Write `MMBench-Video.tsv` and the subtitles."""
+    """Write `MMBench-Video.tsv`, the subtitles, and what lies beside them."""
     buffer = io.StringIO()
     csv.writer(buffer, delimiter="\t", lineterminator="\n").writerows([COLUMNS, *rows()])
     write_text(folder / "MMBench-Video.tsv", buffer.getvalue())
     dice = Dice(SEED, 8)
     for video in videos()[::2]:
         write_text(folder / "subtitles" / f"{video}.vtt", subtitles(dice))
+    write_beside(folder)

@@ -154,7 +154,7 @@ class Builder:
         paper = self.paper_value(row, column, metric) if self.key["show_published"] else None
         place = {"section": section, "row": row.label, "column": column_name(column), "metric": metric, "group": group}
         found = self.found(row, column, metric, SHOWN)
-        chance = self.chance(row, metric, group) if row.chance else None
+        chance = self.chance(row.under(column), metric, group) if row.chance else None
         if row.chance and (chance is not None or paper is None):
             self.keep(place, "chance", {"value": chance})
             return Number(chance, column.decimals, column.signed)

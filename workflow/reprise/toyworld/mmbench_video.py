@@ -9,10 +9,13 @@ from pathlib import Path
 from reprise.files import write_text
 from reprise.toyworld import captions
 from reprise.toyworld.generate import EVALUATION_SEED, Dice, evaluation_sources
+from reprise.toyworld.image_choice import stills, write_tables
+from reprise.toyworld.render import write_video
 from reprise.toyworld.script import ACTION, AGENTS, SLOT_SECONDS, Agent, Figure, Script
 
 COLUMNS = ("index", "video", "video_type", "question", "answer", "dimensions", "video_path")
 QUESTIONS_PER_VIDEO = 5
+VIDEOS_OF_SET = 6
 SIZE_CHANGES = frozenset({"grow", "shrink", "stretch"})
 LIFTS = frozenset({"jump", "float"})
 UNKNOWN = "There is no way to know from the video."
@@ -221,6 +224,9 @@ MAKERS: tuple[tuple[Maker, tuple[str, ...]], ...] = (
 )
 
 
+SET_MAKERS = tuple(pair for pair in MAKERS if pair[0] in (objects, attribute, motion))
+
+
 def videos() -> dict[str, Script]:
     """The first clip of every evaluation source; the clip's id is the video's name."""
     return dict(next(iter(source.clips().items())) for source in evaluation_sources())
@@ -257,12 +263,31 @@ def _stamp(seconds: int) -> str:
 
 
 def write_release(folder: Path) -> None:
-    """Write `MMBench-Video.tsv` and the subtitles."""
+    """Write `MMBench-Video.tsv` and what may lie beside it: subtitles, image benchmarks, a set of other videos."""
     buffer = io.StringIO()
     csv.writer(buffer, delimiter="\t", lineterminator="\n").writerows([COLUMNS, *rows()])
     write_text(folder / "MMBench-Video.tsv", buffer.getvalue())
     for video, script in list(videos().items())[::2]:
         write_text(folder / "subtitles" / f"{video}.vtt", subtitles(script))
+    pictures = stills()
+    write_tables(folder, pictures[::2], pictures[1::2])
+    write_set(folder / "sets" / "toy-clips")
+
+
+def write_set(folder: Path) -> None:
+    """Videos with their manifest: the last clips of a few sources, and what is easy to ask about them."""
+    buffer = io.StringIO()
+    manifest = csv.writer(buffer, lineterminator="\n")
+    manifest.writerow(("video", "question", "answer", "capability"))
+    for number, source in enumerate(evaluation_sources()[:VIDEOS_OF_SET]):
+        video, script = list(source.clips().items())[-1]
+        folder.mkdir(parents=True, exist_ok=True)
+        write_video(script, folder / f"{video}.mp4")
+        for maker, (leaf, *_) in SET_MAKERS:
+            made = maker(script, Dice(EVALUATION_SEED, 6_000_000 + number))
+            if made:
+                manifest.writerow((f"{video}.mp4", *made, leaf))
+    write_text(folder.with_suffix(".csv"), buffer.getvalue())
 
 
 def known_ratings() -> list[tuple[str, str, int]]:

@@ -1,0 +1,54 @@
+"""Other sets of videos with questions, each a manifest `sets/<set>.csv` beside a folder `sets/<set>/` of its videos."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from reprise.benchmarks import read_rows, require_columns
+from reprise.errors import UserError
+from reprise.fetch.held import held_source
+
+# Every question of every such set, for protocols; a set's own group has its name.
+SETS = "sets"
+COLUMNS = ("video", "question", "answer")
+NAME = re.compile(r"^[a-z0-9][a-z0-9_-]*$")
+
+
+def read_set(path: Path, taken: Sequence[str]) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
+    """Clips and items of a manifest: columns video (a file name), question, answer, perhaps capability."""
+    name = path.stem
+    if not NAME.match(name) or name in taken:
+        raise UserError(
+            f"{path}: '{name}' cannot be the name of a set of videos. Use lower case letters, digits, - and _, and "
+            f"none of {', '.join(taken)}."
+        )
+    rows = read_rows(path)
+    require_columns(rows, COLUMNS, path)
+    clips: dict[str, dict[str, object]] = {}
+    items = []
+    for number, row in enumerate(rows.cast(pl.String).fill_null("").iter_rows(named=True), start=1):
+        empty = [column for column in COLUMNS if not row[column].strip()]
+        if empty:
+            raise UserError(f"{path}: row {number}: '{empty[0]}' is empty. Mend the row or remove it.")
+        unit = f"{name}-{row['video']}"
+        clips[unit] = {
+            "clip_id": f"{unit}.whole", "unit": unit, "kind": "whole", "parts": [], "start_s": None, "end_s": None,
+            "source_id": held_source(f"sets/{path.name}", row["video"]),
+        }  # fmt: skip
+        items.append(
+            {
+                "item_id": f"{name}/{number}",
+                "clip_id": f"{unit}.whole",
+                "unit": unit,
+                "task": name,
+                "texts": [{"name": "question", "text": row["question"]}, {"name": "subtitles", "text": ""}],
+                "answer": row["answer"],
+                "groups": [
+                    *({"name": group, "text": "yes"} for group in (SETS, name)),
+                    *({"name": "leaf", "text": leaf} for leaf in [row.get("capability", "")] if leaf),
+                ],
+            }
+        )
+    return list(clips.values()), items

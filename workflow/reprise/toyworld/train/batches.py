@@ -57,7 +57,7 @@ class Batch:
     deeds: Ints = field(repr=False)
 
 
-def _camera(script: Script, times: list[float], dice: Dice) -> Image:
+def camera(script: Script, times: list[float], dice: Dice) -> Image:
     """The frames a model sees: half size, with the small changes that a codec and a camera make."""
     gain, offset = dice.between(0.94, 1.06), dice.between(-6, 6)
     table = np.clip(np.arange(256) * gain + offset, 0, 255).astype(np.uint8)
@@ -237,7 +237,7 @@ def make_batch(encoder: Encoder, kind_name: str, clips: int, seed: tuple[int, ..
     images, queries, targets, deeds = [], [], [], []
     for script, moments in zip(scripts, times, strict=False):
         if frames:
-            images.append(_camera(script, moments, dice))
+            images.append(camera(script, moments, dice))
             asked, wanted = _queries(script, moments, dice)
             queries.append(asked)
             targets.append(wanted)

@@ -17,7 +17,11 @@ from transformers import AutoImageProcessor, AutoModel, AutoTokenizer, CLIPModel
 from tests.unit.adapters import tiny
 from tests.unit.videos import barcode_video
 
-CAPTIONS = ["The red circle slides left quickly.", "The blue star jumps high.", "First, the red circle spins slowly. Then, it blinks."]
+CAPTIONS = [
+    "The red circle slides left quickly.",
+    "The blue star jumps high.",
+    "First, the red circle spins slowly. Then, it blinks.",
+]
 INDICES = (0, 9, 20, 33)
 
 
@@ -79,7 +83,9 @@ def test_xclip_gives_the_logits_of_its_own_forward(video: Path, tmp_path: Path) 
     with torch.no_grad():
         inputs = words(CAPTIONS, padding=True, return_tensors="pt")
         ids = inputs["input_ids"].masked_fill(inputs["attention_mask"] == 0, 0)
-        output = model(pixel_values=pixels_of(folder, video)[None], input_ids=ids, attention_mask=inputs["attention_mask"])
+        output = model(
+            pixel_values=pixels_of(folder, video)[None], input_ids=ids, attention_mask=inputs["attention_mask"]
+        )
     found = given(folder, clip_of(video))
     assert found == pytest.approx(output.logits_per_video[0].tolist(), rel=1e-4)
     assert len({round(value, 6) for value in found}) == len(CAPTIONS)
@@ -126,7 +132,9 @@ def test_without_frames_it_cannot_answer(tmp_path: Path) -> None:
 
 
 def test_another_kind_of_model_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="knows clip, siglip, xclip and open_clip checkpoints, found model_type 'llama'"):
+    with pytest.raises(
+        UserError, match="knows clip, siglip, xclip and open_clip checkpoints, found model_type 'llama'"
+    ):
         ContrastiveAdapter(tiny.spec(tiny.llama(tmp_path / "model")))
 
 
@@ -193,5 +201,7 @@ def test_other_towers_and_other_layouts_are_refused(tmp_path: Path) -> None:
     other = tiny.open_clip(tmp_path / "other")
     path = other / "open_clip_model.safetensors"
     save_file({name.replace("visual.", "image_encoder."): t for name, t in load_file(path).items()}, path)
-    with pytest.raises(UserError, match=r"not open_clip's layout of a CLIP: \d+ weights are missing .* are not known \(image_encoder"):
+    with pytest.raises(
+        UserError, match=r"not open_clip's layout of a CLIP: \d+ weights are missing .* are not known \(image_encoder"
+    ):
         load_encoder(tiny.spec(other))

@@ -38,7 +38,9 @@ def ask(folder: Path, request: Request, **settings: str) -> Answer:
     ],
     ids=["plain", "plain with system", "template", "template with system"],
 )  # fmt: skip
-def test_a_decoder_scores_over_its_whole_vocabulary(template: str | None, system: str, prompt: str, tmp_path: Path) -> None:
+def test_a_decoder_scores_over_its_whole_vocabulary(
+    template: str | None, system: str, prompt: str, tmp_path: Path
+) -> None:
     folder = tiny.llama(tmp_path / "model", template)
     model, words = LlamaForCausalLM.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
     ids = words(prompt, return_tensors="pt", add_special_tokens=False)["input_ids"]
@@ -57,7 +59,9 @@ def test_a_decoder_writes_greedily_after_the_prompt(tmp_path: Path) -> None:
     new: list[int] = []
     with torch.no_grad():
         while len(new) < 8 and words.eos_token_id not in new:
-            new.append(int(model(input_ids=torch.cat([ids, torch.tensor([new], dtype=torch.long)], 1)).logits[0, -1].argmax()))
+            new.append(
+                int(model(input_ids=torch.cat([ids, torch.tensor([new], dtype=torch.long)], 1)).logits[0, -1].argmax())
+            )
     answer = ask(folder, tiny.request(QUESTION, "write", ()))
     assert answer.text == words.decode(new, skip_special_tokens=True) and answer.tokens_out == len(new)
 
@@ -66,7 +70,11 @@ def test_a_plain_prompt_gets_the_tokens_that_begin_or_end_a_text(tmp_path: Path)
     folder = tiny.t5(tmp_path / "model")
     words = AutoTokenizer.from_pretrained(folder)
     answer = ask(folder, tiny.request(QUESTION, "score", OPTIONS))
-    assert answer.tokens_in == len(words(QUESTION)["input_ids"]) == len(words(QUESTION, add_special_tokens=False)["input_ids"]) + 1
+    assert (
+        answer.tokens_in
+        == len(words(QUESTION)["input_ids"])
+        == len(words(QUESTION, add_special_tokens=False)["input_ids"]) + 1
+    )
 
 
 def test_an_encoder_with_a_decoder_scores_at_its_first_word(tmp_path: Path) -> None:

@@ -152,7 +152,10 @@ def open_clip(folder: Path, **changes: Any) -> Path:
             name = f"{prefix}.resblocks.{number}"
             for norm in ("ln_1", "ln_2"):
                 found |= {f"{name}.{norm}.weight": 1 + weight(width), f"{name}.{norm}.bias": weight(width)}
-            found |= {f"{name}.attn.in_proj_weight": weight(3 * width, width), f"{name}.attn.in_proj_bias": weight(3 * width)}
+            found |= {
+                f"{name}.attn.in_proj_weight": weight(3 * width, width),
+                f"{name}.attn.in_proj_bias": weight(3 * width),
+            }
             found |= {f"{name}.attn.out_proj.weight": weight(width, width), f"{name}.attn.out_proj.bias": weight(width)}
             found |= {f"{name}.mlp.c_fc.weight": weight(4 * width, width), f"{name}.mlp.c_fc.bias": weight(4 * width)}
             found |= {f"{name}.mlp.c_proj.weight": weight(width, 4 * width), f"{name}.mlp.c_proj.bias": weight(width)}
@@ -171,7 +174,13 @@ def open_clip(folder: Path, **changes: Any) -> Path:
         "model_cfg": {
             "embed_dim": embed,
             "vision_cfg": {"image_size": SIDE, "layers": layers, "width": width, "patch_size": 16, "head_width": 8},
-            "text_cfg": {"context_length": LONGEST, "vocab_size": VOCABULARY, "width": width, "heads": 2, "layers": layers},
+            "text_cfg": {
+                "context_length": LONGEST,
+                "vocab_size": VOCABULARY,
+                "width": width,
+                "heads": 2,
+                "layers": layers,
+            },
             **changes,
         },
         "preprocess_cfg": {"mean": [0.48, 0.45, 0.4], "std": [0.27, 0.26, 0.28]},

@@ -1,7 +1,7 @@
 """Adapter for dual encoders: how close a caption is to a clip's frames, one number a caption."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -143,7 +143,7 @@ class VideoConditioned:
         return Similarity(float(logit), int(ids.shape[1]))
 
 
-ENCODERS = {"clip": FrameMean, "siglip": FrameMean, "xclip": VideoConditioned}
+ENCODERS: dict[str, Callable[[Parts], Encoder]] = {"clip": FrameMean, "siglip": FrameMean, "xclip": VideoConditioned}
 
 
 def load_encoder(spec: ModelSpec) -> Encoder:

@@ -316,6 +316,54 @@ def test_random_scores_reach_a_quarter_within_their_interval(tmp_path: Path) -> 
     assert classic.low is not None and classic.high is not None and classic.low < 50 < classic.high
 
 
+def test_similarity_asks_for_each_caption_alone(tmp_path: Path) -> None:
+    asked = velociti.requests(items_of({"chrono": 1}, tmp_path), "similarity", PROMPTS["caption"])
+    found = [(row["role"], row["prompt"], row["options"], row["expected"]) for row in asked]
+    assert found == [("pos", "chrono true 0", ["match"], "match"), ("neg", "chrono false 0", ["match"], "")]
+
+
+def similarity_verdicts(items: pl.DataFrame, scores: Sequence[tuple[float | None, float | None]]) -> pl.DataFrame:
+    """None is a failed answer."""
+    rows = [
+        verdict(item, role, "" if score is None else "match", expected, score, "failed" if score is None else "")
+        for item, pair in zip(items["item_id"], scores, strict=True)
+        for role, expected, score in zip(("pos", "neg"), ("match", ""), pair, strict=True)
+    ]
+    return pl.DataFrame(rows, schema=VERDICTS)
+
+
+def test_similarity_by_hand(tmp_path: Path) -> None:
+    """Four samples: closer, further, as close, failed. Only the first is right; cosines may be negative."""
+    items = items_of({"chrono": 4}, tmp_path)
+    read = similarity_verdicts(items, [(-0.1, -0.3), (0.2, 0.4), (0.5, 0.5), (0.9, None)])
+    found = velociti.measures("similarity", items, read, RESAMPLING, drop_unread=False)
+    one = number(found, "classic", "chrono")
+    assert (one.value, one.asked, one.scored, one.failed, one.unparsed) == (25, 4, 3, 1, 0)
+    assert {measured.metric for measured in found} == velociti.FORMS["similarity"] == {"classic"}
+    authors = velociti.measures("similarity", items, read, RESAMPLING, drop_unread=True)
+    assert number(authors, "classic", "chrono").value == pytest.approx(100 / 3)
+    right = velociti.outcomes("similarity", items, read)["classic"]["right"].to_list()
+    assert right == [True, False, False, False]
+
+
+@pytest.mark.parametrize(("strategy", "classic"), [("oracle", 100), ("constant", 0)])
+def test_closed_forms_of_sure_similarities(tmp_path: Path, strategy: str, classic: float) -> None:
+    items = items_of(dict.fromkeys((velociti.CONTROL, *velociti.TESTS), 9), tmp_path)
+    pair = (1.0, 0.0) if strategy == "oracle" else (1.0, 1.0)
+    read = similarity_verdicts(items, [pair] * items.height)
+    found = velociti.measures("similarity", items, read, RESAMPLING, drop_unread=False)
+    assert {one.value for one in found} == {classic}
+
+
+def test_random_similarities_reach_a_half_within_their_interval(tmp_path: Path) -> None:
+    items = items_of(dict.fromkeys(velociti.TESTS, 200), tmp_path)
+    draw = random.Random(3)
+    read = similarity_verdicts(items, [(draw.random(), draw.random()) for _ in range(items.height)])
+    found = velociti.measures("similarity", items, read, Resampling(2000, 0.99, 0), drop_unread=False)
+    one = number(found, "classic", "average")
+    assert one.low is not None and one.high is not None and one.low < velociti.CHANCE["classic"] < one.high  # type: ignore[operator]
+
+
 def test_statistics_count_videos_samples_and_subset(tmp_path: Path) -> None:
     files = release(tmp_path, rows_of("coref", 10))
     clips, items = velociti.annotations(files, "ids", {"subset": {"per_test": 4, "seed": 0}})

@@ -1,8 +1,11 @@
 """Chance levels against the values that the papers type."""
 
+from itertools import permutations
+
 import pytest
 from reprise.stats import (
     PairChance,
+    chance_all_above,
     chance_all_right,
     chance_classic,
     chance_pair_answers,
@@ -46,3 +49,35 @@ def test_no_video_has_no_chance_level() -> None:
 def test_a_video_without_questions_or_options_is_refused(options: list[int]) -> None:
     with pytest.raises(ValueError, match="at least one option"):
         chance_all_right([[2], options])
+
+
+def by_permutations(pairs: list[tuple[str, str]]) -> float:
+    """Every order of the texts, counted."""
+    texts = sorted({text for pair in pairs for text in pair})
+    orders = [dict(zip(order, range(len(texts)), strict=True)) for order in permutations(texts)]
+    return sum(all(rank[a] > rank[b] for a, b in pairs) for rank in orders) / len(orders)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "expected"),
+    [
+        ([("p", "n")], 1 / 2),
+        ([("p", "a"), ("p", "b"), ("p", "c")], 1 / 4),
+        ([("p", "a"), ("p", "a")], 1 / 2),
+        ([("p", "a"), ("p", "b"), ("q", "c")], 1 / 6),
+        ([("p", "n"), ("q", "n")], 1 / 3),
+        ([("p", "q"), ("q", "n")], 1 / 6),
+        ([("p", "a"), ("q", "a"), ("q", "b"), ("r", "b")], None),
+        ([("p", "q"), ("q", "p")], 0),
+        ([("p", "p")], 0),
+    ],
+)
+def test_one_score_a_text_wins_all_its_pairs(pairs: list[tuple[str, str]], expected: float | None) -> None:
+    found = chance_all_above(pairs)
+    if expected is not None:
+        assert found == pytest.approx(expected, abs=1e-15)
+    assert found == pytest.approx(by_permutations(pairs), abs=1e-15)
+
+
+def test_many_negatives_cost_nothing() -> None:
+    assert chance_all_above([("p", str(n)) for n in range(40)]) == pytest.approx(1 / 41)

@@ -1,20 +1,30 @@
 """The committed checkpoints: small, safe to load, and better than chance where they see the clip."""
 
 import json
+import re
 
 import numpy as np
 import pytest
+from asked import BLIND, request, spec
+from reprise.adapters.contrastive import Encoder, load_encoder
+from reprise.adapters.text import TextAdapter
 from reprise.toyworld.captions import caption, description
 from reprise.toyworld.generate import EVALUATION_SEED, evaluation_sources
 from reprise.toyworld.render import Image, render_frame
 from reprise.toyworld.script import Script
+from reprise.toyworld.temporalbench import release
 from reprise.toyworld.train.batches import sample_times
 from reprise.toyworld.train.measure import Checkpoint
 from reprise.toyworld.train.prompts import REPOSITORY, prompts
 from reprise.toyworld.velociti import clip_pairs
 
 FOLDER = REPOSITORY / "resources" / "demo" / "checkpoints"
-NAMES = ("llava-ov-early", "llava-ov-late")
+NAMES = {
+    "llava-ov-early": ("LlavaOnevisionForConditionalGeneration", 5_000_000),
+    "llava-ov-late": ("LlavaOnevisionForConditionalGeneration", 5_000_000),
+    "siglip": ("SiglipModel", 2_500_000),
+    "qwen2-text": ("Qwen2ForCausalLM", 2_500_000),
+}
 CLIPS = 12
 
 
@@ -30,11 +40,12 @@ def frames_of(script: Script) -> list[Image]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_checkpoint_is_small_and_holds_no_pickle(name: str) -> None:
+    kind, most = NAMES[name]
     files = [path for path in (FOLDER / name).iterdir() if path.is_file()]
-    assert sum(path.stat().st_size for path in files) < 5_000_000
+    assert sum(path.stat().st_size for path in files) < most
     assert {path.suffix for path in files} <= {".safetensors", ".json", ".jinja"}
     config = json.loads((FOLDER / name / "config.json").read_text(encoding="utf-8"))
-    assert config["architectures"] == ["LlavaOnevisionForConditionalGeneration"]
+    assert config["architectures"] == [kind]
 
 
 def test_the_fixed_sentences_are_still_the_pipelines(late: Checkpoint) -> None:
@@ -75,3 +86,46 @@ def test_chain_of_thought_ends_on_a_verdict(late: Checkpoint, evaluation_scripts
     answer = late.write(frames_of(script), user, template.system)
     assert answer.startswith("<<<thinking>>>\n")
     assert answer.endswith(("<<<output>>> Yes <<</output>>>", "<<<output>>> No <<</output>>>"))
+
+
+# --- the dual encoder and the text-only model --------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def encoder() -> Encoder:
+    return load_encoder(spec(FOLDER / "siglip"))
+
+
+def test_the_dual_encoder_knows_who_is_in_a_clip(encoder: Encoder, evaluation_scripts: dict[str, Script]) -> None:
+    pairs = clip_pairs(evaluation_sources(), EVALUATION_SEED)
+    right = []
+    for clip, script in list(evaluation_scripts.items())[:24]:
+        seen = encoder.clip(np.stack(frames_of(script)))
+        for pair in pairs[clip]:
+            if pair.test in ("control", "agent_random"):
+                right.append(encoder.similarity(seen, pair.pos).value > encoder.similarity(seen, pair.neg).value)
+    assert np.mean(right) >= 0.8
+
+
+def test_the_dual_encoder_cannot_know_the_order_of_frames(
+    encoder: Encoder, evaluation_scripts: dict[str, Script]
+) -> None:
+    script = next(iter(evaluation_scripts.values()))
+    forth, back = (encoder.clip(np.stack(frames_of(script)[::step])) for step in (1, -1))
+    told = description(script)
+    assert encoder.similarity(forth, told).value == pytest.approx(encoder.similarity(back, told).value, abs=1e-6)
+
+
+def test_the_text_only_model_answers_in_kind(evaluation_scripts: dict[str, Script]) -> None:
+    adapter = TextAdapter(spec(FOLDER / "qwen2-text"))
+    events = [script.events[0] for script in list(evaluation_scripts.values())[:CLIPS]]
+    template = prompts()["entail"].user
+    asked = [request(template.format(caption=caption(*event.deed)), "score", ("Yes", "No")) for event in events]
+    scores = np.array([answer.scores for answer in adapter.answers(BLIND, asked)])
+    assert scores.sum(1).min() > 0.9, "the answer is Yes or No"
+    assert 0.3 < (scores[:, 0] / scores.sum(1)).mean() < 0.7, "without the video it cannot tell"
+    questions = [entry["question"] for entry in release()["temporalbench_short_qa.json"][:CLIPS]]
+    letters = [answer.text for answer in adapter.answers(BLIND, [request(q, "choose", ("A", "B")) for q in questions])]
+    assert set(letters) <= {"A", "B"}
+    who = next(iter(adapter.answers(BLIND, [request("Who is spinning slowly?", "write", ())])))
+    assert re.fullmatch(r"The \w+ \w+\.", who.text)

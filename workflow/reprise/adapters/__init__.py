@@ -1,8 +1,9 @@
 """Adapters: how a model is asked. The registry holds import strings, so listing models imports no model library."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,14 @@ class AdapterInfo:
     """what a protocol may ask of it"""
     is_import: bool = False
     """answers that lie in files; nothing is asked"""
+    heads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """what a protocol may ask instead where `settings.head` of a model names one of these"""
+    frames: Literal["shown", "needed", "never"] = "shown"
+    """whether a run may show it frames, must, or must not"""
+
+    def asked(self, settings: Mapping[str, Any]) -> tuple[str, ...]:
+        """What a protocol may ask of a model with these settings."""
+        return self.heads.get(str(settings.get("head")), self.asks)
 
     @property
     def module(self) -> str:
@@ -29,13 +38,30 @@ class AdapterInfo:
 
 ANYTHING = ("score", "choose", "write", "similarity")
 FRAMES = ("reprise.media.probe", "reprise.media.reader", "reprise.prompts")
+ASKING = "reprise.adapters.asking"
 
 ADAPTERS: dict[str, AdapterInfo] = {
     "transformers": AdapterInfo(
         "reprise.adapters.transformers:TransformersAdapter",
         needs_weights=True,
         packages=("torch", "torchvision", "transformers", "av"),
-        modules=FRAMES,
+        modules=(ASKING, *FRAMES),
+    ),
+    "contrastive": AdapterInfo(
+        "reprise.adapters.contrastive:ContrastiveAdapter",
+        needs_weights=True,
+        packages=("torch", "transformers", "tokenizers", "pillow", "av"),
+        modules=(ASKING, "reprise.adapters.open_clip", *FRAMES),
+        asks=("similarity",),
+        frames="needed",
+    ),
+    "text": AdapterInfo(
+        "reprise.adapters.text:TextAdapter",
+        needs_weights=True,
+        packages=("torch", "transformers", "tokenizers"),
+        modules=(ASKING, "reprise.prompts"),
+        heads={"vera": ("similarity",)},
+        frames="never",
     ),
     "wordmatch": AdapterInfo("reprise.adapters.wordmatch:WordMatch", asks=("write",)),
     "import": AdapterInfo("reprise.imports.__main__:main", is_import=True),

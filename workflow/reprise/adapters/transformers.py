@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from reprise.adapters.base import Answer, AnswerError, Clip, ModelSpec, Request
+from reprise.adapters.asking import asking, option_probabilities
+from reprise.adapters.base import Answer, Clip, ModelSpec, Request
 from reprise.errors import UserError
 from reprise.media.reader import read_frames
 from reprise.torch_setup import prepare
@@ -36,12 +37,8 @@ class TransformersAdapter:
         """Decode the clip once, then ask its questions one by one."""
         frames = read_frames(clip.path, clip.indices) if clip.path is not None and clip.indices else None
         for request in requests:
-            try:
-                with torch.inference_mode():
-                    answer = self._answer(request, clip, frames)
-            except torch.cuda.OutOfMemoryError as error:
-                torch.cuda.empty_cache()
-                raise AnswerError("out_of_memory", str(error)) from error
+            with asking():
+                answer = self._answer(request, clip, frames)
             yield answer
 
     def _answer(self, request: Request, clip: Clip, frames: "np.ndarray | None") -> Answer:
@@ -49,7 +46,9 @@ class TransformersAdapter:
         tokens_in = int(inputs["input_ids"].shape[1])
         shown = 0 if frames is None else len(frames)
         if request.ask == "score":
-            return Answer(scores=self._scores(inputs, request.options), frames_shown=shown, tokens_in=tokens_in)
+            logits = self._model(**inputs, logits_to_keep=1).logits[0, -1]
+            scores = option_probabilities(logits, self._processor.tokenizer, request.options)
+            return Answer(scores=scores, frames_shown=shown, tokens_in=tokens_in)
         new = self._model.generate(**inputs, max_new_tokens=request.max_tokens, do_sample=False)[0, tokens_in:]
         text = self._processor.tokenizer.decode(new, skip_special_tokens=True)
         return Answer(text=text, frames_shown=shown, tokens_in=tokens_in, tokens_out=len(new))
@@ -63,15 +62,6 @@ class TransformersAdapter:
         text = self._processor.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
         video = {} if frames is None else {"videos": [frames], "video_metadata": [metadata_of(clip)]}
         return self._processor(text=[text], return_tensors="pt", **video).to(self._device, self._model.dtype)
-
-    def _scores(self, inputs: Any, options: Sequence[str]) -> tuple[float, ...]:
-        """Softmax over the whole vocabulary at the first answer position, at each option's first sub-token."""
-        logits = self._model(**inputs, logits_to_keep=1).logits[0, -1]
-        probabilities = torch.softmax(logits.double(), dim=-1)
-        return tuple(float(probabilities[self._first_token(option)]) for option in options)
-
-    def _first_token(self, option: str) -> int:
-        return int(self._processor.tokenizer(option, add_special_tokens=False)["input_ids"][0])
 
 
 def metadata_of(clip: Clip) -> dict[str, Any]:

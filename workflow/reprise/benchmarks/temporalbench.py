@@ -1,11 +1,10 @@
 """TemporalBench: two captions of a video that differ in a temporal detail; long videos; captioning; option sets."""
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -17,7 +16,8 @@ from reprise.errors import UserError
 from reprise.measures import Measure, Resampling, measure, ones
 from reprise.prompts import Prompt, fill
 from reprise.schemas import CLIPS, ITEMS
-from reprise.stats.chance import chance_all_right
+from reprise.stage import say
+from reprise.stats.chance import chance_all_above, chance_all_right
 
 DATASETS = ("activitynet", "charades", "finegym", "movie_description", "oops", "coin", "egoexo4d")
 # The paper's Table 7 has four of the five data sets that the released long videos come from.
@@ -38,10 +38,13 @@ GROUPS = (OVERALL, LONG_FOUR, *DATASETS, *CATEGORIES.values(), *CHOICES)
 
 # Task -> what its file's name holds.
 FILES = {"short": "short_qa", "long": "long_qa", "caption": "short_caption"}
+# Form of question -> the task whose questions it asks by two similarities.
+BY_SIMILARITY = {"short_similarity": "short", "long_similarity": "long"}
 CAPTION_METRICS = ("similarity", "cider", "rouge", *(f"bleu_{order}" for order in ORDERS))
 FORMS = {
     "short": frozenset({"ba", "mba"}),
     "long": frozenset({"ba", "mba"}),
+    **{form: frozenset({"ba", "mba"}) for form in BY_SIMILARITY},
     "caption": frozenset(CAPTION_METRICS),
     **{form: frozenset({"share"}) for form in OPTION_SETS},
 }
@@ -215,7 +218,9 @@ def _texts(item: Mapping[str, object]) -> dict[str, str]:
 
 
 def requests(items: pl.DataFrame, form: str, prompt: Prompt) -> list[dict[str, object]]:
-    """The released question as it is; for the centralized options a question about four captions."""
+    """The released question as it is; each of its captions alone; or a question about four captions."""
+    if form in BY_SIMILARITY:
+        return [request for item in items.iter_rows(named=True) for request in _similarities(item, prompt)]
     asked = []
     for item in items.iter_rows(named=True):
         texts = _texts(item)
@@ -244,6 +249,28 @@ def requests(items: pl.DataFrame, form: str, prompt: Prompt) -> list[dict[str, o
     return asked
 
 
+def _similarities(item: Mapping[str, Any], prompt: Prompt) -> list[dict[str, object]]:
+    """Both captions of a question, each to be compared with the video; none where its text does not show them."""
+    texts = _texts(item)
+    if not {"A", "B"} <= texts.keys():
+        say(f"{item['item_id']}: its text shows no captions A and B, so it cannot be asked by similarity")
+        return []
+    return [
+        {
+            "request_id": f"{item['item_id']}#{letter}",
+            "item_id": item["item_id"],
+            "clip_id": item["clip_id"],
+            "role": letter,
+            "system": fill(prompt.system, {"caption": texts[letter]}),
+            "prompt": fill(prompt.user, {"caption": texts[letter]}),
+            "options": ["match"],
+            "option_texts": [],
+            "expected": "match" if letter == item["answer"] else "",
+        }
+        for letter in ("A", "B")
+    ]
+
+
 # --- measuring -------------------------------------------------------------------------------------------------------
 
 
@@ -255,7 +282,7 @@ def measures(
     `drop_unread` is the authors' convention: a question without an answer leaves the denominator, and with it a video
     without any. An answer that cannot be read stays and is wrong, in both conventions.
     """
-    rows = _answers(items, verdicts)
+    rows = _answers(form, items, verdicts)
     if drop_unread:
         rows = rows.filter(~pl.col("failed"))
     if form in OPTION_SETS:
@@ -264,7 +291,7 @@ def measures(
         return _caption_scores(rows, resampling, count_unread=drop_unread)
     never_asked = items.join(verdicts, on="item_id", how="anti")
     found = []
-    for group in _groups(form):
+    for group in _groups(BY_SIMILARITY.get(form, form)):
         inside = in_group(rows, group)
         found.append(measure("ba", group, inside, [(inside["right"], ones(inside))], resampling))
         videos = _videos(inside)
@@ -278,9 +305,28 @@ def _groups(form: str) -> tuple[str, ...]:
     return (OVERALL, *DATASETS, *CATEGORIES.values()) if form == "short" else (OVERALL, LONG_FOUR, *DATASETS)
 
 
-def _answers(items: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
+def _answers(form: str, items: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
     found = verdicts.select("item_id", "value", "score", "right", "unparsed", "failed")
+    if form in BY_SIMILARITY:
+        found = _closer(items, verdicts)
     return items.join(found, on="item_id", how="inner", maintain_order="left")
+
+
+def _closer(items: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
+    """One row a question: the caption with the larger similarity is the answer; a tie has none and is wrong."""
+    halves = [verdicts.filter(pl.col("role") == letter).select("item_id", "score", "failed") for letter in ("A", "B")]
+    both = halves[0].join(halves[1], on="item_id", how="inner", maintain_order="left", suffix="_b")
+    ahead = (pl.col("score") - pl.col("score_b")).fill_null(0.0)
+    value = pl.when(ahead > 0).then(pl.lit("A")).when(ahead < 0).then(pl.lit("B")).otherwise(pl.lit(""))
+    answered = both.join(items.select("item_id", "answer"), on="item_id", how="left", maintain_order="left")
+    return answered.with_columns(value=value, failed=pl.col("failed") | pl.col("failed_b")).select(
+        "item_id",
+        "value",
+        "score",
+        right=(pl.col("value") == pl.col("answer")) & (pl.col("value") != ""),
+        unparsed=pl.lit(False),
+        failed="failed",
+    )
 
 
 def _videos(rows: pl.DataFrame) -> pl.DataFrame:
@@ -318,7 +364,7 @@ def outcomes(form: str, items: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str
     """Metric -> one row a sample (item_id, unit, task, right), for comparing two models sample by sample."""
     if form == "caption":
         return {}
-    rows = _answers(items, verdicts)
+    rows = _answers(form, items, verdicts)
     columns = ("item_id", "unit", "task", "right")
     if form in OPTION_SETS:
         return {"share": rows.select(columns)}
@@ -353,7 +399,7 @@ def statistics(items: pl.DataFrame, clips: pl.DataFrame) -> list[tuple[str, str,
     if counted:
         found.append(("words", OVERALL, sum(counted.values()) / len(counted)))
     found.append(("flawed", OVERALL, float(len(flaws_of(items)))))
-    return found + [number for form in ("short", "long") for number in _chance(items, form)]
+    return found + [number for form in ("short", "long", *BY_SIMILARITY) for number in _chance(items, form)]
 
 
 def _words(rows: pl.DataFrame) -> float | None:
@@ -363,11 +409,20 @@ def _words(rows: pl.DataFrame) -> float | None:
 
 
 def _chance(items: pl.DataFrame, form: str) -> list[tuple[str, str, float]]:
-    """A video with m questions is all right with chance 1/2^m."""
+    """What a guesser reaches: all m questions of a video with 1/2^m; by similarities less rarely.
+
+    The right caption of a video is one text, whose one similarity is compared with those of all its negatives.
+    """
+    task = BY_SIMILARITY.get(form, form)
     found = []
-    for group in _groups(form):
-        questions = Counter(in_group(items.filter(pl.col("task") == form), group)["clip_id"])
-        chance = chance_all_right([[2] * count for count in questions.values()])
+    for group in _groups(task):
+        rows = in_group(items.filter(pl.col("task") == task), group)
+        videos = [list(of_video.iter_rows(named=True)) for _, of_video in rows.group_by("clip_id", maintain_order=True)]
+        if form in BY_SIMILARITY:
+            known = [chance_all_above([pair for row in video if (pair := _caption_pair(row))]) for video in videos]
+            chance = sum(known) / len(known) if known else None
+        else:
+            chance = chance_all_right([[2] * len(video) for video in videos])
         if chance is not None:
             found.append((f"chance.{form}.mba", group, 100 * chance))
     return found

@@ -23,6 +23,7 @@ GROUPS = (CONTROL, *TESTS, AVERAGE)
 FORMS = {
     "entail": frozenset({"strict", "classic", "positive", "negative"}),
     "mc": frozenset({"mc_a", "mc_b", "mc_bias", "mc_both"}),
+    "similarity": frozenset({"classic"}),
 }
 STATISTICS = frozenset({"videos", "samples", "subset"})
 CHANCE: dict[str, float | None] = {"strict": 25.0, "classic": 50.0, "mc_a": 50.0, "mc_b": 50.0, "mc_both": 25.0}
@@ -136,7 +137,7 @@ def _clips(video_ids: Sequence[str], clips: str) -> pl.DataFrame:
 
 
 def requests(items: pl.DataFrame, form: str, prompt: Prompt) -> list[dict[str, object]]:
-    """`entail` asks about each caption alone, `mc` about both captions in both orders."""
+    """`entail` and `similarity` ask about each caption alone, `mc` about both captions in both orders."""
     asked = []
     for item in items.iter_rows(named=True):
         texts = {text["name"]: text["text"] for text in item["texts"]}
@@ -147,6 +148,11 @@ def requests(items: pl.DataFrame, form: str, prompt: Prompt) -> list[dict[str, o
             fillings = [
                 ("pos", {"caption": positive}, ["Yes", "No"], "Yes"),
                 ("neg", {"caption": negative}, ["Yes", "No"], "No"),
+            ]
+        elif form == "similarity":
+            fillings = [
+                ("pos", {"caption": positive}, ["match"], "match"),
+                ("neg", {"caption": negative}, ["match"], ""),
             ]
         else:
             fillings = [
@@ -181,12 +187,14 @@ def measures(
     samples = _samples(form, items, verdicts)
     if drop_unread:
         samples = samples.filter(~pl.col("failed") & ~pl.col("unparsed"))
+    if form == "similarity":
+        return _by_test(_with_order(samples), "classic", "above", None, resampling)
     return _entailment(samples, resampling) if form == "entail" else _multiple_choice(samples, resampling)
 
 
 def _samples(form: str, items: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
     """One row a sample: both answers of an item side by side."""
-    roles = ("pos", "neg") if form == "entail" else ("a", "b")
+    roles = ("a", "b") if form == "mc" else ("pos", "neg")
     wide = items.select("item_id", "unit", "task")
     for role in roles:
         one = verdicts.filter(pl.col("role") == role).select(
@@ -203,9 +211,13 @@ def _samples(form: str, items: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataF
 def outcomes(form: str, items: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """Metric -> one row a sample (item_id, unit, task, right), for comparing two models sample by sample."""
     samples = _samples(form, items, verdicts)
-    if form == "entail":
+    if form != "mc":
         samples = _with_order(samples)
-    columns = {"strict": "both", "classic": "above"} if form == "entail" else {"mc_both": "both"}
+    columns = {
+        "entail": {"strict": "both", "classic": "above"},
+        "similarity": {"classic": "above"},
+        "mc": {"mc_both": "both"},
+    }[form]
     return {
         metric: samples.select("item_id", "unit", "task", pl.col(column).alias("right"))
         for metric, column in columns.items()

@@ -31,8 +31,7 @@ def cross_checks(found: Configuration, suite_file: str) -> list[str]:
     for name, entry in found.suite.benchmarks.items():
         judges += [(f"benchmarks.{name}.judges", judge) for judge in entry.judges or []]
     for place, judge in judges:
-        if judge not in found.models:
-            problems.append(str(unknown("model", judge, found.models, f"{suite_file}: {place}")))
+        problems += [f"{suite_file}: {place}: {reason}" for reason in _judge_problems(judge, found)]
     for name, entry in found.suite.benchmarks.items():
         problems += [
             f"{suite_file}: benchmarks.{name}.also: '{run}': {problem}"
@@ -120,7 +119,11 @@ def _model_problems(model: Model) -> list[str]:
     if model.adapter not in ADAPTERS:
         hint = suggestion(model.adapter, ADAPTERS)
         return [f"adapter: unknown adapter '{model.adapter}'.{hint} Allowed: {', '.join(sorted(ADAPTERS))}."]
-    if not ADAPTERS[model.adapter].needs_weights:
+    adapter = ADAPTERS[model.adapter]
+    head = model.settings.get("head")
+    if adapter.heads and head is not None and head not in adapter.heads:
+        return [f"settings.head: unknown head '{head}'. Allowed: {', '.join(sorted(adapter.heads))}."]
+    if not adapter.needs_weights:
         return []
     if (model.checkpoint is None) == (model.repo is None):
         return ["say either checkpoint (a local folder) or repo (a hub id), and not both."]
@@ -158,9 +161,11 @@ def _name_problems(run: str, benchmark: str, found: Configuration) -> list[str]:
     ]
     if problems or spec is None:
         return problems
-    return _import_run_problems(f"{benchmark}/{protocol}/{sampling}", model, found) + _ask_problems(
-        found.models[model], spec.protocols[protocol]
-    )
+    return [
+        *_import_run_problems(f"{benchmark}/{protocol}/{sampling}", model, found),
+        *_ask_problems(found.models[model], spec.protocols[protocol]),
+        *_frames_problems(found.models[model], sampling, found.main.samplings[sampling]),
+    ]
 
 
 def _import_run_problems(run: str, slug: str, found: Configuration) -> list[str]:
@@ -179,6 +184,31 @@ def _import_run_problems(run: str, slug: str, found: Configuration) -> list[str]
 def _ask_problems(model: Model, protocol: Protocol) -> list[str]:
     """A model that cannot give what a protocol asks for."""
     adapter = ADAPTERS.get(model.adapter)
-    if adapter is None or protocol.ask in adapter.asks:
+    if adapter is None or protocol.ask in adapter.asked(model.settings):
         return []
-    return [f"the protocol asks for '{protocol.ask}', adapter '{model.adapter}' gives {', '.join(adapter.asks)}."]
+    given = ", ".join(adapter.asked(model.settings))
+    return [f"the protocol asks for '{protocol.ask}', adapter '{model.adapter}' gives {given}."]
+
+
+def _frames_problems(model: Model, name: str, rule: dict[str, Any]) -> list[str]:
+    """A model that must see frames and is shown none, or one without eyes that is shown some."""
+    adapter = ADAPTERS.get(model.adapter)
+    wanted = "shown" if adapter is None else adapter.frames
+    is_blind = rule.get("rule") == "none"
+    if wanted == "needed" and is_blind:
+        return [f"{model.adapter} needs frames, sampling '{name}' shows none. Name a sampling of another rule."]
+    if wanted == "never" and not is_blind:
+        return [f"adapter '{model.adapter}' sees no frames, sampling '{name}' shows some. Say `sampling: none`."]
+    return []
+
+
+def _judge_problems(judge: str, found: Configuration) -> list[str]:
+    """A judge must exist, and must write."""
+    if judge not in found.models:
+        names = sorted(found.models)
+        return [f"unknown model '{judge}'.{suggestion(judge, names)} Allowed: {', '.join(names)}."]
+    model = found.models[judge]
+    adapter = ADAPTERS.get(model.adapter)
+    if adapter is None or "write" in adapter.asked(model.settings):
+        return []
+    return [f"'{judge}' cannot judge: adapter '{model.adapter}' gives {', '.join(adapter.asked(model.settings))}."]

@@ -6,6 +6,7 @@ Nothing here reads a file or knows a benchmark's table. No data gives None, neve
 from reprise.stats.binomial import Alternative, binomial_p, clopper_pearson
 from reprise.stats.chance import (
     PairChance,
+    chance_all_above,
     chance_all_right,
     chance_classic,
     chance_pair_answers,
@@ -30,6 +31,7 @@ __all__ = [
     "PairedComparison",
     "Ratio",
     "binomial_p",
+    "chance_all_above",
     "chance_all_right",
     "chance_classic",
     "chance_pair_answers",

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import cache
 from itertools import permutations, product
 from math import prod
 from typing import NamedTuple, TypeVar
@@ -57,6 +58,24 @@ def chance_of_one_video(options: Sequence[int]) -> Fraction:
     if not options or min(options) < 1:
         raise ValueError(f"a video needs questions with at least one option each, got {list(options)}")
     return Fraction(1, prod(options))
+
+
+def chance_all_above(pairs: Sequence[tuple[str, str]]) -> float:
+    """Every pair's first text gets a larger random score than its second one; a text has one score for all its pairs.
+
+    Any of the texts that are still compared is equally likely to have the largest score of them.
+    """
+
+    @cache
+    def share_of(open_pairs: frozenset[tuple[str, str]]) -> Fraction:
+        if not open_pairs:
+            return Fraction(1)
+        texts = {text for pair in open_pairs for text in pair}
+        largest = texts - {second for _, second in open_pairs}
+        rest = (share_of(frozenset(pair for pair in open_pairs if pair[0] != text)) for text in sorted(largest))
+        return sum(rest, Fraction()) / len(texts)
+
+    return float(share_of(frozenset(pairs)))
 
 
 def chance_pair_similarities() -> PairChance:

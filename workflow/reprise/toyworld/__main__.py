@@ -25,6 +25,10 @@ def _parser() -> argparse.ArgumentParser:
     train.add_argument("--out", type=Path, required=True, metavar="DIR")
     train.add_argument("--resume", action="store_true", help="go on with a run that was stopped")
     train.add_argument("--from", type=Path, dest="checkpoint", metavar="CHECKPOINT", help="begin with its weights")
+    for name, what in (("train-siglip", "dual encoder"), ("train-text", "text-only model")):
+        small = commands.add_parser(name, help=f"train the demo's {what}")
+        small.add_argument("--config", type=Path, required=True)
+        small.add_argument("--out", type=Path, required=True, metavar="DIR")
     measure = commands.add_parser("measure", help="score a checkpoint on the evaluation set")
     measure.add_argument("checkpoint", type=Path)
     measure.add_argument("--out", type=Path, required=True, metavar="FILE")
@@ -47,6 +51,14 @@ def main() -> None:
             from reprise.toyworld.train.loop import train
 
             train(arguments.config, arguments.out, arguments.resume, arguments.checkpoint)
+        elif arguments.command == "train-siglip":
+            from reprise.toyworld.train.dual import train_siglip
+
+            train_siglip(arguments.config, arguments.out)
+        elif arguments.command == "train-text":
+            from reprise.toyworld.train.text_only import train_text
+
+            train_text(arguments.config, arguments.out)
         else:
             from reprise.toyworld.train.measure import measure
 

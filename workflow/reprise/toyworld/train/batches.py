@@ -57,7 +57,7 @@ class Batch:
     deeds: Ints = field(repr=False)
 
 
-def _camera(script: Script, times: list[float], dice: Dice) -> Image:
+def camera(script: Script, times: list[float], dice: Dice) -> Image:
     """The frames a model sees: half size, with the small changes that a codec and a camera make."""
     gain, offset = dice.between(0.94, 1.06), dice.between(-6, 6)
     table = np.clip(np.arange(256) * gain + offset, 0, 255).astype(np.uint8)
@@ -206,7 +206,7 @@ def _joined_batch(kind_name: str, kind: Kind, encoder: Encoder, clips: int, dice
     images, queries, targets = [], [], []
     for pair in pairs:
         moments = [t + dice.between(-JITTER_SECONDS, JITTER_SECONDS) for t in sample_times(frames)]
-        parts = [_camera(script, moments, dice) for script in (pair.first, pair.second)]
+        parts = [camera(script, moments, dice) for script in (pair.first, pair.second)]
         images.append(np.concatenate([parts[0], np.zeros_like(parts[0][:BLACK_SECONDS]), parts[1]]))
         seen = [_queries(script, moments, dice) for script in (pair.first, pair.second)]
         nobody = [[[0.0] * TARGETS] * QUERIES] * BLACK_SECONDS
@@ -237,7 +237,7 @@ def make_batch(encoder: Encoder, kind_name: str, clips: int, seed: tuple[int, ..
     images, queries, targets, deeds = [], [], [], []
     for script, moments in zip(scripts, times, strict=False):
         if frames:
-            images.append(_camera(script, moments, dice))
+            images.append(camera(script, moments, dice))
             asked, wanted = _queries(script, moments, dice)
             queries.append(asked)
             targets.append(wanted)

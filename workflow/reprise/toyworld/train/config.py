@@ -61,12 +61,42 @@ def _checked(kind: type[Any], values: dict[str, Any], where: str) -> dict[str, A
     return values
 
 
+@dataclass(frozen=True)
+class TowerSize:
+    """The sizes of one small transformer."""
+
+    width: int
+    inner: int
+    layers: int
+    heads: int
+
+
+@dataclass(frozen=True)
+class SmallConfig:
+    """A short run in one process: the dual encoder's or the text-only model's."""
+
+    seed: int
+    batch: int
+    steps: int
+    rate: float
+    warmup_steps: int
+    text: TowerSize
+
+
 def load_config(path: Path) -> TrainConfig:
     """Read a run's configuration; unknown and missing keys are refused."""
     values: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
     checked = _checked(TrainConfig, values, str(path))
     size = ModelSize(**_checked(ModelSize, checked["size"], f"{path}: size"))
     return TrainConfig(**{**checked, "size": size})
+
+
+def load_small_config(path: Path) -> SmallConfig:
+    """Read a short run's configuration; unknown and missing keys are refused."""
+    values: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    checked = _checked(SmallConfig, values, str(path))
+    size = TowerSize(**_checked(TowerSize, checked["text"], f"{path}: text"))
+    return SmallConfig(**{**checked, "text": size})
 
 
 def config_values(config: TrainConfig) -> dict[str, Any]:

@@ -9,8 +9,17 @@ import polars as pl
 from reprise.files import write_text
 from reprise.imports.given import NO_TRUTH, UNKNOWN_ID, Given, of_frames, read_jsonl, said
 
-# Form of question -> what the authors' folder of its answers, or the file's name, holds.
-FORMS = {"short": "short_qa", "long": "long_qa", "caption": "short_caption"}
+# Form of question -> what the authors' folder of its answers, or the file's name, holds; the last two names are ours.
+FORMS = {
+    "short": "short_qa",
+    "long": "long_qa",
+    "caption": "short_caption",
+    "centralized": "short_centralized",
+    "decentralized": "short_decentralized",
+}
+
+# Both kinds of four options are asked about the same items.
+ITEMS_OF = {form: form for form in FORMS} | {"centralized": "central", "decentralized": "central"}
 
 
 def files(folder: Path, form: str, frames: int | None) -> list[Path]:
@@ -30,7 +39,7 @@ def read(files: Sequence[Path], form: str, items: pl.DataFrame, requests: pl.Dat
     questions = {row["item_id"]: row for row in requests.iter_rows(named=True)}
     for path in files:
         for place, response in read_jsonl(path, given):
-            question = questions.get(f"{form}/{place.id}")
+            question = questions.get(f"{ITEMS_OF[form]}/{place.id}")
             if question is None:
                 given.complain(place, UNKNOWN_ID)
                 continue
@@ -46,7 +55,7 @@ def write(folder: Path, name: str, items: pl.DataFrame, answered: pl.DataFrame) 
     """One file in the authors' folder of the task; a failed answer has no line, as in the authors' runner."""
     form = answered["role"][0]
     lines = [
-        json.dumps({"idx": row["item_id"].removeprefix(f"{form}/"), "response": row["text"]}, ensure_ascii=False)
+        json.dumps({"idx": row["item_id"].removeprefix(f"{ITEMS_OF[form]}/"), "response": row["text"]}, ensure_ascii=False)
         for row in answered.filter(pl.col("error") == "").iter_rows(named=True)
     ]
     path = folder / f"temporalbench_{FORMS[form]}" / f"{name}.jsonl"

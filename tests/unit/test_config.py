@@ -82,6 +82,14 @@ def test_a_mistake_is_named(root: Path, file: str, old: str, new: str, message: 
     assert message in str(error.value)
 
 
+def test_a_language_model_can_judge(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    edit(root / "config/suites/demo.yaml", "judges: [wordmatch,", "judges: [toy-text,")
+    monkeypatch.chdir(root)
+    plan = Plan(load(root))
+    judged = next(scored for scored in plan.table_scored("mmbench_video", "table3"))
+    assert judged.judge == "toy-text"
+
+
 def test_all_problems_come_at_once(root: Path) -> None:
     edit(root / "config/models/random.yaml", "adapter: random", "adapter: rndom")
     edit(root / "config/models/oracle.yaml", "label:", "lable:")

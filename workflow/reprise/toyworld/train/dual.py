@@ -32,7 +32,7 @@ from reprise.toyworld.train.tokenizer import build_tokenizer
 
 # Its eyes are those of a model that has learned to see; only what reads them is trained.
 EYES = REPOSITORY / "resources" / "demo" / "checkpoints" / "llava-ov-late"
-VOCABULARY = 512
+VOCABULARY = 640
 POSITIONS = 48
 EVENTS = 2
 SCALE, BIAS = 2.3, -3.0

@@ -18,7 +18,7 @@ from reprise.toyworld.train.statements import TwoTexts, pair_texts, two_event_te
 from reprise.toyworld.train.tasks import Sample, Segment, ask, choice, describe, reason, short_pair, two_event_pair
 from reprise.toyworld.train.tokenizer import build_tokenizer
 
-VOCABULARY = 512
+VOCABULARY = 640
 QUESTION_WEIGHT = 0.2
 # Vinoground's wording, and TemporalBench's.
 CHOICES = ("Which caption best describes this video? A. {}, B. {}", QUESTION)

@@ -99,9 +99,9 @@ def test_a_text_is_embedded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     store = Store(tmp_path)
     embed(["a", "b", "a"], "1", store)
     assert embed(["b", "c"], "1", store)["b"].tolist() == [1, 1]
-    assert asked == ["a", "b", "c"]
+    assert sorted(asked) == ["a", "b", "c"]
     embed(["a"], "2", store)
-    assert asked == ["a", "b", "c", "a"], "another version of the weights is another vector"
+    assert sorted(asked) == ["a", "a", "b", "c"], "another version of the weights is another vector"
 
 
 def test_series_are_floats() -> None:

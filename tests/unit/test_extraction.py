@@ -149,7 +149,7 @@ def test_both_readings_share_one_models_answers_and_each_kind_has_its_judges() -
     assert plan.judges_of("vinoground") == ["last-letter"]
     assert plan.judges_of("mmbench_video") == ["wordmatch", "wordmatch-recall"]
     table = {scored.name for scored in plan.table_scored("vinoground", "table3")}
-    assert {"vinoground/cot/black8/toy-llava-ov", "vinoground/cot.judged/black8/toy-llava-ov/last-letter"} <= table
+    assert {"vinoground/cot/fps1/toy-llava-ov", "vinoground/cot.judged/fps1/toy-llava-ov/last-letter"} <= table
 
 
 def test_an_unknown_judge_of_a_benchmark_is_named(tmp_path: Path) -> None:

@@ -32,9 +32,13 @@ def reproduced(root: Path, table: str) -> list[dict[str, str]]:
 
 
 def test_every_cell_has_a_number(rehearsed: Path) -> None:
+    """But for a column that no paper prints, in the rows that are not played here."""
     done = Project(rehearsed).reprise("reprise", "incomplete", *TABLES)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1] == "0 numbers lack in 0 tables", done.stdout
+    *gaps, total = done.stdout.splitlines()
+    assert all(line.startswith("temporalbench/table7: ") and line.endswith(": MBA of the four (mba)") for line in gaps)
+    assert total == f"{len(gaps)} numbers lack in 1 tables"
+    assert not any(played in line for line in gaps for played in (": VideoLLaVA: ", ": LLaVA-OneVision-72B: "))
 
 
 @pytest.mark.parametrize(

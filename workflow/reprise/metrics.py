@@ -29,7 +29,7 @@ def main() -> None:
     )  # fmt: skip
     key, run_key = read_key(args.key), read_key(args.run_key)
     protocol = key["protocols"][args.protocol]
-    items = chosen_items(read_table(args.items, ITEMS), protocol["items"])
+    items = chosen_items(read_table(args.items, ITEMS, without=("texts",)), protocol["items"])
     undefined = undefined_metrics(protocol["frames_min"], run_key["answers"]["sampling"])
     named = {"run": run_key["run"], "judge": next(iter(args.judge), None), "key": run_key["key"]}
     benchmark, resampling = load_benchmark(key["benchmark"]), Resampling(**key["bootstrap"])

@@ -144,9 +144,11 @@ def _csv(path: Path, header: Sequence[str], rows: Sequence[Sequence[object]], se
 # --- answers ---------------------------------------------------------------------------------------------------------
 
 
-def response(request: dict[str, object], key: str, text: str = "", scores: Sequence[float] = ()) -> dict[str, object]:
-    """An answer; one in two hundred fails."""
-    failed = crc32(f"{request['request_id']} {key}".encode()) % 200 == 0
+def response(
+    request: dict[str, object], model: int, key: str, text: str = "", scores: Sequence[float] = ()
+) -> dict[str, object]:
+    """An answer; of every fourth model, as of those behind an API, one in two hundred fails."""
+    failed = model % 4 == 3 and crc32(f"{request['request_id']} {key}".encode()) % 200 == 0
     return {
         **{name: request[name] for name in ("request_id", "item_id", "role")},
         "text": "" if failed else text,
@@ -185,14 +187,14 @@ def choices(requests: Sequence[dict[str, object]], model: int, key: str) -> pl.D
         texts: list[str] = request["option_texts"] or options  # type: ignore[assignment]
         at = options.index(str(request["expected"])) if draw.random() < 0.7 else draw.randrange(len(options))
         style = HABITS[model % len(HABITS)] if draw.random() < 0.9 else draw.randrange(len(STYLES))
-        rows.append(response(request, key, STYLES[style](options[at], texts[at], draw)))
+        rows.append(response(request, model, key, STYLES[style](options[at], texts[at], draw)))
     return pl.DataFrame(rows, schema=RESPONSES)
 
 
 def likelihoods(requests: Sequence[dict[str, object]], model: int, key: str) -> pl.DataFrame:
     """p(Yes) and p(No) of each caption."""
     draw = Random(2000 + model)  # noqa: S311
-    rows = [response(request, key, scores=(draw.random(), draw.random())) for request in requests]
+    rows = [response(request, model, key, scores=(draw.random(), draw.random())) for request in requests]
     return pl.DataFrame(rows, schema=RESPONSES)
 
 
@@ -203,7 +205,7 @@ def free_texts(requests: Sequence[dict[str, object]], model: int, key: str) -> p
     for request in requests:
         words = [word if draw.random() < 0.5 else draw.choice(WORDS) for word in str(request["expected"]).split()]
         text = " ".join(words) if draw.random() < 0.9 else sentence(draw, draw.randrange(3, 60))
-        rows.append(response(request, key, text))
+        rows.append(response(request, model, key, text))
     return pl.DataFrame(rows, schema=RESPONSES)
 
 
@@ -212,7 +214,7 @@ def ratings(requests: Sequence[dict[str, object]], model: int, key: str) -> pl.D
     draw = Random(4000 + model)  # noqa: S311
     others = ("Score: 3", "2.", "two", "I would give 1 out of 3.", "", "**Rating:** 0")
     rows = [
-        response(request, key, draw.choice("0123") if draw.random() < 0.9 else draw.choice(others))
+        response(request, model, key, draw.choice("0123") if draw.random() < 0.9 else draw.choice(others))
         for request in requests
     ]
     return pl.DataFrame(rows, schema=RESPONSES)

@@ -20,13 +20,14 @@ from reprise.imports.__main__ import responses
 from reprise.imports.ratings import replies
 from reprise.judge_requests import given_answers
 from reprise.judgements import judgements
+from reprise.measures import Resampling
 from reprise.metrics import measured
 from reprise.prompts import load_prompts
 from reprise.requests import chosen_items
 from reprise.schemas import REQUESTS
 from reprise.verdicts import verdicts
 
-KEY = {"bootstrap": {"draws": 20, "level": 0.95, "seed": 0}}
+RESAMPLING = Resampling(draws=20, level=0.95, seed=0)
 READING = {"vinoground": "first_character", "temporalbench": "first_character", "velociti": "plain"}
 PROMPT = {"vinoground": "paper", "temporalbench": "released", "velociti": "entail", "mmbench_video": "unpacked"}
 Scores = dict[tuple[str, str], float | None]
@@ -51,8 +52,8 @@ def ours(benchmark: str, form: str, items: pl.DataFrame, folder: Path, prompt: s
 
 
 def scores(benchmark: str, form: str, items: pl.DataFrame, read: pl.DataFrame) -> Scores:
-    found = measured(load_benchmark(benchmark), form, items, read, KEY, "authors")
-    return {(row["metric"], row["group"]): row["value"] for row in found}
+    found = measured(load_benchmark(benchmark), form, items, read, RESAMPLING, "authors")
+    return {(one.metric, one.group): one.value for one in found}
 
 
 def assert_equal(found: Scores, expected: Mapping[tuple[str, str], float | None]) -> None:

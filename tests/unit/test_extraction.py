@@ -18,7 +18,7 @@ from reprise.prompts import load_prompts
 from reprise.ratings import RATINGS
 from reprise.schemas import REQUESTS, RESPONSES
 
-from tests.unit.test_vinoground import KEY, items_of
+from tests.unit.test_vinoground import RESAMPLING, items_of
 
 PROMPTS = load_prompts(Path("resources/prompts/vinoground.yaml"))
 LETTERS = ("A", "B")
@@ -106,11 +106,13 @@ def test_scores_of_extracted_letters_by_hand(tmp_path: Path) -> None:
     read = judgements(answers, said, "robust")
     assert (read["failed"].sum(), read["unparsed"].sum(), read["right"].sum()) == (1, 2, 20)
     assert read["score"].is_null().all()
-    found = {one["metric"]: one for one in measured(vinoground, "questions", items, read, KEY, "fixed")
-             if one["group"] == "all"}  # type: ignore[arg-type]  # fmt: skip
-    counts = {name: [found[name][part] for part in ("asked", "scored", "failed", "unparsed")] for name in found}
+    found = {one.metric: one for one in measured(vinoground, "questions", items, read, RESAMPLING, "fixed")
+             if one.group == "all"}  # type: ignore[arg-type]  # fmt: skip
+    counts = {
+        name: [getattr(found[name], part) for part in ("asked", "scored", "failed", "unparsed")] for name in found
+    }
     assert counts == {"text": [6, 3, 1, 2], "video": [6, 6, 0, 0], "group": [6, 3, 1, 2]}
-    assert [found[name]["value"] for name in vinoground.SCORES] == pytest.approx([50, 100 * 5 / 6, 100 / 3])
+    assert [found[name].value for name in vinoground.SCORES] == pytest.approx([50, 100 * 5 / 6, 100 / 3])
 
 
 @pytest.mark.parametrize(

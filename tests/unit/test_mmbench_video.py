@@ -130,10 +130,9 @@ def test_a_question_without_its_other_half_is_not_asked_and_is_missing(
     said = pl.DataFrame({"clip_id": ["a.whole"], "text": ['{"1": "That."}'], "error": [""]})
     assert [one["item_id"] for one in mmbench_video.answers("packed", items, said, "robust")] == ["1"]
     rated = verdicts([3]).with_columns(item_id=pl.lit("1"))
-    key = {"bootstrap": {"draws": 200, "level": 0.95, "seed": 0}}
-    rows = measured(mmbench_video, "packed", items, rated, key, "fixed")  # type: ignore[arg-type]
-    (whole,) = [one for one in rows if (one["metric"], one["group"]) == ("mean", "overall")]
-    assert (whole["asked"], whole["missing"], whole["value"]) == (1, 2, 3)
+    rows = measured(mmbench_video, "packed", items, rated, RESAMPLING, "fixed")  # type: ignore[arg-type]
+    (whole,) = [one for one in rows if (one.metric, one.group) == ("mean", "overall")]
+    assert (whole.asked, whole.missing, whole.value) == (1, 2, 3)
 
 
 def test_clips_cannot_be_cut_by_ids(tmp_path: Path) -> None:

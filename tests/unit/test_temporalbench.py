@@ -28,7 +28,6 @@ QUESTION = (
     "Which caption best describes this video?\nA. {} \nB. {}\n"
     "Answer with the option's letter from the given choices directly."
 )
-KEY = {"bootstrap": {"draws": 200, "level": 0.95, "seed": 0}}
 
 Entry = dict[str, str]
 
@@ -332,8 +331,9 @@ def test_an_unanswered_video_disappears_only_by_the_authors_convention(tmp_path:
 
 def test_missing_is_counted_in_questions_for_ba_and_in_videos_for_mba(tmp_path: Path) -> None:
     items = items_of(tmp_path, "short", short=[question(V0, 0), question(V1, 0), question(V1, 1)])
-    rows = measured(tb, "short", items, read(items, "short", {f"{V0}_0": "A"}, "robust"), KEY, "fixed")  # type: ignore[arg-type]
-    missing = {row["metric"]: row["missing"] for row in rows if row["group"] == "overall"}
+    answers = read(items, "short", {f"{V0}_0": "A"}, "robust")
+    found = measured(tb, "short", items, answers, RESAMPLING, "fixed")  # type: ignore[arg-type]
+    missing = {one.metric: one.missing for one in found if one.group == "overall"}
     assert missing == {"ba": 2, "mba": 1}
 
 
@@ -454,8 +454,8 @@ def test_similarity_by_hand(tmp_path: Path) -> None:
 def test_a_question_that_was_not_asked_by_similarity_is_missing(tmp_path: Path) -> None:
     blank = {**question(V1, 0), "question": "Which one?"}
     items = items_of(tmp_path, "short", short=[question(V0, 0), blank])
-    rows = measured(tb, "short_similarity", items, by_similarity(items, {f"{V0}_0": (1.0, 0.0)}), KEY, "fixed")  # type: ignore[arg-type]
-    missing = {row["metric"]: row["missing"] for row in rows if row["group"] == "overall"}
+    rows = measured(tb, "short_similarity", items, by_similarity(items, {f"{V0}_0": (1.0, 0.0)}), RESAMPLING, "fixed")  # type: ignore[arg-type]
+    missing = {one.metric: one.missing for one in rows if one.group == "overall"}
     assert missing == {"ba": 1, "mba": 1}
 
 

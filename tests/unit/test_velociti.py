@@ -112,10 +112,9 @@ def test_a_flawed_row_stays_is_named_and_counted(
     requests = velociti.requests(items, "entail", PROMPTS["entail"])
     assert len(requests) == (4 if missing else 6)
     read = [verdict(str(one["item_id"]), str(one["role"]), "Yes", str(one["expected"]), 0.6) for one in requests]
-    key = {"bootstrap": {"draws": 200, "level": 0.95, "seed": 0}}
-    rows_measured = measured(velociti, "entail", items, pl.DataFrame(read, schema=VERDICTS), key, "fixed")  # type: ignore[arg-type]
-    (found,) = [one for one in rows_measured if (one["metric"], one["group"]) == ("strict", "agent_random")]
-    assert (found["asked"], found["missing"], found["value"]) == (asked, missing, 0)
+    rows_measured = measured(velociti, "entail", items, pl.DataFrame(read, schema=VERDICTS), RESAMPLING, "fixed")  # type: ignore[arg-type]
+    (found,) = [one for one in rows_measured if (one.metric, one.group) == ("strict", "agent_random")]
+    assert (found.asked, found.missing, found.value) == (asked, missing, 0)
 
 
 def test_a_row_that_is_there_twice_can_be_kept(tmp_path: Path) -> None:

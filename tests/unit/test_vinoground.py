@@ -16,7 +16,7 @@ from reprise.benchmarks import vinoground
 from reprise.benchmarks.flaws import flaws_of
 from reprise.errors import UserError
 from reprise.measures import Measure, Resampling
-from reprise.metrics import measured, undefined_metrics
+from reprise.metrics import measured, row_of, undefined_metrics
 from reprise.prompts import load_prompts
 from reprise.schemas import REQUESTS, RESPONSES, VERDICTS
 from reprise.verdicts import verdicts
@@ -36,7 +36,6 @@ COLUMNS = [
 ]
 RESAMPLING = Resampling(draws=200, level=0.95, seed=0)
 PROMPTS = load_prompts(Path("resources/prompts/vinoground.yaml"))
-KEY = {"bootstrap": {"draws": 200, "level": 0.95, "seed": 0}}
 ROLES = ("text_pos", "text_neg", "video_pos", "video_neg")
 
 
@@ -293,7 +292,8 @@ def scored(items: pl.DataFrame, texts: Mapping[str, str], convention: str = "fix
     reader = {"fixed": "robust", "authors": "authors"}[convention]
     requests, responses = answers_of(items, texts)
     read = verdicts(requests, responses, reader, "first_character")
-    return measured(vinoground, "questions", items, read, KEY, convention)  # type: ignore[arg-type]
+    found = measured(vinoground, "questions", items, read, RESAMPLING, convention)  # type: ignore[arg-type]
+    return [row_of(one, vinoground) for one in found]  # type: ignore[arg-type]
 
 
 def values(

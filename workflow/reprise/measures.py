@@ -1,15 +1,56 @@
 """A metric as a number with its interval and its counts, from rows of right and wrong, clustered by video."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from reprise import stats
+if TYPE_CHECKING:  # numpy takes half as long to import as all else: stages that measure nothing do without
+    import numpy as np
+    from numpy.typing import NDArray
 
-Ratios = NDArray[np.float64]
+    from reprise.stats import Estimate, Interval
+
+Ratios: TypeAlias = "NDArray[np.float64]"
+
+
+@dataclass(frozen=True)
+class Resampling:
+    """How intervals are drawn, and those that wait to be drawn: all of them see the same draws, which are made once."""
+
+    draws: int
+    level: float
+    seed: int
+    waiting: "list[Awaited]" = field(default_factory=list, compare=False, repr=False)
+
+    def draw(self) -> None:
+        """Draw the intervals of all that wait."""
+        from reprise.stats import clustered_intervals
+
+        estimates = [one.estimate for one in self.waiting]
+        found = clustered_intervals(estimates, level=self.level, draws=self.draws, seed=self.seed)
+        for one, interval in zip(self.waiting, found, strict=True):
+            one.drawn = interval
+        self.waiting.clear()
+
+
+@dataclass(eq=False)
+class Awaited:
+    """An interval that is drawn when somebody looks at it; none where one cannot be drawn."""
+
+    estimate: "Estimate"
+    resampling: Resampling
+    drawn: "Interval | None" = None
+
+    def __post_init__(self) -> None:
+        self.resampling.waiting.append(self)
+
+    @property
+    def interval(self) -> "Interval | None":
+        if self.resampling.waiting:
+            self.resampling.draw()
+        return self.drawn
 
 
 @dataclass(frozen=True)
@@ -19,8 +60,8 @@ class Measure:
     metric: str
     group: str
     value: float | None
-    low: float | None
-    high: float | None
+    awaited: Awaited | None
+    scale: float
     asked: int
     scored: int
     failed: int
@@ -30,14 +71,17 @@ class Measure:
     missing: int | None = None
     """samples that were never asked, where a sample is more than one item; else the items are counted"""
 
+    @property
+    def low(self) -> float | None:
+        """Lower end of the interval, if there is one."""
+        interval = self.awaited.interval if self.awaited else None
+        return self.scale * interval.low if interval else None
 
-@dataclass(frozen=True)
-class Resampling:
-    """How intervals are drawn."""
-
-    draws: int
-    level: float
-    seed: int
+    @property
+    def high(self) -> float | None:
+        """Upper end of the interval, if there is one."""
+        interval = self.awaited.interval if self.awaited else None
+        return self.scale * interval.high if interval else None
 
 
 def first(ratios: Ratios) -> Ratios:
@@ -52,7 +96,8 @@ def difference(ratios: Ratios) -> Ratios:
 
 def mean(ratios: Ratios) -> Ratios:
     """The unweighted mean of all ratios."""
-    return np.asarray(ratios.mean(axis=1))
+    means: Ratios = ratios.mean(axis=1)
+    return means
 
 
 def measure(
@@ -65,38 +110,32 @@ def measure(
     scale: float = 100,
 ) -> Measure:
     """A function of ratios of sums over rows (`unit`, `failed`, `unparsed`); undefined where a ratio is 0 / 0."""
+    import numpy as np
+
+    from reprise.stats import Estimate
+    from reprise.stats.clusters import cluster_sums
+
     columns = [part.cast(pl.Float64).to_numpy() for ratio in ratios for part in ratio]
 
     def statistic(sums: Ratios) -> Ratios:
         return combine(sums[:, 0::2] / sums[:, 1::2])
 
-    totals = np.array([[column.sum() for column in columns]])
-    is_defined = bool(rows.height) and bool((totals[:, 1::2] > 0).all())
-    interval = (
-        stats.clustered_statistic_interval(
-            columns,
-            rows["unit"].to_numpy(),
-            statistic,
-            draws=resampling.draws,
-            level=resampling.level,
-            seed=resampling.seed,
-        )
-        if is_defined
-        else None
-    )
+    totals = [[column.sum() for column in columns]]
+    is_defined = bool(rows.height) and all(below > 0 for below in totals[0][1::2])
+    estimate = Estimate(cluster_sums(columns, rows["unit"].to_numpy()), statistic) if is_defined else None
     failed = int(rows["failed"].sum())
     unparsed = int((rows["unparsed"] & ~rows["failed"]).sum())
     return Measure(
         metric,
         group,
-        scale * float(statistic(totals)[0]) if is_defined else None,
-        scale * interval.low if interval else None,
-        scale * interval.high if interval else None,
+        scale * float(statistic(np.array(totals))[0]) if is_defined else None,
+        Awaited(estimate, resampling) if estimate else None,
+        scale,
         asked=rows.height,
         scored=rows.height - failed - unparsed,
         failed=failed,
         unparsed=unparsed,
-        right=float(totals[0, 0]) if len(ratios) == 1 and totals[0, 1] == rows.height else None,
+        right=float(totals[0][0]) if len(ratios) == 1 and totals[0][1] == rows.height else None,
     )
 
 

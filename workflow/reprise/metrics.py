@@ -1,7 +1,7 @@
 """Stage `metrics`: a run's numbers, by both conventions, with what was asked, failed, unread and missing."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,42 +30,42 @@ def main() -> None:
     )  # fmt: skip
     key, run_key = read_key(args.key), read_key(args.run_key)
     protocol = key["protocols"][args.protocol]
-    items = chosen_items(read_table(args.items, ITEMS), protocol["items"])
+    items = chosen_items(read_table(args.items, ITEMS, without=("texts",)), protocol["items"])
     undefined = undefined_metrics(protocol["frames_min"], run_key["answers"]["sampling"])
     named = {"run": run_key["run"], "judge": next(iter(args.judge), None), "key": run_key["key"]}
-    rows: list[dict[str, Any]] = []
-    for number in flaw_numbers(items):
-        rows.append(number | named | dict(zip(("convention", "reader"), CONVENTIONS[0], strict=True)))
+    benchmark, resampling = load_benchmark(key["benchmark"]), Resampling(**key["bootstrap"])
+    found: list[tuple[Measure, dict[str, Any]]] = []
     for convention, reader in CONVENTIONS:
         path = getattr(args, reader)
         read = read_table(path, VERDICTS)
         check_key(read, run_key["key"], path)
-        for row in measured(load_benchmark(key["benchmark"]), protocol["form"], items, read, key, convention):
-            if row["metric"] in undefined:
-                row |= {"value": None, "low": None, "high": None, "p_chance": None, "note": undefined[row["metric"]]}
-            rows.append(row | named | {"convention": convention, "reader": reader})
-        for path in args.ratings:
-            rated = agreement(read, items, read_ratings(path), run_key["run"], Resampling(**key["bootstrap"]))
-            for one in rated:
-                row = _row(one, load_benchmark(key["benchmark"]))
-                rows.append(row | named | {"convention": convention, "reader": reader})
+        measures = measured(benchmark, protocol["form"], items, read, resampling, convention)
+        for ratings in args.ratings:
+            measures += agreement(read, items, read_ratings(ratings), run_key["run"], resampling)
+        found += [(one, named | {"convention": convention, "reader": reader}) for one in measures]
+    shown = dict(zip(("convention", "reader"), CONVENTIONS[0], strict=True))
+    rows: list[dict[str, Any]] = [number | named | shown for number in flaw_numbers(items)]
+    rows += [row_of(one, benchmark, undefined.get(one.metric)) | names for one, names in found]
     frame = pl.DataFrame(rows, schema=METRICS)
     write_table(frame, args.out, METRICS)
     say(f"{frame.height} numbers")
 
 
 def measured(
-    benchmark: Benchmark, form: str, items: pl.DataFrame, verdicts: pl.DataFrame, key: dict[str, Any], convention: str
-) -> list[dict[str, Any]]:
+    benchmark: Benchmark,
+    form: str,
+    items: pl.DataFrame,
+    verdicts: pl.DataFrame,
+    resampling: Resampling,
+    convention: str,
+) -> list[Measure]:
     """Every metric of a form by one convention; `missing` counts a group's items that were never asked."""
-    resampling = Resampling(**key["bootstrap"])
     # Clusters as numbers in the order of their names: sorted once, not for every metric, and the same draws.
     numbered = items.with_columns(pl.col("unit").rank("dense"))
     found = benchmark.measures(form, numbered, verdicts, resampling, drop_unread=convention == "authors")
     missing = items.join(verdicts, on="item_id", how="anti")
     in_group = {one.group: benchmark.in_group(missing, one.group).height for one in found if one.missing is None}
-    counted = [one if one.missing is not None else replace(one, missing=in_group[one.group]) for one in found]
-    return [_row(one, benchmark) for one in counted]
+    return [one if one.missing is not None else replace(one, missing=in_group[one.group]) for one in found]
 
 
 def undefined_metrics(frames_min: Mapping[str, int], rule: Mapping[str, Any]) -> dict[str, str]:
@@ -80,12 +80,18 @@ def undefined_metrics(frames_min: Mapping[str, int], rule: Mapping[str, Any]) ->
     }
 
 
-def _row(one: Measure, benchmark: Benchmark) -> dict[str, Any]:
-    values = asdict(one)
-    right, chance = values.pop("right"), benchmark.CHANCE.get(one.metric)
-    if right is None or chance is None:
-        return values | {"p_chance": None}
-    return values | {"p_chance": binomial_p(round(right), one.asked, chance / 100)}
+def row_of(one: Measure, benchmark: Benchmark, undefined: str | None = None) -> dict[str, Any]:
+    """A measure as a row of the table; where it says nothing on these frames, the reason stands for its value."""
+    counts = {
+        name: getattr(one, name) for name in ("metric", "group", "asked", "scored", "failed", "unparsed", "missing")
+    }
+    if undefined is not None:
+        return counts | {"note": undefined}
+    numbers = counts | {"value": one.value, "low": one.low, "high": one.high}
+    chance = benchmark.CHANCE.get(one.metric)
+    if one.right is None or chance is None:
+        return numbers
+    return numbers | {"p_chance": binomial_p(round(one.right), one.asked, chance / 100)}
 
 
 if __name__ == "__main__":

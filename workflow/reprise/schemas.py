@@ -1,5 +1,6 @@
 """Every table's schema, in one place: a stage writes through `write_table` and reads through `read_table`."""
 
+from collections.abc import Collection
 from pathlib import Path
 
 import polars as pl
@@ -174,20 +175,20 @@ def write_table(frame: pl.DataFrame, path: Path, schema: pl.Schema) -> None:
         frame.write_parquet(temporary)
 
 
-def read_table(path: Path, schema: pl.Schema) -> pl.DataFrame:
-    """Read a table and refuse another schema with the column that differs."""
+def read_table(path: Path, schema: pl.Schema, without: Collection[str] = ()) -> pl.DataFrame:
+    """Read a table and refuse another schema with the column that differs; what nobody needs stays unread."""
     try:
-        frame = pl.read_parquet(path)
+        found = pl.read_parquet_schema(path)
+        problems = [
+            f"column '{name}' is {found.get(name, 'missing')}, expected {dtype}"
+            for name, dtype in schema.items()
+            if found.get(name) != dtype
+        ]
+        if problems:
+            raise UserError(f"{path}: {'; '.join(problems)}. Delete the file and run snakemake again.")
+        return pl.read_parquet(path, columns=[name for name in schema if name not in without])
     except (pl.exceptions.ComputeError, OSError) as error:
         raise UserError(f"{path}: not a readable table ({error}). Delete it and run snakemake again.") from error
-    problems = [
-        f"column '{name}' is {frame.schema.get(name, 'missing')}, expected {dtype}"
-        for name, dtype in schema.items()
-        if frame.schema.get(name) != dtype
-    ]
-    if problems:
-        raise UserError(f"{path}: {'; '.join(problems)}. Delete the file and run snakemake again.")
-    return frame.select(list(schema))
 
 
 def check_key(frame: pl.DataFrame, key: str, path: Path) -> None:

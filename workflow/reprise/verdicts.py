@@ -20,7 +20,7 @@ def main() -> None:
     reading, embedder = key["readings"][args.protocol], key["embedders"].get(args.protocol)
     responses = read_table(args.responses, RESPONSES)
     check_key(responses, read_key(args.run_key)["key"], args.responses)
-    requests = read_table(args.requests, REQUESTS)
+    requests = read_table(args.requests, REQUESTS, without=("system", "prompt"))
     by_reader = {reader: verdicts(requests, responses, reader, reading) for reader in READERS}
     if embedder is not None:
         store = Store(args.store)

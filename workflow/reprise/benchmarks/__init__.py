@@ -48,7 +48,7 @@ class Benchmark(Protocol):
     def measures(
         self, form: str, items: "pl.DataFrame", verdicts: "pl.DataFrame", resampling: "Resampling", *, drop_unread: bool
     ) -> "list[Measure]":
-        """The metrics of a run's verdicts; `verdicts` has one row per request that was asked."""
+        """The metrics of a run's verdicts: one row per request that was asked; the items come without their texts."""
         ...
 
     def outcomes(self, form: str, items: "pl.DataFrame", verdicts: "pl.DataFrame") -> "dict[str, pl.DataFrame]":

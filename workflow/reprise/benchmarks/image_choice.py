@@ -43,6 +43,8 @@ FORMS = {form: frozenset({"accuracy"}) for form in (CIRCULAR, CHOICE)}
 
 LETTERS = ("A", "B", "C", "D")
 # MMBench's released tables hold every rotation as a row of its own, at this distance from the first.
+# The group that says how many options a question has: as many as it has rotations.
+OPTIONS = "options"
 ROTATION_STEP = 1_000_000
 COLUMNS = ("index", "question", "image", "answer")
 LISTED = re.compile(r"\s*Options:\s*(?=A[:.])")
@@ -104,7 +106,7 @@ def _item(
         flaws.add(entry, where, flaw)
     texts = {"question": question, "hint": row.get("hint", "").strip(), **options}
     group = CATEGORIES[data_set].get(category.lower())
-    groups = {data_set: "yes", OVERALL[data_set]: "yes"} | ({group: "yes"} if group else {})
+    groups = {data_set: "yes", OVERALL[data_set]: "yes", OPTIONS: str(len(options))} | ({group: "yes"} if group else {})
     return {
         "item_id": entry,
         "clip_id": f"{unit}.still",
@@ -215,9 +217,15 @@ def answered(form: str, items: pl.DataFrame, verdicts: pl.DataFrame, *, as_autho
     rows = items.join(by_item, on="item_id", how="inner", maintain_order="left")
     if as_authors:
         return rows.filter(pl.col("is_begun"))
-    wanted = [len(_option_texts(item)) if form == CIRCULAR else 1 for item in rows.iter_rows(named=True)]
-    is_short = rows["turns"] < pl.Series(wanted, dtype=pl.UInt32)
+    is_short = rows["turns"] < (_options_counted(rows) if form == CIRCULAR else 1)
     return rows.with_columns(right=rows["right"] & ~is_short, failed=rows["failed"] | is_short)
+
+
+def _options_counted(items: pl.DataFrame) -> pl.Series:
+    """How many options each question has."""
+    entry = pl.element()
+    counts = items["groups"].list.eval(entry.filter(entry.struct.field("name") == OPTIONS).struct.field("text"))
+    return counts.list.first().cast(pl.UInt32)
 
 
 def _groups(data_set: str) -> tuple[str, ...]:

@@ -54,8 +54,9 @@ def read(files: Sequence[Path], form: str, items: pl.DataFrame, requests: pl.Dat
 def write(folder: Path, name: str, items: pl.DataFrame, answered: pl.DataFrame) -> list[Path]:
     """One file in the authors' folder of the task; a failed answer has no line, as in the authors' runner."""
     form = answered["role"][0]
+    prefix = f"{ITEMS_OF[form]}/"
     lines = [
-        json.dumps({"idx": row["item_id"].removeprefix(f"{ITEMS_OF[form]}/"), "response": row["text"]}, ensure_ascii=False)
+        json.dumps({"idx": row["item_id"].removeprefix(prefix), "response": row["text"]}, ensure_ascii=False)
         for row in answered.filter(pl.col("error") == "").iter_rows(named=True)
     ]
     path = folder / f"temporalbench_{FORMS[form]}" / f"{name}.jsonl"

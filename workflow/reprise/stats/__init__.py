@@ -14,10 +14,12 @@ from reprise.stats.chance import (
     chance_strict,
 )
 from reprise.stats.clusters import (
+    Estimate,
     Interval,
     Ratio,
     clustered_difference_interval,
     clustered_interval,
+    clustered_intervals,
     clustered_mean_of_groups_interval,
     clustered_ratio_interval,
     clustered_statistic_interval,
@@ -26,6 +28,7 @@ from reprise.stats.paired import PairedComparison, compare_paired, mcnemar_p, si
 
 __all__ = [
     "Alternative",
+    "Estimate",
     "Interval",
     "PairChance",
     "PairedComparison",
@@ -40,6 +43,7 @@ __all__ = [
     "clopper_pearson",
     "clustered_difference_interval",
     "clustered_interval",
+    "clustered_intervals",
     "clustered_mean_of_groups_interval",
     "clustered_ratio_interval",
     "clustered_statistic_interval",

@@ -5,8 +5,7 @@ drawn clusters, and compute the statistic from those sums. A mean is a ratio of 
 function of two sums a group, so all of them see the same draws.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +18,6 @@ Statistic = Callable[[FloatArray], FloatArray]
 CountArray = NDArray[np.unsignedinteger]
 
 ENTRIES_AT_ONCE = 1_000_000  # draws x clusters that are multiplied together, about 8 MB
-ENTRIES_KEPT = 10_000_000  # draws x clusters that are kept for the next statistic of as many clusters, 20 MB
 PICKS_AT_ONCE = 20_000  # picks that are counted together: what a processor's cache holds
 EXACT_IN_SINGLE = 2**24  # whole numbers up to here, and so their sums, are exact in single precision
 
@@ -29,6 +27,13 @@ class Interval(NamedTuple):
 
     low: float
     high: float
+
+
+class Estimate(NamedTuple):
+    """A function of columns' sums, and these sums within each cluster: (clusters, columns)."""
+
+    sums: FloatArray
+    statistic: Statistic
 
 
 class Ratio(NamedTuple):
@@ -122,14 +127,39 @@ def clustered_statistic_interval(
     say nothing about the spread between clusters, and where the statistic of the data itself is undefined (0 / 0).
     Draws in which it is undefined are left out.
     """
+    estimate = Estimate(cluster_sums(columns, clusters), statistic)
+    return clustered_intervals([estimate], level=level, draws=draws, seed=seed)[0]
+
+
+def clustered_intervals(
+    estimates: Sequence[Estimate], *, level: float = 0.95, draws: int = 2000, seed: int = 0
+) -> list[Interval | None]:
+    """The interval of each estimate. Estimates from equally many clusters see the same draws, made once."""
     check_settings(level, draws)
-    sums = cluster_sums(columns, clusters)
-    if len(sums) < 2:
-        return None
+    found: list[Interval | None] = [None] * len(estimates)
+    places: dict[int, list[int]] = {}
+    for place, estimate in enumerate(estimates):
+        if len(estimate.sums) > 1 and is_defined(estimate):
+            places.setdefault(len(estimate.sums), []).append(place)
+    for together in places.values():
+        sums = np.column_stack([estimates[place].sums for place in together])
+        drawn, end = resampled_sums(sums, draws=draws, seed=seed), 0
+        for place in together:
+            start, end = end, end + estimates[place].sums.shape[1]
+            found[place] = percentile_interval(drawn[:, start:end], estimates[place].statistic, level)
+    return found
+
+
+def is_defined(estimate: Estimate) -> bool:
+    """Whether the statistic of the data itself is a number."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        if not np.isfinite(statistic(sums.sum(axis=0, keepdims=True))[0]):
-            return None
-        drawn = statistic(resampled_sums(sums, draws=draws, seed=seed))
+        return bool(np.isfinite(estimate.statistic(estimate.sums.sum(axis=0, keepdims=True))[0]))
+
+
+def percentile_interval(sums: FloatArray, statistic: Statistic, level: float) -> Interval | None:
+    """Interval of a statistic from its sums in every draw; draws in which it is undefined are left out."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        drawn = statistic(sums)
     defined = drawn[np.isfinite(drawn)]
     if not len(defined):
         return None
@@ -174,27 +204,11 @@ def resampled_sums(sums: FloatArray, *, draws: int, seed: int) -> FloatArray:
     is_exact = is_whole(sums) and len(sums) * np.abs(sums).max() < EXACT_IN_SINGLE
     kind = np.float32 if is_exact else np.float64
     factor = sums.astype(kind)
-    blocks = [np.dot(counts.astype(kind), factor) for counts in drawn_counts(len(sums), draws=draws, seed=seed)]
-    return np.concatenate(blocks).astype(np.float64)
-
-
-def drawn_counts(clusters: int, *, draws: int, seed: int) -> Iterable[CountArray]:
-    """How often each cluster occurs in each draw, in blocks of (some draws, clusters): the same for all statistics."""
-    if draws * clusters <= ENTRIES_KEPT:
-        return _kept_counts(clusters, draws, seed)
-    return _counts(clusters, draws, seed)
-
-
-@lru_cache(maxsize=32)
-def _kept_counts(clusters: int, draws: int, seed: int) -> tuple[CountArray, ...]:
-    return tuple(_counts(clusters, draws, seed))
-
-
-def _counts(clusters: int, draws: int, seed: int) -> Iterator[CountArray]:
     generator = np.random.default_rng(seed)
-    at_once = max(1, ENTRIES_AT_ONCE // clusters)
-    for start in range(0, draws, at_once):
-        yield times_drawn(generator, min(at_once, draws - start), clusters)
+    at_once = max(1, ENTRIES_AT_ONCE // len(sums))
+    sizes = [min(at_once, draws - start) for start in range(0, draws, at_once)]
+    blocks = [np.dot(times_drawn(generator, size, len(sums)).astype(kind), factor) for size in sizes]
+    return np.concatenate(blocks).astype(np.float64)
 
 
 def times_drawn(generator: np.random.Generator, draws: int, clusters: int) -> CountArray:

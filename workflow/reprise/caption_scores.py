@@ -22,7 +22,9 @@ ROUGE_BETA = 1.2
 CIDER_SIGMA = 6.0
 # COCO's guards against a division by zero.
 TINY, SMALL = 1e-15, 1e-9
-WORD = re.compile(r"n't\b|'(?:s|m|d|re|ve|ll)\b|\w+?(?=n't\b)|\d+(?:[.,:/]\d+)+|\w+(?:-\w+)*")
+PLAIN_WORD = r"\d+(?:[.,:/]\d+)+|\w+(?:-\w+)*"
+WORD = re.compile(rf"n't\b|'(?:s|m|d|re|ve|ll)\b|\w+?(?=n't\b)|{PLAIN_WORD}")
+WITHOUT_APOSTROPHE = re.compile(PLAIN_WORD)  # the same for most texts, and four times as fast
 
 Tokens = tuple[str, ...]
 Integers = NDArray[np.int64]
@@ -32,7 +34,8 @@ Floats = NDArray[np.float64]
 @cache
 def tokenize(text: str) -> Tokens:
     """The tokens of a text by tokenizer `words`."""
-    return tuple(WORD.findall(text.lower().replace("’", "'")))
+    text = text.lower().replace("’", "'")
+    return tuple((WORD if "'" in text else WITHOUT_APOSTROPHE).findall(text))
 
 
 # A number for every word that was seen, the same in all texts.
@@ -61,11 +64,11 @@ def longest_common_subsequence(left: Tokens, right: Tokens) -> int:
     places: dict[str, int] = {}
     for place, token in enumerate(left):
         places[token] = places.get(token, 0) | 1 << place
-    full = (1 << len(left)) - 1
-    row = full
+    full = row = (1 << len(left)) - 1
     for token in right:
-        matches = row & places.get(token, 0)
-        row = ((row + matches) | (row - matches)) & full
+        if token in places:  # any other leaves the row as it is
+            matches = row & places[token]
+            row = ((row + matches) | (row - matches)) & full
     return len(left) - row.bit_count()
 
 

@@ -23,6 +23,8 @@ KEPT = 1 << 16  # texts whose working is kept: answers and captions come again a
 REACH = 300  # characters within which a limitation counts
 STUTTER = 30  # mentions in one sentence that make it no sentence
 TOO_FAR = re.compile(r"\W{6}")  # between two words of a phrase
+# What stands between words; quicker than a pattern.
+NO_WORD = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) == "_")}
 SMALL_WORDS = frozenset(("a", "an", "the", "then", "and", "is", "are", "was", "he", "she", "they", "it", "that", "s"))
 
 
@@ -98,7 +100,8 @@ def normalise(text: str) -> str:
 @lru_cache(KEPT)
 def words_of(text: str) -> tuple[str, ...]:
     """The lower-case words of a text."""
-    return tuple(re.findall(r"\w+", text.lower()))
+    text = text.lower()
+    return tuple(text.translate(NO_WORD).split() if text.isascii() else re.findall(r"\w+", text))
 
 
 @lru_cache(KEPT)

@@ -40,12 +40,13 @@ def verdicts(requests: pl.DataFrame, responses: pl.DataFrame, reader: str, readi
     rows = joined.with_row_index().filter(~failed & is_text).select("index", "text", "options", "option_texts")
     texts = [read_text(text, options, shown, reader, reading).value for _, text, options, shown in rows.iter_rows()]
     words = pl.repeat("", joined.height, eager=True).scatter(rows["index"], texts)
-    value = pl.when(failed | is_text).then(words).otherwise(option_by_score(UNDECIDED[reader]))
-    return joined.select(
+    by_score = option_by_score(UNDECIDED[reader])
+    value = pl.col("value")
+    return joined.with_columns(value=pl.when(failed | is_text).then(words).otherwise(by_score)).select(
         "request_id",
         "item_id",
         "role",
-        value=value,
+        "value",
         score=pl.when(~failed & ~is_text).then(score()),
         right=((value != "") & (value == pl.col("expected"))).fill_null(False),
         unparsed=~failed & (value == ""),

@@ -103,7 +103,7 @@ class FrameMean:
     def similarity(self, clip: Any, caption: str) -> Similarity:
         ids = self._parts.ids(caption)
         feature = self._parts.model.get_text_features(input_ids=ids).pooler_output[0]
-        return Similarity(float(clip @ _unit(feature.double())), int(ids.shape[1]))
+        return Similarity((clip @ _unit(feature.double())).item(), int(ids.shape[1]))
 
 
 class Seen(NamedTuple):

@@ -82,7 +82,6 @@ def undefined_metrics(frames_min: Mapping[str, int], rule: Mapping[str, Any]) ->
 
 def row_of(one: Measure, benchmark: Benchmark, undefined: str | None = None) -> dict[str, Any]:
     """A measure as a row of the table; where it says nothing on these frames, the reason stands for its value."""
-    """A measure as a row; where it says nothing on these frames, the reason takes the place of its value."""
     counts = {
         name: getattr(one, name) for name in ("metric", "group", "asked", "scored", "failed", "unparsed", "missing")
     }

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 import pytest
+from reprise.metrics import readers_differ
 from reprise.readers import output_block, read_authors, read_like_a_person, read_text
 from reprise.schemas import REQUESTS, RESPONSES
 from reprise.verdicts import verdicts
@@ -160,3 +161,11 @@ def test_failed_unparsed_and_wrong_are_three_things() -> None:
 def test_a_free_answer_is_its_own_reading(text: str, value: str, unparsed: bool) -> None:
     assert read_text(text, (), (), "robust", "text").value == value
     assert (not read_text(text, (), (), "authors", "text").value) == unparsed
+
+
+def test_the_readers_differ_on_the_answers_that_they_read_differently() -> None:
+    rows = {"request_id": ["1", "2", "3", "4"], "value": ["A", "B", "", "A"]}
+    robust = pl.DataFrame(rows)
+    authors = pl.DataFrame({"request_id": ["4", "3", "2"], "value": ["A", "T", "A"]})
+    found = readers_differ(robust, authors)
+    assert (found["value"], found["asked"], found["metric"]) == (2.0, 3, "readers_differ")

@@ -6,10 +6,10 @@ from typing import Any
 
 import polars as pl
 import pytest
-from reprise.config import TableSpec
+from reprise.config import Row, TableSpec
 from reprise.errors import UserError
 from reprise.render import render
-from reprise.schemas import METRICS
+from reprise.schemas import METRICS, READERS_DIFFER
 from reprise.tables.build import Builder
 from reprise.tables.published import COLUMNS, Published
 
@@ -33,6 +33,8 @@ SPEC = {
         }
     ],
 }
+
+OV_ROW: Row = TableSpec.model_validate(SPEC).rows()[1]
 
 
 def published(folder: Path, *lines: str) -> Published:
@@ -97,6 +99,21 @@ def test_a_cell_is_measured_else_chance_else_published_else_a_dash(tmp_path: Pat
 def test_a_demo_row_never_takes_a_published_value(tmp_path: Path) -> None:
     made = builder(tmp_path, [metric("control", 80.0)], show_published=False)
     assert {source for source, _ in sources(made).values()} == {"chance", "reproduced"}
+
+
+def test_how_often_the_readers_differ_stands_below(tmp_path: Path) -> None:
+    one = metric("answers", 3.0, metric=READERS_DIFFER, asked=20)
+    assert builder(tmp_path, [metric("control", 80.0), one]).row_notes(OV_ROW) == (
+        "The readers robust and authors differ on 3 of 20 answers.",
+    )
+    none = one | {"value": 0.0}
+    assert builder(tmp_path, [metric("control", 80.0), none]).row_notes(OV_ROW) == ()
+
+
+def test_answers_without_a_clip_are_not_thinned_out_by_a_count_of_answers(tmp_path: Path) -> None:
+    few = metric("control", 80.0, missing=2)
+    with pytest.raises(UserError, match="16.7 % of the items"):
+        builder(tmp_path, [few, metric("answers", 0.0, metric=READERS_DIFFER, asked=1000)])
 
 
 def test_what_failed_and_where_the_authors_differ_stands_below(tmp_path: Path) -> None:

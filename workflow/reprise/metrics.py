@@ -14,7 +14,7 @@ from reprise.human import agreement, read_ratings
 from reprise.measures import Measure, Resampling
 from reprise.requests import chosen_items
 from reprise.sampling import frames_shown
-from reprise.schemas import ITEMS, METRICS, VERDICTS, check_key, read_table, write_table
+from reprise.schemas import ITEMS, METRICS, READERS_DIFFER, VERDICTS, check_key, read_table, write_table
 from reprise.stage import arguments, read_key, say
 from reprise.stats import binomial_p
 
@@ -35,20 +35,31 @@ def main() -> None:
     named = {"run": run_key["run"], "judge": next(iter(args.judge), None), "key": run_key["key"]}
     benchmark, resampling = load_benchmark(key["benchmark"]), Resampling(**key["bootstrap"])
     found: list[tuple[Measure, dict[str, Any]]] = []
+    readings: list[pl.DataFrame] = []
     for convention, reader in CONVENTIONS:
         path = getattr(args, reader)
         read = read_table(path, VERDICTS)
         check_key(read, run_key["key"], path)
+        readings.append(read)
         measures = measured(benchmark, protocol["form"], items, read, resampling, convention)
         for ratings in args.ratings:
             measures += agreement(read, items, read_ratings(ratings), run_key["run"], resampling)
         found += [(one, named | {"convention": convention, "reader": reader}) for one in measures]
     shown = dict(zip(("convention", "reader"), CONVENTIONS[0], strict=True))
     rows: list[dict[str, Any]] = [number | named | shown for number in flaw_numbers(items)]
+    rows.append(readers_differ(*readings) | named | shown)
     rows += [row_of(one, benchmark, undefined.get(one.metric)) | names for one, names in found]
     frame = pl.DataFrame(rows, schema=METRICS)
     write_table(frame, args.out, METRICS)
     say(f"{frame.height} numbers")
+
+
+def readers_differ(robust: pl.DataFrame, authors: pl.DataFrame) -> dict[str, Any]:
+    """On how many of the answers that both readers were given they do not read the same."""
+    both = robust.join(authors, on="request_id", suffix="_authors")
+    differing = both.filter(pl.col("value") != pl.col("value_authors")).height
+    counts = {"asked": both.height, "scored": both.height} | dict.fromkeys(("failed", "unparsed", "missing"), 0)
+    return {"metric": READERS_DIFFER, "group": "answers", "value": float(differing), **counts}
 
 
 def measured(

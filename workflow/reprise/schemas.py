@@ -159,6 +159,10 @@ METRICS = _schema(
 )
 
 
+# The metric of a run that says how many answers its two readers read differently.
+READERS_DIFFER = "readers_differ"
+
+
 def in_group_named(name: str) -> pl.Expr:
     """Whether an item is in the group of this name, such as a subset."""
     entry = pl.element()

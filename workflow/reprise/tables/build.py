@@ -17,6 +17,7 @@ from reprise.render import table as rendered
 from reprise.render.best import mark_best
 from reprise.render.numbers import EN_DASH
 from reprise.render.table import Cell, Number, Text
+from reprise.schemas import READERS_DIFFER
 from reprise.stats import Alternative, binomial_p
 from reprise.tables.published import Published
 
@@ -74,7 +75,8 @@ class Builder:
     def check_missing(self) -> None:
         """Stop the table when too many of a run's items have no clip."""
         limit = float(self.key["missing_share_max"])
-        totals = self.metrics.filter(pl.col("convention") == "fixed").group_by("run", maintain_order=True)
+        measured = (pl.col("convention") == "fixed") & (pl.col("metric") != READERS_DIFFER)
+        totals = self.metrics.filter(measured).group_by("run", maintain_order=True)
         for (run,), rows in totals.agg(pl.col("asked").sum(), pl.col("missing").sum()).group_by("run"):
             asked, missing = rows["asked"][0], rows["missing"][0]
             if missing > limit * (asked + missing):
@@ -231,7 +233,16 @@ class Builder:
                     shown.append(fixed)
                 if fixed and authors and _printed(fixed, column) != _printed(authors, column):
                     differing.append(f"{column_name(column)} {_printed(authors, column)}")
-        return (*_count_notes(shown), *self.import_notes(row), *_authors_note(differing))
+        return (*_count_notes(shown), *self.import_notes(row), *_authors_note(differing), *self.reader_notes(row))
+
+    def reader_notes(self, row: Row) -> list[str]:
+        """On how many answers behind a row the two readers differ."""
+        sources = sorted({source for column in self.spec.columns if (source := self.source_of(row, column))})
+        found = [self.numbers.get((source, READERS_DIFFER, "answers", *SHOWN)) for source in sources]
+        differing = [(one["value"], one["asked"]) for one in found if one and one["value"]]
+        return [
+            f"The readers robust and authors differ on {value:.0f} of {asked} answers." for value, asked in differing
+        ]
 
     def import_notes(self, row: Row) -> list[str]:
         """What is wrong with the imported answers and ratings behind a row."""

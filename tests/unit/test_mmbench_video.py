@@ -235,6 +235,19 @@ def test_an_unreadable_packed_answer_fails_all_its_questions(tmp_path: Path) -> 
     assert [answer["error"] for answer in answers] == ["unreadable"] * 2 + ["timeout"] * 3
 
 
+def test_packed_answers_beside_questions_about_images(tmp_path: Path) -> None:
+    """What was not put to the model in a pack, such as an image's question, has other texts and no answer here."""
+    items = read(tmp_path, *FIVE)
+    image = items.head(1).with_columns(
+        item_id=pl.lit("mmbench/1"),
+        clip_id=pl.lit("mmbench-1.still"),
+        texts=pl.lit([{"name": "question", "text": "?"}]),
+    )
+    responses = pl.DataFrame({"clip_id": ["a.whole"], "text": ['{"0": "So.", "1": "Yes."}'], "error": [""]})
+    answers = mmbench_video.answers("packed", pl.concat([items, image]), responses, "robust")
+    assert {answer["item_id"]: answer["text"] for answer in answers} == {"0": "So.", "1": "Yes."}
+
+
 # --- means -------------------------------------------------------------------------------------------------------
 
 

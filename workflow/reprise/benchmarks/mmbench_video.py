@@ -238,10 +238,9 @@ def answers(form: str, items: pl.DataFrame, responses: pl.DataFrame, reader: str
         return plain_answers(responses)
     by_clip = {row["clip_id"]: row for row in responses.iter_rows(named=True)}
     found = []
-    for group in _complete(items).partition_by("clip_id", maintain_order=True):
-        response = by_clip.get(group["clip_id"][0])
-        if response is None:
-            continue
+    asked = _complete(items.filter(pl.col("clip_id").is_in(list(by_clip))))
+    for group in asked.partition_by("clip_id", maintain_order=True):
+        response = by_clip[group["clip_id"][0]]
         indices = group["item_id"].to_list()
         texts = {} if response["error"] else PACKED_READERS[reader](response["text"], indices)
         found += [

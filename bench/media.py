@@ -5,7 +5,6 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import cv2
 from reprise.media.ffmpeg import QUIET, ffmpeg_executable
@@ -15,23 +14,12 @@ from reprise.media.settings import Shots
 from reprise.media.shots import WIDTH, ShotCounter
 from reprise.sampling import plan
 
-from bench.rounds import medians
+from bench.rounds import Ratio, medians
 
 SECONDS, SIZE, SMALL = 10, (854, 480), (336, 336)
 LONG_SECONDS = 360
 # Interpreter, libraries and one picture apart, what a clip six times as long may add.
 MEMORY_SLACK_MB = 20
-
-
-class Ratio(NamedTuple):
-    name: str
-    value: float
-    bound: float
-    is_at_most: bool = True
-
-    @property
-    def holds(self) -> bool:
-        return self.value <= self.bound if self.is_at_most else self.value >= self.bound
 
 
 def ratios(folder: Path) -> Iterator[Ratio]:

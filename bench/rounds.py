@@ -3,8 +3,22 @@
 import resource
 from collections.abc import Callable
 from statistics import median
+from typing import NamedTuple
 
 ROUNDS = 5
+
+
+class Ratio(NamedTuple):
+    """A measured number and the bound that it must keep."""
+
+    name: str
+    value: float
+    bound: float
+    is_at_most: bool = True
+
+    @property
+    def holds(self) -> bool:
+        return self.value <= self.bound if self.is_at_most else self.value >= self.bound
 
 
 def cpu_seconds(call: Callable[[], object]) -> float:

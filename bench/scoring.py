@@ -14,19 +14,24 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
 from reprise.benchmarks import load_benchmark
 from reprise.config import load
+from reprise.measures import Resampling
 from reprise.prompts import Prompt, load_prompts
 from reprise.requests import chosen_items
-from reprise.schemas import ITEMS, REQUESTS, write_table
+from reprise.schemas import ITEMS, REQUESTS, VERDICTS, read_table, write_table
+from reprise.stats import Estimate, Interval, clustered_intervals
 
 from bench import synthetic
+from bench.rounds import Ratio, medians
 
-MODELS = 40
+MODELS, SAMPLE = 40, 20
 BUDGET_S, BUDGET_MB = 120.0, 2000.0
-# As Snakemake sets them for a job of one thread.
-THREADS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+# Threads as Snakemake sets them for a job of one thread; compiled modules are kept, as they are by default.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+ENVIRONMENT |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 # A small parent: the kernel counts the peak of a process from that of the one it was forked from.
 LAUNCHER = """
 import resource, subprocess, sys
@@ -56,31 +61,64 @@ ASKED = (
 
 
 class Spent(NamedTuple):
-    """One process of a stage."""
+    """One process of one or two stages."""
 
-    stage: str
+    stages: str
     asked: str
     seconds: float
     peak_mb: float
 
 
 def main() -> None:
+    """Score as many models as the command line says, and print what each stage takes."""
     models = int(sys.argv[1]) if len(sys.argv) > 1 else MODELS
     with TemporaryDirectory() as folder:
         spent = list(scoring(Path(folder), models))
-    report(spent, models)
-    sys.exit(0 if MODELS / models * sum(one.seconds for one in spent) <= BUDGET_S else 1)
-
-
-def report(spent: list[Spent], models: int) -> None:
-    """A line for each stage of each protocol, and all together against the budget."""
-    for stage, asked in Counter((one.stage, one.asked) for one in spent):
-        mine = [one for one in spent if (one.stage, one.asked) == (stage, asked)]
+    for stages, asked in Counter((one.stages, one.asked) for one in spent):
+        mine = [one for one in spent if (one.stages, one.asked) == (stages, asked)]
         mean, peak = sum(one.seconds for one in mine) / len(mine), max(one.peak_mb for one in mine)
-        print(f"{mean:8.3f} CPU s a run, {peak:5.0f} MB   {stage} {asked}")
-    total, peak = sum(one.seconds for one in spent), max(one.peak_mb for one in spent)
-    print(f"{total:8.1f} CPU s for {models} models, {MODELS / models * total:.1f} for {MODELS} (at most {BUDGET_S:g})")
-    print(f"{peak:8.0f} MB at most (at most {BUDGET_MB:g})", flush=True)
+        print(f"{mean:8.3f} CPU s a run, {peak:5.0f} MB   {stages} {asked}")
+    print(f"{sum(one.seconds for one in spent):8.1f} CPU s, {max(one.peak_mb for one in spent):.0f} MB at most")
+
+
+def ratios(folder: Path) -> Iterator[Ratio]:
+    """What 40 models take, from as many as answer in all the ways there are; and what shared draws spare."""
+    spent = list(scoring(folder, SAMPLE))
+    seconds = MODELS / SAMPLE * sum(one.seconds for one in spent)
+    yield Ratio(f"CPU s to score {MODELS} models on all benchmarks", seconds, BUDGET_S)
+    yield Ratio("MB at most of a scoring process", max(one.peak_mb for one in spent), BUDGET_MB)
+    yield _sharing(folder)
+
+
+def _sharing(folder: Path) -> Ratio:
+    """The intervals of one run, drawn for each metric alone and for all together; they must be the same."""
+    items = chosen_items(read_table(folder / "temporalbench/items.parquet", ITEMS), "short")
+    verdicts = read_table(folder / "temporalbench/short/robust.parquet", VERDICTS)
+    bootstrap = load(Path()).main.bootstrap
+    estimates: list[Estimate] = []
+    for drop_unread in (False, True):
+        resampling = Resampling(**bootstrap.model_dump())
+        load_benchmark("temporalbench").measures("short", items, verdicts, resampling, drop_unread=drop_unread)
+        estimates += [one.estimate for one in resampling.waiting]
+    settings = bootstrap.model_dump()
+    assert [plain_interval(one, **settings) for one in estimates] == clustered_intervals(estimates, **settings)
+    taken = medians(
+        {
+            "alone": lambda: [plain_interval(one, **settings) for one in estimates],
+            "together": lambda: clustered_intervals(estimates, **settings),
+        },
+        rounds=3,
+    )
+    return Ratio("intervals drawn one by one / together", taken["alone"] / taken["together"], 3, is_at_most=False)
+
+
+def plain_interval(estimate: Estimate, *, draws: int, level: float, seed: int) -> Interval:
+    """The bootstrap as a textbook has it."""
+    clusters = len(estimate.sums)
+    picks = np.random.default_rng(seed).integers(clusters, size=(draws, clusters))
+    counts = np.array([np.bincount(drawn, minlength=clusters) for drawn in picks], dtype=np.float64)
+    values = estimate.statistic(counts @ estimate.sums)
+    return Interval(*np.quantile(values[np.isfinite(values)], [(1 - level) / 2, (1 + level) / 2]).tolist())
 
 
 def scoring(folder: Path, models: int) -> Iterator[Spent]:
@@ -182,14 +220,14 @@ class Setting:
         return _spent(" + ".join(stages), self._name, [sys.executable, "-m", *words])
 
 
-def _spent(stage: str, asked: str, command: list[str]) -> Spent:
+def _spent(stages: str, asked: str, command: list[str]) -> Spent:
     """CPU seconds and peak memory of one process, its start included."""
     launched = [sys.executable, "-I", "-S", "-c", LAUNCHER, *command]
-    done = subprocess.run(launched, env=os.environ | THREADS, capture_output=True, text=True)
+    done = subprocess.run(launched, env=ENVIRONMENT, capture_output=True, text=True)
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(command)}\n{done.stderr}")
     seconds, peak_kb = map(float, done.stdout.split())
-    return Spent(stage, asked, seconds, peak_kb / 1024)
+    return Spent(stages, asked, seconds, peak_kb / 1024)
 
 
 if __name__ == "__main__":

@@ -174,8 +174,8 @@ STYLES: list[Callable[[str, str, Random], str]] = [
     lambda option, text, draw: "I'm sorry, but I cannot tell from the video which of them is right.",
     lambda option, text, draw: f"{sentence(draw, 12)} Both seem to fit.",
 ]
-# How twenty models answer when they are asked for a letter: half of them do just that, each in its form; the others answer
-# in words or with the caption, and one thinks aloud.
+# How twenty models answer when they are asked for a letter: half of them do just that, each in its form; the others
+# answer in words or with the caption, and one thinks aloud.
 LETTERS_ONLY = (0, 0, 1, 0, 2, 0, 1, 0, 0, 2)
 IN_WORDS = (3, 0, 5, 3, 6, 1, 4, 3, 5, 7)
 

@@ -158,7 +158,7 @@ class Setting:
             "run", {"run": self._name, "key": "answers", "answers": {"sampling": {"rule": "linspace", "frames": 8}}}
         )
         self._key("judge", {"key": "ratings"})
-        self._key("verdicts", {"readings": {asked.protocol: protocol.reading}, "similarity": {}})
+        self._key("verdicts", {"readings": {asked.protocol: protocol.reading}, "embedders": {}})
         self._key("judgements", {})
         kept = {"form": protocol.form, "items": protocol.items, "frames_min": protocol.frames_min}
         bootstrap = config.main.bootstrap.model_dump()

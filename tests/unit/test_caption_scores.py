@@ -1,12 +1,24 @@
 """Caption scores against examples worked out by hand, in COCO's definition."""
 
 import math
+import random
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
-from reprise.caption_scores import ORDERS, bleu, bleu_columns, cider, longest_common_subsequence, rouge_l, tokenize
+from reprise.caption_scores import (
+    ORDERS,
+    WITHOUT_APOSTROPHE,
+    WORD,
+    bleu,
+    bleu_columns,
+    cider,
+    longest_common_subsequence,
+    rouge_l,
+    tokenize,
+)
 from reprise.embeddings import embed, similarities
 from reprise.store import Store
 
@@ -70,6 +82,72 @@ def test_cider_by_hand() -> None:
     long = ["a b c d e", "f g h i j"]
     assert cider(long, long) == pytest.approx([10, 10])
     assert cider([""], [MAT]) == [0]
+
+
+def plain_cider(candidates: list[str], references: list[str]) -> list[float]:
+    """CIDEr-D by the letter of its definition, one n-gram after the other."""
+
+    def counts(text: str, order: int) -> Counter[tuple[str, ...]]:
+        tokens = tokenize(text)
+        return Counter(tokens[i : i + order] for i in range(len(tokens) - order + 1))
+
+    def cosine(candidate: str, reference: str, order: int) -> float:
+        seen = Counter(gram for text in references for gram in counts(text, order))
+        sides = [counts(text, order) for text in (candidate, reference)]
+        found, wanted = (
+            {gram: n * (math.log(len(references)) - math.log(max(1, seen[gram]))) for gram, n in side.items()}
+            for side in sides
+        )
+        norms = [math.sqrt(sum(weight**2 for weight in side.values())) for side in (found, wanted)]
+        product = sum(min(found[gram], wanted[gram]) * wanted[gram] for gram in found.keys() & wanted.keys())
+        return product / math.prod(norms) if all(norms) else 0.0
+
+    def score(candidate: str, reference: str) -> float:
+        apart = sum(counts(candidate, 2).values()) - sum(counts(reference, 2).values())
+        return 10 / 4 * math.exp(-(apart**2) / 72) * sum(cosine(candidate, reference, order) for order in ORDERS)
+
+    return [score(*pair) for pair in zip(candidates, references, strict=True)]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_scores_of_many_captions_at_once_are_those_of_each_by_definition(seed: int) -> None:
+    draw = random.Random(seed)
+    words = ["a", "b", "c", "the", "don't", "x-y", "3.5", "é", "Zz", "…"]
+    texts = [" ".join(draw.choices(words, k=draw.randrange(12))) for _ in range(2 * 9)]
+    candidates, references = texts[:9], texts[9:]
+    assert cider(candidates, references) == pytest.approx(plain_cider(candidates, references), abs=1e-12)
+    for order, (above, below) in zip(ORDERS, bleu_columns(candidates, references), strict=False):
+        for place, pair in enumerate(zip(candidates, references, strict=True)):
+            ours, theirs = (
+                Counter(tuple(tokenize(text)[i : i + order]) for i in range(len(tokenize(text)) - order + 1))
+                for text in pair
+            )
+            assert above[place] == pytest.approx((ours & theirs).total(), abs=1e-9)
+            assert below[place] == pytest.approx(ours.total(), abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_longest_common_subsequence_by_the_usual_table(seed: int) -> None:
+    draw = random.Random(seed)
+    left, right = (tuple(draw.choices("abcdef", k=draw.randrange(30))) for _ in range(2))
+    table = [[0] * (len(right) + 1) for _ in range(len(left) + 1)]
+    for i, one in enumerate(left):
+        for j, other in enumerate(right):
+            table[i + 1][j + 1] = table[i][j] + 1 if one == other else max(table[i][j + 1], table[i + 1][j])
+    assert longest_common_subsequence(left, right) == table[-1][-1]
+
+
+def test_no_captions_have_no_scores() -> None:
+    assert cider([], []) == []
+    assert all(above.is_empty() and below.is_empty() for above, below in bleu_columns([], []))
+
+
+@pytest.mark.parametrize(
+    "text", ["It is 3.5 by 4,000 at 10:30/2, a left-handed man_1.", "né à l’heure", "x--y -z- 1.a 2.", ""]
+)
+def test_a_text_without_apostrophe_needs_the_short_pattern_only(text: str) -> None:
+    text = text.replace("’", " ")
+    assert WITHOUT_APOSTROPHE.findall(text) == WORD.findall(text)
 
 
 # By sentence-transformers 6.2.0 on the same files.

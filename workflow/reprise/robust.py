@@ -19,7 +19,7 @@ from typing import NamedTuple
 from reprise import robust_lexicon as lexicon
 from reprise.robust_lexicon import EXPLICIT, HINTED, MARKED, RULED_OUT, STATED
 
-KEPT = 1 << 16  # texts whose working is kept: answers and captions come again and again
+KEPT = 1 << 13  # texts whose working is kept: short answers and captions come again and again
 REACH = 300  # characters within which a limitation counts
 STUTTER = 30  # mentions in one sentence that make it no sentence
 TOO_FAR = re.compile(r"\W{6}")  # between two words of a phrase
@@ -97,7 +97,6 @@ def normalise(text: str) -> str:
     return lexicon.HEADING.sub(r"\1: ", text)
 
 
-@lru_cache(KEPT)
 def words_of(text: str) -> tuple[str, ...]:
     """The lower-case words of a text."""
     text = text.lower()

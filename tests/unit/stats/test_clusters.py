@@ -6,16 +6,18 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from reprise.stats import (
+    Estimate,
     Interval,
     Ratio,
     clopper_pearson,
     clustered_difference_interval,
     clustered_interval,
+    clustered_intervals,
     clustered_mean_of_groups_interval,
     clustered_ratio_interval,
     clustered_statistic_interval,
 )
-from reprise.stats.clusters import cluster_sums, resampled_sums
+from reprise.stats.clusters import EXACT_IN_SINGLE, FloatArray, cluster_sums, quantile, resampled_sums
 from scipy.stats import bootstrap, norm
 
 Z = float(norm.ppf(0.975))
@@ -217,6 +219,65 @@ class TestAnyStatistic:
         start = time.process_time()
         clustered_interval(values, clusters)
         assert time.process_time() - start < 1.0  # 0.1 s on one idle core; loose for a busy machine
+
+
+def ratio(sums: FloatArray) -> FloatArray:
+    return sums[:, 0] / sums[:, -1]
+
+
+def textbook(estimate: Estimate, draws: int, seed: int) -> Interval:
+    """The bootstrap without any of the shortcuts: all picks at once, double precision, numpy's quantile."""
+    clusters = len(estimate.sums)
+    picks = np.random.default_rng(seed).integers(clusters, size=(draws, clusters))
+    counts = np.array([np.bincount(drawn, minlength=clusters) for drawn in picks], dtype=np.float64)
+    return Interval(*np.quantile(estimate.statistic(counts @ estimate.sums), [(1 - 0.95) / 2, (1 + 0.95) / 2]).tolist())
+
+
+class TestTogether:
+    """Many estimates at once: the same draws as one by one, and as a textbook draws them."""
+
+    def estimates(self, largest: int) -> list[Estimate]:
+        generator = np.random.default_rng(3)
+        sizes = (2, 3, 40, 40, 700, 700, 700)
+        return [Estimate(1.0 + generator.integers(0, largest, (size, 2)), ratio) for size in sizes]
+
+    @pytest.mark.parametrize("largest", [2, 30, EXACT_IN_SINGLE // 700, 10**8])
+    def test_whole_numbers_are_exact_to_the_last_bit(self, largest: int) -> None:
+        estimates = self.estimates(largest)
+        together = clustered_intervals(estimates, draws=300, seed=4)
+        assert together == [textbook(estimate, 300, 4) for estimate in estimates]
+
+    def test_fractions_agree_but_for_rounding(self) -> None:
+        estimates = [Estimate(np.random.default_rng(5).random((90, columns)), ratio) for columns in (2, 3, 9)]
+        for found, estimate in zip(clustered_intervals(estimates, draws=300, seed=4), estimates, strict=True):
+            assert found == pytest.approx(textbook(estimate, 300, 4), rel=1e-13)
+
+    def test_an_estimate_does_not_depend_on_its_company(self) -> None:
+        estimates = self.estimates(5)
+        alone = [clustered_intervals([estimate], draws=300)[0] for estimate in estimates]
+        assert clustered_intervals(estimates, draws=300) == alone
+        assert clustered_intervals(estimates[::-1], draws=300) == alone[::-1]
+
+    def test_those_without_an_interval_leave_the_others_theirs(self) -> None:
+        one_cluster, no_mass = Estimate(np.ones((1, 2)), ratio), Estimate(np.zeros((40, 2)), ratio)
+        good = self.estimates(5)[2]
+        assert clustered_intervals([one_cluster, good, no_mass], draws=300) == [None, textbook(good, 300, 0), None]
+
+    def test_none_at_all(self) -> None:
+        assert clustered_intervals([]) == []
+
+    def test_how_many_picks_are_counted_at_once_changes_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        sums = np.arange(12.0)[:, np.newaxis]
+        whole = resampled_sums(sums, draws=50, seed=1)
+        monkeypatch.setattr("reprise.stats.clusters.PICKS_AT_ONCE", 30)
+        assert (resampled_sums(sums, draws=50, seed=1) == whole).all()
+
+    def test_quantiles_are_those_of_numpy_to_the_last_bit(self) -> None:
+        generator = np.random.default_rng(6)
+        for size in [*range(1, 40), 2000]:
+            values = np.sort(generator.random(size) * 10.0 ** generator.integers(-3, 6))
+            for share in (0.0, 0.025, 0.05, 0.3, 0.5, 0.975, 1.0):
+                assert quantile(values, share) == np.quantile(values, share)
 
 
 class TestEdges:

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from reprise.adapters.baselines import Constant, Oracle, Random
 from reprise.devices import take_gpus
 from reprise.errors import UserError
 from reprise.infer import Work, ask_all, gather_work
-from reprise.journal import Journal
+from reprise.journal import Journal, asking_alone
 from reprise.release import release_folder
 from reprise.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, RESPONSES
 from reprise.store import Store
@@ -255,3 +256,32 @@ def test_files_laid_beside_a_release_count_as_its_own(tmp_path: Path) -> None:
             entry["name"]: Path(entry["path"]).read_text() for entry in json.loads((tmp_path / "o.json").read_text())
         }
         assert listed == expected
+
+
+def test_runs_that_share_answers_are_asked_one_after_the_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store, events = Store(tmp_path), list[str]()
+    is_first_in, may_leave = threading.Event(), threading.Event()
+
+    def first() -> None:
+        with asking_alone(store, "k"):
+            is_first_in.set()
+            may_leave.wait(10)
+            events.append("first has asked")
+
+    def second() -> None:
+        with asking_alone(store, "k"):
+            events.append("second asks")
+
+    jobs = [threading.Thread(target=job) for job in (first, second)]
+    jobs[0].start()
+    assert is_first_in.wait(10)
+    jobs[1].start()
+    with asking_alone(store, "another key"):
+        events.append("another key does not wait")
+    may_leave.set()
+    for job in jobs:
+        job.join(10)
+    assert events == ["another key does not wait", "first has asked", "second asks"]
+    assert "waiting for them" in capsys.readouterr().err

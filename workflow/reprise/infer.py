@@ -12,7 +12,7 @@ from reprise.adapters import load_adapter
 from reprise.adapters.base import Adapter, Answer, AnswerError, Clip, ModelSpec, Request
 from reprise.devices import take_gpus
 from reprise.errors import UserError, run_command
-from reprise.journal import Journal, entry_id, journal_path
+from reprise.journal import Journal, asking_alone, entry_id, journal_path
 from reprise.media.errors import MediaError
 from reprise.prompts import final_prompt_digest, with_frame_count
 from reprise.schemas import (
@@ -86,9 +86,10 @@ def main() -> None:
         works = gather_work(requests, plans, ledger, store)
     else:
         works = gather_text_work(requests)
-    journal = Journal(journal_path(store, key["key"]))
-    responses, timings = ask_all(works, LazyModel(key, store, args.threads), journal, key["key"])
-    journal.sync()
+    with asking_alone(store, key["key"]):
+        journal = Journal(journal_path(store, key["key"]))
+        responses, timings = ask_all(works, LazyModel(key, store, args.threads), journal, key["key"])
+        journal.sync()
     order = requests.select("request_id").with_row_index("place")
     table = pl.DataFrame(responses, schema=RESPONSES).join(order, on="request_id", how="left").sort("place")
     write_table(pl.DataFrame(timings, schema=TIMINGS), args.timings, TIMINGS)

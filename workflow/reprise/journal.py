@@ -1,13 +1,16 @@
 """The journal: every answer is written the moment it is there, so that a killed job asks nothing twice."""
 
+import fcntl
 import os
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
 from reprise.adapters.base import Answer
 from reprise.files import canonical_json, value_digest
+from reprise.stage import say
 from reprise.store import Store, append_line, read_lines
 
 # A power cut loses the answers of at most this long, a kill none. Waiting for the disk after each takes longer than a
@@ -18,6 +21,20 @@ SYNC_SECONDS = 1.0
 def journal_path(store: Store, key: str) -> Path:
     """The journal of one run key; runs whose answers are shaped alike share it."""
     return store.path("journal", key, ".jsonl")
+
+
+@contextmanager
+def asking_alone(store: Store, key: str) -> Iterator[None]:
+    """Wait until no other job asks under this key: runs that share answers ask, and pay, for each of them once."""
+    path = store.root / "locks" / f"{key}.lock"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("another run of the same key is being asked; its answers count here too, waiting for them")
+            fcntl.flock(stream, fcntl.LOCK_EX)
+        yield
 
 
 def entry_id(recipe: str, prompt_sha256: str) -> str:

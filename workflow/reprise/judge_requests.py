@@ -14,7 +14,7 @@ from reprise.errors import run_command
 from reprise.prompts import Prompt, fill
 from reprise.ratings import RATINGS
 from reprise.readers import READERS
-from reprise.schemas import ANSWERS, ITEMS, REQUESTS, RESPONSES, check_key, read_table, write_table
+from reprise.schemas import ANSWERS, ITEMS, REQUESTS, RESPONSES, check_key, read_table, table_of, write_table
 from reprise.stage import arguments, read_key, say
 
 
@@ -27,7 +27,7 @@ def main() -> None:
     responses = read_table(args.responses, RESPONSES)
     check_key(responses, run_key["key"], args.responses)
     items = read_table(args.items, ITEMS)
-    asked = read_table(args.requests, REQUESTS)
+    asked = read_table(args.requests, REQUESTS, without=("system", "prompt"))
     answers = given_answers(load_judged(key["benchmark"]), key["form"], items, asked, responses, run_key["key"])
     write_table(answers, args.answers, ANSWERS)
     requests = judge_requests(answers, items, Prompt(**key["prompt"]), key["max_tokens"])
@@ -48,7 +48,7 @@ def given_answers(
         for answer in benchmark.answers(form, items, joined, reader):
             known = {"request_id": f"{answer['item_id']}#{reader}", "reader": reader, "key": key}
             rows.append(answer | known | replies_to(questions.get((answer["item_id"], answer["role"]))))
-    return pl.DataFrame(rows, schema=ANSWERS)
+    return table_of(rows, ANSWERS)
 
 
 def replies_to(question: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def judge_requests(answers: pl.DataFrame, items: pl.DataFrame, prompt: Prompt, m
                 "max_tokens": max_tokens,
             }
         )
-    return pl.DataFrame(rows, schema=REQUESTS)
+    return table_of(rows, REQUESTS)
 
 
 if __name__ == "__main__":

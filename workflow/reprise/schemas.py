@@ -1,7 +1,8 @@
 """Every table's schema, in one place: a stage writes through `write_table` and reads through `read_table`."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -168,6 +169,19 @@ def in_group_named(name: str) -> pl.Expr:
     entry = pl.element()
     is_member = (entry.struct.field("name") == name) & (entry.struct.field("text") == "yes")
     return pl.col("groups").list.eval(is_member).list.any()
+
+
+def table_of(rows: Sequence[Mapping[str, Any]], schema: pl.Schema) -> pl.DataFrame:
+    """Rows as a table. Lists of texts, few of which differ, come over once each: polars takes long over a list."""
+    return pl.DataFrame([_column(name, [row.get(name) for row in rows], dtype) for name, dtype in schema.items()])
+
+
+def _column(name: str, values: list[Any], dtype: pl.DataType) -> pl.Series:
+    if dtype != pl.List(pl.String):
+        return pl.Series(name, values, dtype=dtype)
+    places: dict[tuple[str, ...], int] = {}
+    place_of_row = [places.setdefault(tuple(value), len(places)) for value in values]
+    return pl.Series(name, list(map(list, places)), dtype=dtype).gather(place_of_row)
 
 
 def write_table(frame: pl.DataFrame, path: Path, schema: pl.Schema) -> None:

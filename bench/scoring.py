@@ -188,16 +188,14 @@ class Setting:
         metrics = self._command("metrics", measured, out=f"metrics{model}")
         if self.judged:
             options = "run_key items requests responses answers"
-            yield self._run(["judge_requests"], self._command("judge_requests", options, out="judge_requests"))
+            yield self._run(self._command("judge_requests", options, out="judge_requests"))
             asked = pl.read_parquet(self._path("judge_requests")).to_dicts()
             synthetic.ratings(asked, model, "ratings").write_parquet(self._path("judge_responses"))
             options = "run_key judge_key answers authors robust"
-            yield self._run(
-                ["judgements", "metrics"], self._command("judgements", options, responses="judge_responses"), metrics
-            )
+            yield self._run(self._command("judgements", options, responses="judge_responses"), metrics)
         else:
             options = "run_key protocol requests responses store authors robust"
-            yield self._run(["verdicts", "metrics"], self._command("verdicts", options), metrics)
+            yield self._run(self._command("verdicts", options), metrics)
 
     def _command(self, stage: str, options: str, **files: str) -> list[str]:
         """A stage's command: each option is a table of its own name, unless it is named here or is none."""
@@ -214,10 +212,11 @@ class Setting:
         values["key"] = str(self.folder / f"{stage}.json")
         return [stage, *(word for name, value in values.items() for word in (f"--{name.replace('_', '-')}", value))]
 
-    def _run(self, stages: list[str], first: list[str], then: list[str] | None = None) -> Spent:
-        """Run a stage, or two in one process, as the rules do."""
-        words = [f"reprise.{first[0]}", *first[1:]] if then is None else ["reprise.together", *first, "--then", *then]
-        return _spent(" + ".join(stages), self._name, [sys.executable, "-m", *words])
+    def _run(self, *commands: list[str]) -> Spent:
+        """Run stages in one process, as the rules do."""
+        words = commands[0] if len(commands) == 1 else [*commands[0], "--then", *commands[1]]
+        command = [sys.executable, "-m", "reprise.together", *words]
+        return _spent(" + ".join(words[0] for words in commands), self._name, command)
 
 
 def _spent(stages: str, asked: str, command: list[str]) -> Spent:

@@ -1,4 +1,4 @@
-"""Stages one after the other in one process: `python -m reprise.together verdicts --key ... --then metrics --key ...`.
+"""Short stages, one or several in one process: `python -m reprise.together verdicts --key ... --then metrics ...`.
 
 For stages that take less than the start of Python and its libraries.
 """

@@ -39,7 +39,8 @@ rule judge_requests:
     log:
         "results/{suite}/logs/judge_requests/{benchmark}/{protocol}/{sampling}/{model}.log",
     shell:
-        "{PYTHON:q} -m reprise.judge_requests --key {input.key} --run-key {input.run_key} --items {input.item_table}"
+        "{PYTHON:q} -m reprise.together"
+        " judge_requests --key {input.key} --run-key {input.run_key} --items {input.item_table}"
         " --requests {input.requests} --responses {input.responses}"
         " --answers {output.answers} --out {output.requests} 2> {log}"
 

@@ -309,7 +309,9 @@ def _answers(form: str, items: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataF
     found = verdicts.select("item_id", "value", "score", "right", "unparsed", "failed")
     if form in BY_SIMILARITY:
         found = _closer(items, verdicts)
-    return items.join(found, on="item_id", how="inner", maintain_order="left")
+    # Category and data set are read off the groups once, not for every metric.
+    slim = items.with_columns(_group(kind).alias(kind) for kind in ("category", "dataset")).drop("groups")
+    return slim.join(found, on="item_id", how="inner", maintain_order="left")
 
 
 def _closer(items: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
@@ -378,9 +380,15 @@ def in_group(items: pl.DataFrame, group: str) -> pl.DataFrame:
     kind, names = ("category", [group]) if group in CATEGORIES.values() else ("dataset", [group])
     if group == LONG_FOUR:
         names = list(LONG_DATASETS)
+    named = pl.col(kind) if kind in items.columns else _group(kind)
+    return items.filter(named.is_in(names))
+
+
+def _group(kind: str) -> pl.Expr:
+    """An item's category or data set; null where it is of none."""
     entry = pl.element()
-    is_member = (entry.struct.field("name") == kind) & entry.struct.field("text").is_in(names)
-    return items.filter(pl.col("groups").list.eval(is_member).list.any())
+    of_kind = entry.struct.field("text").filter(entry.struct.field("name") == kind)
+    return pl.col("groups").list.eval(of_kind).list.first()
 
 
 # --- numbers of the data ---------------------------------------------------------------------------------------------

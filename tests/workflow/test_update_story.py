@@ -142,7 +142,7 @@ def test_adopting_another_model_is_refused(toy: Project) -> None:
 
 def test_adopting_a_change_that_altered_answers_is_refused(toy: Project) -> None:
     toy.edit(
-        "workflow/reprise/adapters/transformers.py",
+        "workflow/reprise/adapters/asking.py",
         "torch.softmax(logits.double()",
         "torch.softmax(2 * logits.double()",
     )

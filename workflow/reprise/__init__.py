@@ -1,3 +1,8 @@
 """Reprise: video-language benchmark numbers that anyone can play again."""
 
+import os
+
 __version__ = "0.1.0"
+
+# A job is given one core; polars would start a thread for every core of the machine and wait for them.
+os.environ.setdefault("POLARS_MAX_THREADS", "1")

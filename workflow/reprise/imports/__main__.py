@@ -7,7 +7,7 @@ import polars as pl
 from reprise.adapters.base import Answer
 from reprise.errors import run_command
 from reprise.imports import load_importer
-from reprise.imports.given import NO_ANSWER, Given, write_problems
+from reprise.imports.given import NO_ANSWER, Given, response_row, write_problems
 from reprise.sampling import frames_shown
 from reprise.schemas import ITEMS, REQUESTS, RESPONSES, read_table, write_table
 from reprise.stage import arguments, read_key, say
@@ -31,24 +31,10 @@ def main() -> None:
 
 def responses(requests: pl.DataFrame, given: Given, frames: int, key: str) -> pl.DataFrame:
     """One response a request; what the files do not answer failed. What was asked and read elsewhere is not known."""
-    rows = []
-    for request in requests.iter_rows(named=True):
-        answer = given.answers.get(request["request_id"], Answer(error=NO_ANSWER))
-        rows.append(
-            {
-                "request_id": request["request_id"],
-                "item_id": request["item_id"],
-                "role": request["role"],
-                "text": answer.text,
-                "scores": list(answer.scores),
-                "frames_shown": frames,
-                "prompt_sha256": "",
-                "tokens_in": 0,
-                "tokens_out": 0,
-                "error": answer.error,
-                "key": key,
-            }
-        )
+    rows = [
+        response_row(request, given.answers.get(request["request_id"], Answer(error=NO_ANSWER)), key, frames)
+        for request in requests.iter_rows(named=True)
+    ]
     return pl.DataFrame(rows, schema=RESPONSES)
 
 

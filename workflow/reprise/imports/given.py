@@ -6,7 +6,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -72,6 +72,23 @@ class Given:
         else:
             self.complain(place, DISAGREES)
             self.answers[question] = replace(answer, error=CONTRADICTORY)
+
+
+def response_row(asked: Mapping[str, Any], answer: Answer, key: str, frames: int = 0) -> dict[str, Any]:
+    """An imported answer as a response; how it was asked elsewhere is not known."""
+    return {
+        "request_id": asked["request_id"],
+        "item_id": asked["item_id"],
+        "role": asked["role"],
+        "text": answer.text,
+        "scores": list(answer.scores),
+        "frames_shown": frames,
+        "prompt_sha256": "",
+        "tokens_in": 0,
+        "tokens_out": 0,
+        "error": answer.error,
+        "key": key,
+    }
 
 
 def write_problems(problems: Sequence[Problem], unanswered: Sequence[str], path: Path) -> None:

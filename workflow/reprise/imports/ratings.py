@@ -6,7 +6,7 @@ import polars as pl
 
 from reprise.errors import run_command
 from reprise.imports import load_rating_importer
-from reprise.imports.given import Given, write_problems
+from reprise.imports.given import Given, response_row, write_problems
 from reprise.schemas import ANSWERS, ITEMS, RESPONSES, read_table, write_table
 from reprise.stage import arguments, read_key, say
 
@@ -34,21 +34,7 @@ def replies(answers: pl.DataFrame, given: Given, key: str) -> pl.DataFrame:
     for answer in answers.iter_rows(named=True):
         rating = given.answers.get(answer["item_id"])
         if rating is not None:
-            rows.append(
-                {
-                    "request_id": answer["request_id"],
-                    "item_id": answer["item_id"],
-                    "role": answer["role"],
-                    "text": rating.text,
-                    "scores": [],
-                    "frames_shown": 0,
-                    "prompt_sha256": "",
-                    "tokens_in": 0,
-                    "tokens_out": 0,
-                    "error": rating.error,
-                    "key": key,
-                }
-            )
+            rows.append(response_row(answer, rating, key))
     return pl.DataFrame(rows, schema=RESPONSES)
 
 

@@ -15,8 +15,8 @@ test: $(READY)
 	$(BIN)/pytest
 
 check: $(READY)
-	$(BIN)/ruff format --check workflow/reprise tests bench
-	$(BIN)/ruff check workflow/reprise tests bench
+	$(BIN)/ruff format --check workflow tests bench
+	$(BIN)/ruff check workflow tests bench
 	$(BIN)/snakefmt --check Snakefile workflow/rules
 	$(BIN)/mypy
 

@@ -10,9 +10,9 @@ import cv2
 from reprise.media.ffmpeg import QUIET, ffmpeg_executable
 from reprise.media.probe import packet_index
 from reprise.media.reader import iter_frames, read_frames
+from reprise.media.sampling import plan
 from reprise.media.settings import Shots
 from reprise.media.shots import WIDTH, ShotCounter
-from reprise.sampling import plan
 
 from bench.rounds import Ratio, medians
 

@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 from reprise.benchmarks import load_benchmark
+from reprise.benchmarks.prompts import Prompt, load_prompts
 from reprise.config import load
-from reprise.measures import Resampling
-from reprise.prompts import Prompt, load_prompts
-from reprise.requests import chosen_items
-from reprise.schemas import ITEMS, REQUESTS, VERDICTS, read_table, write_table
+from reprise.core.schemas import ITEMS, REQUESTS, VERDICTS, read_table, write_table
+from reprise.stages.requests import chosen_items
 from reprise.stats import Estimate, Interval, clustered_intervals
+from reprise.stats.measures import Resampling
 
 from bench import synthetic
 from bench.rounds import Ratio, medians
@@ -215,7 +215,7 @@ class Setting:
     def _run(self, *commands: list[str]) -> Spent:
         """Run stages in one process, as the rules do."""
         words = commands[0] if len(commands) == 1 else [*commands[0], "--then", *commands[1]]
-        command = [sys.executable, "-m", "reprise.together", *words]
+        command = [sys.executable, "-m", "reprise.stages.chain", *words]
         return _spent(" + ".join(words[0] for words in commands), self._name, command)
 
 

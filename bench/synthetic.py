@@ -9,7 +9,7 @@ from zlib import crc32
 
 import polars as pl
 from reprise.benchmarks import mmbench_video, temporalbench, velociti, vinoground
-from reprise.schemas import RESPONSES
+from reprise.core.schemas import RESPONSES
 
 # Table 11 of VELOCITI: videos and samples of each test.
 VELOCITI = {

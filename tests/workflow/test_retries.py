@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from reprise.shards import shard_of
+from reprise.core.shards import shard_of
 
 from tests.workflow.conftest import Project
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from reprise.files import file_digest
+from reprise.core.files import file_digest
 
 from tests.workflow.conftest import Project
 
@@ -85,9 +85,13 @@ def test_going_back_asks_nothing_again(small: Project) -> None:
 
 
 def test_a_comment_reruns_nothing_and_a_statement_its_stage(small: Project) -> None:
-    small.edit("workflow/reprise/metrics.py", "def main() -> None:", "# a remark\ndef main() -> None:")
+    small.edit("workflow/reprise/stages/metrics.py", "def main() -> None:", "# a remark\ndef main() -> None:")
     assert small.made() == []
-    small.edit("workflow/reprise/metrics.py", 'say(f"{frame.height} numbers")', 'say(f"{frame.height} values")')
+    small.edit(
+        "workflow/reprise/stages/metrics.py",
+        'log.info(f"{frame.height} numbers")',
+        'log.info(f"{frame.height} values")',
+    )
     assert set(small.planned()) == {"all", "collected_table", "score", "table"}
 
 
@@ -205,7 +209,7 @@ def test_a_table_that_no_paper_has_is_named(small: Project) -> None:
     done = small.snakemake("results/tables/table99.tex")
     assert done.returncode != 0
     assert "results/tables/table99: no paper of suite 'small' has it. There are: table2 (velociti)" in done.stderr
-    assert "reprise/plan.py" not in done.stderr
+    assert "reprise/plan/plan.py" not in done.stderr
 
 
 def test_a_mistake_in_the_configuration_is_one_message(small: Project) -> None:

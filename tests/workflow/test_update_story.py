@@ -11,8 +11,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from reprise.files import file_digest
-from reprise.schemas import RESPONSES
+from reprise.core.files import file_digest
+from reprise.core.schemas import RESPONSES
 
 from tests.workflow.conftest import Project, copy_project, toy_suite
 
@@ -64,7 +64,7 @@ def infer_command(project: Project, out: Path) -> list[str]:
     results = Path("results/small")
     ledgers = [str(results / f"clips/velociti/{shard}.parquet") for shard in range(2)]
     return [
-        sys.executable, "-m", "reprise.infer", "--key", str(results / f"keys/{RUN}.json"),
+        sys.executable, "-m", "reprise.stages.infer", "--key", str(results / f"keys/{RUN}.json"),
         "--requests", str(results / "requests/velociti/entail.parquet"),
         "--frames", str(results / "frames/velociti/fps1.parquet"), "--ledgers", *ledgers,
         "--store", "resources/store", "--threads", "1",
@@ -116,12 +116,12 @@ def test_a_run_whose_answers_are_journaled_loads_no_model(toy: Project, tmp_path
         infer_command(toy, out), cwd=toy.root, env=environment, capture_output=True, text=True, check=True
     )
     imported = {line.rsplit("|", 1)[-1].strip() for line in done.stderr.splitlines() if line.startswith("import time")}
-    assert "reprise.infer" in imported or "polars" in imported
+    assert "reprise.stages.infer" in imported or "polars" in imported
     assert not {"torch", "transformers", "av"} & imported
 
 
 def test_adopting_carries_answers_over_a_refactoring(toy: Project) -> None:
-    toy.edit("workflow/reprise/adapters/transformers.py", "def metadata_of", "ADDED = 1\n\n\ndef metadata_of")
+    toy.edit("workflow/reprise/models/adapters/transformers.py", "def metadata_of", "ADDED = 1\n\n\ndef metadata_of")
     assert toy.planned().count("infer") == 2
     done = toy.reprise("reprise", "adopt", RUN, "--why", "added a name")
     assert done.returncode == 0, done.stderr
@@ -142,7 +142,7 @@ def test_adopting_another_model_is_refused(toy: Project) -> None:
 
 def test_adopting_a_change_that_altered_answers_is_refused(toy: Project) -> None:
     toy.edit(
-        "workflow/reprise/adapters/asking.py",
+        "workflow/reprise/models/adapters/asking.py",
         "torch.softmax(logits.double()",
         "torch.softmax(2 * logits.double()",
     )

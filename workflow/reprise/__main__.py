@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from reprise.errors import run_command
+from reprise.core.errors import run_command
 
 
 def main() -> None:
@@ -39,39 +39,39 @@ def main() -> None:
     store.add_argument("--prune", action="store_true", help="delete videos and clips that no ledger in results/ names")
     args = parser.parse_args()
     if args.command == "adopt":
-        from reprise.adopt import adopt_run
+        from reprise.commands.adopt import adopt_run
 
         adopt_run(args.run, args.why, args.sample, args.judge)
     elif args.command == "compare":
-        from reprise.compare import compare_runs
+        from reprise.commands.compare import compare_runs
 
         compare_runs(args.first, args.second)
     elif args.command == "incomplete":
-        from reprise.tables.incomplete import list_incomplete
+        from reprise.commands.incomplete import list_incomplete
 
         list_incomplete(args.tables, args.suite)
     elif args.command == "export":
-        from reprise.export import export_run
+        from reprise.commands.export import export_run
 
         export_run(args.run, args.to)
     elif args.command == "pin":
-        from reprise.pin import pin_files
+        from reprise.commands.pin import pin_files
 
         pin_files(Path(), args.names)
     elif args.command == "static":
-        from reprise.static import list_static
+        from reprise.commands.static_questions import list_static
 
         list_static(args.runs, args.judge, args.least)
     elif args.command == "retry":
-        from reprise.upkeep import retry_sources
+        from reprise.commands.upkeep import retry_sources
 
         retry_sources(args.statuses)
     elif args.command == "subtitles":
-        from reprise.upkeep import lay_out_subtitles
+        from reprise.commands.upkeep import lay_out_subtitles
 
         lay_out_subtitles(args.benchmark)
     else:
-        from reprise.upkeep import prune_store, show_store
+        from reprise.commands.upkeep import prune_store, show_store
 
         (prune_store if args.prune else show_store)()
 

@@ -10,7 +10,7 @@ rule release:
         "results/{suite}/logs/release/{benchmark}.log",
     localrule: True
     shell:
-        "{PYTHON:q} -m reprise.release --key {input.key} --store {STORE:q} --out {output} 2> {log}"
+        "{PYTHON:q} -m reprise.stages.release --key {input.key} --store {STORE:q} --out {output} 2> {log}"
 
 
 rule annotations:
@@ -23,7 +23,7 @@ rule annotations:
     log:
         "results/{suite}/logs/annotations/{benchmark}.log",
     shell:
-        "{PYTHON:q} -m reprise.annotations --key {input.key} --release {input.release}"
+        "{PYTHON:q} -m reprise.stages.annotations --key {input.key} --release {input.release}"
         " --clips {output.clips} --items {output.item_table} 2> {log}"
 
 
@@ -38,7 +38,7 @@ rule statistics:
     log:
         "results/{suite}/logs/statistics/{benchmark}.log",
     shell:
-        "{PYTHON:q} -m reprise.statistics --key {input.key} --clips {input.clips} --items {input.item_table}"
+        "{PYTHON:q} -m reprise.stages.data_statistics --key {input.key} --clips {input.clips} --items {input.item_table}"
         " --facts {input.facts} --out {output} 2> {log}"
 
 
@@ -51,4 +51,4 @@ rule requests:
     log:
         "results/{suite}/logs/requests/{benchmark}/{protocol}.log",
     shell:
-        "{PYTHON:q} -m reprise.requests --key {input.key} --items {input.item_table} --out {output} 2> {log}"
+        "{PYTHON:q} -m reprise.stages.requests --key {input.key} --items {input.item_table} --out {output} 2> {log}"

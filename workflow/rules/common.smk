@@ -2,8 +2,8 @@
 import re
 import sys
 
-from reprise.plan import load_plan
-from reprise.snake import or_stop
+from reprise.plan.plan import load_plan
+from reprise.plan.snake import or_stop
 
 PYTHON = sys.executable
 PLAN = or_stop(load_plan, config)

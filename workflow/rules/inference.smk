@@ -11,7 +11,7 @@ rule weights:
         repo=lambda wildcards: PLAN.config.models[wildcards.model].repo,
         revision=lambda wildcards: PLAN.config.models[wildcards.model].revision,
     shell:
-        "{PYTHON:q} -m reprise.weights --repo {params.repo:q} --revision {params.revision:q}"
+        "{PYTHON:q} -m reprise.stages.weights --repo {params.repo:q} --revision {params.revision:q}"
         " --model {wildcards.model} --store {STORE:q} --out {output} 2> {log}"
 
 
@@ -34,7 +34,7 @@ rule infer:
         gpu=lambda wildcards: PLAN.config.models[wildcards.model].gpus,
         mem_mb=lambda wildcards: PLAN.config.models[wildcards.model].memory_mb,
     shell:
-        "{PYTHON:q} -m reprise.infer --key {input.key} --requests {input.requests} --frames {input.frames}"
+        "{PYTHON:q} -m reprise.stages.infer --key {input.key} --requests {input.requests} --frames {input.frames}"
         " --ledgers {input.ledgers} --store {STORE:q} --threads {threads}"
         " --out {output.responses} --timings {output.timings} 2> {log}"
 
@@ -53,5 +53,5 @@ rule import_answers:
     wildcard_constraints:
         model=one_of(IMPORTED),
     shell:
-        "{PYTHON:q} -m reprise.imports --key {input.key} --items {input.item_table} --requests {input.requests}"
+        "{PYTHON:q} -m reprise.stages.import_answers --key {input.key} --items {input.item_table} --requests {input.requests}"
         " --files {input.files:q} --out {output.responses} --problems {output.problems} 2> {log}"

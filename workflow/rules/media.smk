@@ -14,7 +14,7 @@ rule sources:
     resources:
         downloads=lambda wildcards: int(PLAN.is_remote(wildcards.benchmark)),
     shell:
-        "{PYTHON:q} -m reprise.sources --key {input.key} --release {input.release} --clips {input.clips}"
+        "{PYTHON:q} -m reprise.stages.sources --key {input.key} --release {input.release} --clips {input.clips}"
         " --shard {wildcards.shard} --store {STORE:q} --out {output} 2> {log}"
 
 
@@ -28,7 +28,7 @@ rule clips:
     log:
         "results/{suite}/logs/clips/{benchmark}/{shard}.log",
     shell:
-        "{PYTHON:q} -m reprise.clips --key {input.key} --clips {input.clips} --sources {input.sources}"
+        "{PYTHON:q} -m reprise.stages.clips --key {input.key} --clips {input.clips} --sources {input.sources}"
         " --shard {wildcards.shard} --store {STORE:q} --out {output} 2> {log}"
 
 
@@ -41,7 +41,7 @@ rule facts:
     log:
         "results/{suite}/logs/facts/{benchmark}.log",
     shell:
-        "{PYTHON:q} -m reprise.facts --key {input.key} --ledgers {input.ledgers} --store {STORE:q}"
+        "{PYTHON:q} -m reprise.stages.facts --key {input.key} --ledgers {input.ledgers} --store {STORE:q}"
         " --out {output} 2> {log}"
 
 
@@ -55,7 +55,7 @@ rule frames:
     log:
         "results/{suite}/logs/frames/{benchmark}/{sampling}.log",
     shell:
-        "{PYTHON:q} -m reprise.frames --key {input.key} --facts {input.facts} --ledgers {input.ledgers}"
+        "{PYTHON:q} -m reprise.stages.frames --key {input.key} --facts {input.facts} --ledgers {input.ledgers}"
         " --store {STORE:q} --out {output} 2> {log}"
 
 
@@ -70,7 +70,7 @@ rule preview:
         "results/{suite}/logs/preview/{benchmark}/{clip}.{sampling}.log",
     localrule: True
     shell:
-        "{PYTHON:q} -m reprise.preview --key {input.key} --frames {input.frames} --ledgers {input.ledgers}"
+        "{PYTHON:q} -m reprise.stages.preview --key {input.key} --frames {input.frames} --ledgers {input.ledgers}"
         " --store {STORE:q} --clip {wildcards.clip:q} --out {output:q} 2> {log:q}"
 
 
@@ -84,4 +84,4 @@ rule missing:
         "results/{suite}/logs/missing.log",
     localrule: True
     shell:
-        "{PYTHON:q} -m reprise.missing --key {input.key} --out {output} 2> {log}"
+        "{PYTHON:q} -m reprise.stages.missing --key {input.key} --out {output} 2> {log}"

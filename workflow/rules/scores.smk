@@ -17,7 +17,7 @@ rule score:
     log:
         "results/{suite}/logs/score/{benchmark}/{protocol}/{sampling}/{model}.log",
     shell:
-        "{PYTHON:q} -m reprise.together"
+        "{PYTHON:q} -m reprise.stages.chain"
         " verdicts --key {input.key} --run-key {input.run_key} --protocol {wildcards.protocol}"
         " --requests {input.requests} --responses {input.responses} --store {STORE:q}"
         " --authors {output.authors} --robust {output.robust}"
@@ -39,7 +39,7 @@ rule judge_requests:
     log:
         "results/{suite}/logs/judge_requests/{benchmark}/{protocol}/{sampling}/{model}.log",
     shell:
-        "{PYTHON:q} -m reprise.together"
+        "{PYTHON:q} -m reprise.stages.chain"
         " judge_requests --key {input.key} --run-key {input.run_key} --items {input.item_table}"
         " --requests {input.requests} --responses {input.responses}"
         " --answers {output.answers} --out {output.requests} 2> {log}"
@@ -62,7 +62,7 @@ rule judge:
         gpu=lambda wildcards: PLAN.config.models[wildcards.judge].gpus,
         mem_mb=lambda wildcards: PLAN.config.models[wildcards.judge].memory_mb,
     shell:
-        "{PYTHON:q} -m reprise.infer --key {input.key} --requests {input.requests} --store {STORE:q}"
+        "{PYTHON:q} -m reprise.stages.infer --key {input.key} --requests {input.requests} --store {STORE:q}"
         " --threads {threads} --out {output.responses} --timings {output.timings} 2> {log}"
 
 
@@ -80,7 +80,7 @@ rule import_ratings:
     wildcard_constraints:
         judge=one_of(IMPORTED & JUDGES),
     shell:
-        "{PYTHON:q} -m reprise.imports.ratings --key {input.key} --benchmark {wildcards.benchmark}"
+        "{PYTHON:q} -m reprise.stages.import_ratings --key {input.key} --benchmark {wildcards.benchmark}"
         " --items {input.item_table} --answers {input.answers} --files {input.files:q}"
         " --out {output.responses} --problems {output.problems} 2> {log}"
 
@@ -102,7 +102,7 @@ rule score_judged:
     log:
         "results/{suite}/logs/score/{benchmark}/{protocol}/{sampling}/{model}/{judge}.log",
     shell:
-        "{PYTHON:q} -m reprise.together"
+        "{PYTHON:q} -m reprise.stages.chain"
         " judgements --key {input.key} --run-key {input.run_key} --judge-key {input.judge_key}"
         " --answers {input.answers} --responses {input.responses}"
         " --authors {output.authors} --robust {output.robust}"

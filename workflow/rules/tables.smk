@@ -21,7 +21,7 @@ rule table:
         f"results/{SUITE}/logs/tables/{{benchmark}}/{{table}}.log",
     localrule: True
     shell:
-        "{PYTHON:q} -m reprise.tables --key {input.key} --published {input.published}"
+        "{PYTHON:q} -m reprise.stages.table --key {input.key} --published {input.published}"
         " --metrics {input.metrics} --statistics {input.statistics} --problems {input.problems}"
         " --out {output.tex} 2> {log}"
 
@@ -35,4 +35,4 @@ rule collected_table:
         f"results/{SUITE}/logs/tables/{{table}}.{{kind}}.log",
     localrule: True
     shell:
-        "{PYTHON:q} -m reprise.tables.collect --table {wildcards.table} --parts {input} --out {output} 2> {log}"
+        "{PYTHON:q} -m reprise.stages.collected_table --table {wildcards.table} --parts {input} --out {output} 2> {log}"

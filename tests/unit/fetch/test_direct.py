@@ -5,14 +5,14 @@ from time import monotonic
 from typing import Any
 
 import pytest
-from reprise.errors import UserError
+from reprise.core.errors import UserError
+from reprise.core.schemas import SOURCES, write_table
+from reprise.core.store import Store
 from reprise.fetch.direct import http
 from reprise.fetch.outcome import Fetcher
 from reprise.fetch.records import forget_failures, wants_another_try
 from reprise.fetch.settings import Http
-from reprise.schemas import SOURCES, write_table
-from reprise.sources import Wanted, bring, fetch_shard
-from reprise.store import Store
+from reprise.stages.sources import Wanted, bring, fetch_shard
 
 from tests.unit.fetch.server import Behaviour, serving
 from tests.unit.videos import barcode_video, truncated

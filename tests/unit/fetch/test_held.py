@@ -8,12 +8,12 @@ import cv2
 import numpy as np
 import polars as pl
 import pytest
+from reprise.core.store import Store
 from reprise.fetch.held import Held, held_source, owner_of, with_held
 from reprise.fetch.local import folder
 from reprise.fetch.outcome import Fetcher
 from reprise.fetch.settings import Folder
-from reprise.sources import bring
-from reprise.store import Store
+from reprise.stages.sources import bring
 
 from tests.unit.videos import barcode_video
 

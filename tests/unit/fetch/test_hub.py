@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reprise.errors import UserError
+from reprise.core.errors import UserError
+from reprise.core.files import text_digest
+from reprise.core.store import Store
 from reprise.fetch.hub import huggingface
 from reprise.fetch.outcome import Fetcher
 from reprise.fetch.settings import Huggingface
-from reprise.files import text_digest
-from reprise.sources import bring
-from reprise.store import Store
+from reprise.stages.sources import bring
 
 from tests.unit.fetch.server import Behaviour, serving
 from tests.unit.videos import barcode_video

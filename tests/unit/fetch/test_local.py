@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reprise.errors import UserError
+from reprise.core.errors import UserError
+from reprise.core.store import Store
 from reprise.fetch.direct import download
 from reprise.fetch.local import archive, folder, toyworld
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError, nothing, safe_name
 from reprise.fetch.pickles import read_videos
 from reprise.fetch.settings import Archive, Folder, Http
-from reprise.sources import bring
-from reprise.store import Store
+from reprise.stages.sources import bring
 
 from tests.unit.fetch.server import Behaviour, serving
 from tests.unit.videos import barcode_video

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from reprise.errors import UserError
+from reprise.core.errors import UserError
+from reprise.core.store import Store
 from reprise.fetch.local import archive
 from reprise.fetch.parts import gather, opened_zip
 from reprise.fetch.settings import Archive
-from reprise.sources import bring
-from reprise.store import Store
+from reprise.stages.sources import bring
 
 from tests.unit.videos import barcode_video
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 import yt_dlp
-from reprise.errors import UserError
+from reprise.core.errors import UserError
+from reprise.core.store import Store
 from reprise.fetch.outcome import PERMANENT, TRANSIENT, FetchError
 from reprise.fetch.settings import Youtube
 from reprise.fetch.wording import reason_of, unchecked
 from reprise.fetch.youtube import download, youtube
 from reprise.media.reader import count_decodable
-from reprise.sources import bring
-from reprise.store import Store
+from reprise.stages.sources import bring
 from yt_dlp.extractor.youtube import YoutubeIE
 
 from tests.unit.fetch.server import Behaviour, serving

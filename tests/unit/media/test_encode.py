@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from reprise.files import file_digest
+from reprise.core.files import file_digest
 from reprise.media.black import black_runs, check_black, separating_span
 from reprise.media.encode import concatenate, still_clip, trim
 from reprise.media.errors import MediaError

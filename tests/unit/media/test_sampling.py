@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from reprise import sampling
-from reprise.errors import UserError
-from reprise.sampling import RULES, Clip, Plan, plan
+from reprise.core.errors import UserError
+from reprise.media import sampling
+from reprise.media.sampling import RULES, Clip, Plan, plan
 
 LENGTHS = [1, 2, 3, 5, 7, 24, 48, 100, 237, 240, 250, 299, 528, 1999]
 COUNTS = [1, 2, 3, 4, 7, 8, 16, 31, 32, 64]

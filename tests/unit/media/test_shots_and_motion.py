@@ -7,12 +7,12 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 import pytest
-from reprise.facts import measure
 from reprise.media.ffmpeg import QUIET, ffmpeg_executable
 from reprise.media.motion import is_static
 from reprise.media.reader import iter_frames
 from reprise.media.settings import FactsKey, Motion, Shots
 from reprise.media.shots import ShotCounter, detector_name
+from reprise.stages.facts import measure
 
 RATE, SIDE = 24, 128
 

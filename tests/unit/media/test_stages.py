@@ -11,11 +11,11 @@ import cv2
 import numpy as np
 import polars as pl
 import pytest
-from reprise.files import file_digest
+from reprise.core.files import file_digest
+from reprise.core.schemas import CLIP_LEDGER, CLIPS, FACTS, FRAME_PLAN, SOURCES, read_table, write_table
+from reprise.core.shards import shard_of
 from reprise.media.probe import packet_index
 from reprise.media.reader import read_frames
-from reprise.schemas import CLIP_LEDGER, CLIPS, FACTS, FRAME_PLAN, SOURCES, read_table, write_table
-from reprise.shards import shard_of
 
 from tests.unit.videos import X264, barcode_video, numbers, run_ffmpeg, truncated
 
@@ -70,7 +70,7 @@ EXPECTED = {
 
 def run_stage(name: str, folder: Path, *options: object) -> subprocess.CompletedProcess[str]:
     """A stage's command, as a rule would call it."""
-    command = [sys.executable, "-m", f"reprise.{name}", *map(str, options)]
+    command = [sys.executable, "-m", f"reprise.stages.{name}", *map(str, options)]
     return subprocess.run(command, capture_output=True, text=True, cwd=folder)
 
 

@@ -1,18 +1,17 @@
 """Benchmarks: one module each. The registry holds module names; nothing else of the library names a benchmark."""
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
-from reprise.errors import UserError, unknown
+from reprise.core.errors import UserError, unknown
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from reprise.measures import Measure, Resampling
-    from reprise.prompts import Prompt
+    from reprise.benchmarks.prompts import Prompt
+    from reprise.stats.measures import Measure, Resampling
 
 MODULES = {
     "velociti": "reprise.benchmarks.velociti",
@@ -105,65 +104,3 @@ def benchmark_module(name: str) -> str:
 def load_benchmark(name: str) -> Benchmark:
     """A benchmark's module."""
     return cast(Benchmark, import_module(benchmark_module(name)))
-
-
-def read_rows(path: Path) -> "pl.DataFrame":
-    """Rows of a released table, whatever its file type, all columns as they come."""
-    import polars as pl
-
-    readers: dict[str, Callable[[Path], pl.DataFrame]] = {
-        ".parquet": pl.read_parquet,
-        ".csv": partial(pl.read_csv, infer_schema=False),
-        ".tsv": partial(pl.read_csv, infer_schema=False, separator="\t"),
-        ".json": pl.read_json,
-        ".jsonl": pl.read_ndjson,
-    }
-    if path.suffix not in readers:
-        raise UserError(f"{path}: file type '{path.suffix}' is not known. Allowed: {', '.join(sorted(readers))}.")
-    if path.suffix in {".csv", ".tsv"}:
-        _refuse_double_columns(path, "," if path.suffix == ".csv" else "\t")
-    try:
-        return readers[path.suffix](path)
-    except (pl.exceptions.PolarsError, OSError, ValueError) as error:
-        raise UserError(f"{path}: not readable as {path.suffix[1:]}: {error}. Fetch the release again.") from error
-
-
-def _refuse_double_columns(path: Path, separator: str) -> None:
-    import csv
-
-    with path.open(encoding="utf-8", newline="") as stream:
-        header = next(csv.reader(stream, delimiter=separator), [])
-    twice = sorted({name for name in header if header.count(name) > 1})
-    if twice:
-        raise UserError(f"{path}: column '{twice[0]}' is there twice. Found: {', '.join(header)}.")
-
-
-def only_table(files: Sequence[Path], columns: Sequence[str]) -> Path:
-    """The one file of a release that is a table of these columns; beside others it is told by them."""
-    tables = [path for path in files if path.suffix in {".parquet", ".csv", ".tsv", ".json", ".jsonl"}]
-    if len(tables) > 1:
-        tables = [path for path in tables if set(columns) <= set(_columns(path))]
-    if len(tables) != 1:
-        names = ", ".join(path.name for path in files) or "nothing"
-        raise UserError(
-            f"release: expected one table with columns {', '.join(columns)}, found {len(tables)} in {names}."
-        )
-    return tables[0]
-
-
-def _columns(path: Path) -> list[str]:
-    try:
-        return read_rows(path).columns
-    except UserError:
-        return []  # a file of another shape is not the table that is looked for
-
-
-def require_columns(frame: "pl.DataFrame", columns: Sequence[str], path: Path) -> "pl.DataFrame":
-    """The named columns, or an error that lists those found."""
-    missing = [name for name in columns if name not in frame.columns]
-    if missing:
-        raise UserError(
-            f"{path}: column '{missing[0]}' is missing. Found: {', '.join(frame.columns)}. "
-            f"Needed: {', '.join(columns)}."
-        )
-    return frame.select(columns)

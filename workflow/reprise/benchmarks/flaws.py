@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from reprise.stage import say
+from reprise.core.log import log
 
 FLAW, FLAWS = "flaw", "flaws"
 NAMED = 5
@@ -18,7 +18,7 @@ class Flaws:
         self._found: dict[str, list[str]] = defaultdict(list)
 
     def add(self, entry: str, where: str, flaw: str) -> None:
-        say(f"{where}: {flaw}")
+        log.info(f"{where}: {flaw}")
         self._found[entry].append(flaw)
 
     def groups(self, entry: str) -> list[dict[str, str]]:

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.benchmarks import read_rows, require_columns
 from reprise.benchmarks.flaws import Flaws
-from reprise.errors import UserError
+from reprise.benchmarks.prompts import Prompt, fill
+from reprise.core.errors import UserError
+from reprise.core.schemas import in_group_named
+from reprise.core.tabular import read_rows, require_columns
 from reprise.fetch.held import held_source, owner_of
-from reprise.measures import Measure, Resampling, measure, ones
-from reprise.prompts import Prompt, fill
-from reprise.schemas import in_group_named
 from reprise.stats.chance import chance_all_right
+from reprise.stats.measures import Measure, Resampling, measure, ones
 
 MMBENCH, MMSTAR = "mmbench", "mmstar"
 # What the released tables call a category -> its group in Table 4.

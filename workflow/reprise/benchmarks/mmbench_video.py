@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.benchmarks import only_table, plain_answers, read_rows, require_columns
+from reprise.benchmarks import plain_answers
 from reprise.benchmarks.flaws import Flaws
 from reprise.benchmarks.image_choice import FORMS as IMAGE_FORMS
 from reprise.benchmarks.image_choice import GROUPS as IMAGE_GROUPS
@@ -16,12 +16,13 @@ from reprise.benchmarks.image_choice import measures as image_measures
 from reprise.benchmarks.image_choice import requests as image_requests
 from reprise.benchmarks.image_choice import statistics as image_statistics
 from reprise.benchmarks.packed import PACKED_READERS
+from reprise.benchmarks.prompts import Prompt, fill
 from reprise.benchmarks.video_sets import SETS, read_set
-from reprise.errors import UserError, suggestion
-from reprise.measures import Measure, Resampling, measure, ones
-from reprise.prompts import Prompt, fill
-from reprise.schemas import CLIPS, ITEMS, in_group_named
-from reprise.subtitles import as_prompt, read_vtt
+from reprise.core.errors import UserError, suggestion
+from reprise.core.schemas import CLIPS, ITEMS, in_group_named
+from reprise.core.tabular import only_table, read_rows, require_columns
+from reprise.media.subtitles import as_prompt, read_vtt
+from reprise.stats.measures import Measure, Resampling, measure, ones
 
 LEAVES = {
     "cp": ("Video Topic", "Video Emotion", "Video Scene", "Video Style"),

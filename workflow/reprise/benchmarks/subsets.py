@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import polars as pl
 
-from reprise.errors import UserError
+from reprise.core.errors import UserError
 
 LIST_COLUMNS = ("test_name", "video_id", "event", "captions")
 

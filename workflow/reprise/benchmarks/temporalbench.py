@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from reprise.benchmarks import read_rows, require_columns
 from reprise.benchmarks.centralized import LETTERS, OPTION_SETS, captions_of, lettered, option_texts
 from reprise.benchmarks.flaws import Flaws, flaws_of
-from reprise.caption_scores import ORDERS, bleu, bleu_columns, cider, rouge_l
-from reprise.errors import UserError
-from reprise.measures import Measure, Resampling, measure, ones
-from reprise.prompts import Prompt, fill
-from reprise.schemas import CLIPS, ITEMS
-from reprise.stage import say
+from reprise.benchmarks.prompts import Prompt, fill
+from reprise.core.errors import UserError
+from reprise.core.log import log
+from reprise.core.schemas import CLIPS, ITEMS
+from reprise.core.tabular import read_rows, require_columns
+from reprise.stats.caption_scores import ORDERS, bleu, bleu_columns, cider, rouge_l
 from reprise.stats.chance import chance_all_above, chance_all_right
+from reprise.stats.measures import Measure, Resampling, measure, ones
 
 DATASETS = ("activitynet", "charades", "finegym", "movie_description", "oops", "coin", "egoexo4d")
 # The paper's Table 7 has four of the five data sets that the released long videos come from.
@@ -253,7 +253,7 @@ def _similarities(item: Mapping[str, Any], prompt: Prompt) -> list[dict[str, obj
     """Both captions of a question, each to be compared with the video; none where its text does not show them."""
     texts = _texts(item)
     if not {"A", "B"} <= texts.keys():
-        say(f"{item['item_id']}: its text shows no captions A and B, so it cannot be asked by similarity")
+        log.info(f"{item['item_id']}: its text shows no captions A and B, so it cannot be asked by similarity")
         return []
     return [
         {

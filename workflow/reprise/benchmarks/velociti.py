@@ -6,14 +6,14 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.benchmarks import only_table, read_rows, require_columns
+from reprise.benchmarks.clip_ids import Segment, vidsitu
 from reprise.benchmarks.flaws import Flaws
+from reprise.benchmarks.prompts import Prompt, fill
 from reprise.benchmarks.subsets import rows_in_subset
-from reprise.errors import UserError, suggestion
-from reprise.fetch.ids import Segment, vidsitu
-from reprise.measures import Measure, Ratios, Resampling, difference, mean, measure, ones
-from reprise.prompts import Prompt, fill
-from reprise.schemas import CLIPS, ITEMS, in_group_named
+from reprise.core.errors import UserError, suggestion
+from reprise.core.schemas import CLIPS, ITEMS, in_group_named
+from reprise.core.tabular import only_table, read_rows, require_columns
+from reprise.stats.measures import Measure, Ratios, Resampling, difference, mean, measure, ones
 
 # The paper's order: Control, then the seven tests of the average.
 CONTROL = "control"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.benchmarks import read_rows, require_columns
-from reprise.errors import UserError
+from reprise.core.errors import UserError
+from reprise.core.tabular import read_rows, require_columns
 from reprise.fetch.held import held_source
 
 # Every question of every such set, for protocols; a set's own group has its name.

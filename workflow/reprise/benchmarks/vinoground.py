@@ -9,15 +9,16 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from reprise.benchmarks import only_table, plain_answers, read_rows, require_columns
+from reprise.benchmarks import plain_answers
+from reprise.benchmarks.clip_ids import vinoground as segment_of
 from reprise.benchmarks.flaws import Flaws
-from reprise.errors import UserError
-from reprise.fetch.ids import vinoground as segment_of
-from reprise.files import text_digest
-from reprise.measures import Measure, Resampling, measure, ones
-from reprise.prompts import Prompt, fill
-from reprise.schemas import CLIPS, ITEMS, in_group_named
+from reprise.benchmarks.prompts import Prompt, fill
+from reprise.core.errors import UserError
+from reprise.core.files import text_digest
+from reprise.core.schemas import CLIPS, ITEMS, in_group_named
+from reprise.core.tabular import only_table, read_rows, require_columns
 from reprise.stats import chance_pair_similarities
+from reprise.stats.measures import Measure, Resampling, measure, ones
 
 ALL = "all"
 MAJOR = ("object", "action", "viewpoint")

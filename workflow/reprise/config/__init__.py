@@ -1,6 +1,6 @@
 """The configuration: its schema, its reading, and the checks across its files."""
 
-from reprise.config.imports import ImportSettings, import_folder, import_settings, is_import
+from reprise.config.external import ImportSettings, import_folder, import_settings, is_import
 from reprise.config.load import load, load_yaml
 from reprise.config.schema import (
     Column,

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from reprise import sampling
-from reprise.adapters import ADAPTERS
 from reprise.benchmarks import MODULES, load_benchmark
-from reprise.config.imports import import_problems, is_import
+from reprise.benchmarks.prompts import load_prompts
+from reprise.config.external import import_problems, is_import
 from reprise.config.schema import Column, Configuration, Model, Protocol, Row, TableSpec
-from reprise.errors import UserError, suggestion, unknown
-from reprise.prompts import load_prompts
+from reprise.core.errors import UserError, suggestion, unknown
+from reprise.media import sampling
+from reprise.models.adapters import ADAPTERS
 
 
 def cross_checks(found: Configuration, suite_file: str) -> list[str]:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 from reprise.config.checks import benchmark_problems, cross_checks
 from reprise.config.schema import Benchmark, Configuration, Main, Model, Suite, Tables
 from reprise.config.stand_in import stand_in_problems, with_stand_in
-from reprise.errors import UserError, suggestion
+from reprise.core.errors import UserError, suggestion
 
 T = TypeVar("T", bound=BaseModel)
 

@@ -2,9 +2,9 @@
 
 from hashlib import sha256
 
-from reprise.adapters import ADAPTERS, ANYTHING
 from reprise.config.schema import Configuration, Model
-from reprise.errors import unknown
+from reprise.core.errors import unknown
+from reprise.models.adapters import ADAPTERS, ANYTHING
 
 
 def stand_in_problems(found: Configuration, suite_file: str) -> list[str]:

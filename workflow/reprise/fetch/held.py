@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reprise.benchmarks import read_rows, require_columns
+from reprise.core.files import inside, text_digest
+from reprise.core.store import Store
+from reprise.core.tabular import read_rows, require_columns
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError
-from reprise.files import inside, text_digest
 from reprise.media.errors import MediaError
-from reprise.store import Store
 
 PREFIX = "release:"
 # How a file of a known picture format begins; ffmpeg goes by the suffix.

@@ -15,13 +15,13 @@ from huggingface_hub.errors import (
     RevisionNotFoundError,
 )
 
-from reprise.errors import UserError
+from reprise.core.errors import UserError
+from reprise.core.store import Store
 from reprise.fetch.local import Members
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError, safe_name
 from reprise.fetch.parts import gather
 from reprise.fetch.retry import status_of_http, with_retries
 from reprise.fetch.settings import Huggingface
-from reprise.store import Store
 
 
 def huggingface(settings: Huggingface, store: Store) -> Fetcher:

@@ -9,21 +9,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reprise.errors import UserError
+from reprise.core.errors import UserError
+from reprise.core.files import canonical_json, file_digest, inside, value_digest, write_text
+from reprise.core.store import Store
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError, nothing, safe_name
 from reprise.fetch.parts import Holder, gather, opened_zip
 from reprise.fetch.pickles import read_videos
 from reprise.fetch.settings import Archive, Folder
-from reprise.files import canonical_json, file_digest, inside, value_digest, write_text
-from reprise.store import Store
 
 SUBTITLES = ".vtt"
 
 
 def toyworld() -> Fetcher:
     """Render the toy world's videos; a change of its code makes other sources."""
-    from reprise import toyworld as world
-    from reprise.toyworld.render import render_source
+    from synthetic import toyworld as world
+    from synthetic.toyworld.render import render_source
 
     code = value_digest({path.name: file_digest(path) for path in sorted(Path(world.__path__[0]).glob("*.py"))})
 

@@ -19,7 +19,7 @@ from itertools import accumulate, product
 from pathlib import Path
 from typing import BinaryIO
 
-from reprise.errors import UserError
+from reprise.core.errors import UserError
 
 PIECE = re.compile(r"(?P<name>.+(?:\.zip\.|[._-]part[._-]?))(?P<number>[0-9]+|[a-z]{2})")
 DISK = re.compile(r"(?P<stem>.+)\.z(?P<number>[0-9]{2,})")

@@ -8,10 +8,10 @@ from typing import Any
 import polars as pl
 from pydantic import BaseModel, ConfigDict
 
+from reprise.core.files import write_text
+from reprise.core.schemas import SOURCES, read_table
+from reprise.core.store import Store
 from reprise.fetch.outcome import TRANSIENT
-from reprise.files import write_text
-from reprise.schemas import SOURCES, read_table
-from reprise.store import Store
 
 
 class Record(BaseModel):

@@ -1,8 +1,8 @@
 """From a configured route to something that can be asked; a route's own libraries are imported only when it is used."""
 
+from reprise.core.store import Store
 from reprise.fetch.outcome import Fetcher
 from reprise.fetch.settings import Archive, Folder, Http, Huggingface, Rehearsal, Route, Toyworld
-from reprise.store import Store
 
 
 def fetcher_for(route: Route, store: Store) -> Fetcher:
@@ -12,7 +12,7 @@ def fetcher_for(route: Route, store: Store) -> Fetcher:
     if isinstance(route, Toyworld):
         return local.toyworld()
     if isinstance(route, Rehearsal):
-        from reprise.rehearsal.films import rehearsal
+        from synthetic.rehearsal.films import rehearsal
 
         return rehearsal(route)
     if isinstance(route, Folder):

@@ -12,14 +12,14 @@ import yt_dlp
 from yt_dlp.networking.exceptions import RequestError
 from yt_dlp.utils import DownloadError, YoutubeDLError
 
-from reprise.errors import UserError
+from reprise.core.errors import UserError
+from reprise.core.files import canonical_json, write_text
+from reprise.core.store import Store
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError
 from reprise.fetch.retry import with_retries
 from reprise.fetch.settings import Youtube
 from reprise.fetch.wording import reason_of
-from reprise.files import canonical_json, write_text
 from reprise.media.ffmpeg import ffmpeg_executable
-from reprise.store import Store
 
 ID = re.compile(r"^[A-Za-z0-9_-]{11}$")
 # Going on after one of these makes it worse for every shard.

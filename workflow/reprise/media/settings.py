@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from reprise.keyfile import Key, Settings
+from reprise.core.keyfile import Key, Settings
 
 Preset = Literal["ultrafast", "superfast", "veryfast", "faster", "fast", "medium", "slow", "slower", "veryslow"]
 
@@ -69,6 +69,6 @@ class FactsKey(FactSettings, Key):
 
 
 class FramesKey(Key):
-    """Key of the stages `frames` and `preview`: one named sampling rule (`reprise.sampling.RULES`)."""
+    """Key of the stages `frames` and `preview`: one named sampling rule (`reprise.media.sampling.RULES`)."""
 
     rule: dict[str, Any]

@@ -12,14 +12,14 @@ from reprise import __version__
 from reprise.benchmarks import load_benchmark
 from reprise.benchmarks.flaws import FLAWS
 from reprise.config import Column, Row, TableSpec
-from reprise.errors import UserError
-from reprise.render import table as rendered
-from reprise.render.best import mark_best
-from reprise.render.numbers import EN_DASH
-from reprise.render.table import Cell, Number, Text
-from reprise.schemas import READERS_DIFFER
+from reprise.core.errors import UserError
+from reprise.core.schemas import READERS_DIFFER
 from reprise.stats import Alternative, binomial_p
 from reprise.tables.published import Published
+from reprise.tables.render import table as rendered
+from reprise.tables.render.best import mark_best
+from reprise.tables.render.numbers import EN_DASH
+from reprise.tables.render.table import Cell, Number, Text
 
 SHOWN = ("fixed", "robust")
 COMPARED = ("authors", "authors")

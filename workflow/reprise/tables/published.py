@@ -4,7 +4,7 @@ import csv
 import math
 from pathlib import Path
 
-from reprise.errors import UserError
+from reprise.core.errors import UserError
 
 COLUMNS = ("paper", "table", "row", "frames", "group", "metric", "value")
 

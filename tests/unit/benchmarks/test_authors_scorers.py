@@ -1,0 +1,512 @@
+"""On the same answer files, our `authors` metrics equal the authors' scorers, unrounded.
+
+The scorers are written here anew, from their rules, in plain Python and without a line of the library. The library's
+numbers come through the import of the files.
+"""
+
+import csv
+import json
+import math
+import random
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from reprise.benchmarks import load_benchmark, load_judged
+from reprise.benchmarks.prompts import load_prompts
+from reprise.core.schemas import REQUESTS
+from reprise.external import load_importer, load_rating_importer
+from reprise.stages.import_answers import responses
+from reprise.stages.import_ratings import replies
+from reprise.stages.judge_requests import given_answers
+from reprise.stages.judgements import judgements
+from reprise.stages.metrics import measured
+from reprise.stages.requests import chosen_items
+from reprise.stages.verdicts import verdicts
+from reprise.stats.measures import Resampling
+
+RESAMPLING = Resampling(draws=20, level=0.95, seed=0)
+READING = {"vinoground": "first_character", "temporalbench": "first_character", "velociti": "plain"}
+PROMPT = {"vinoground": "paper", "temporalbench": "released", "velociti": "entail", "mmbench_video": "unpacked"}
+Scores = dict[tuple[str, str], float | None]
+ABSENT = object()
+"""a response that the file does not have"""
+
+
+def requests_of(benchmark: str, form: str, items: pl.DataFrame, prompt: str = "") -> pl.DataFrame:
+    prompts = load_prompts(Path(f"resources/prompts/{benchmark}.yaml"))
+    rows = load_benchmark(benchmark).requests(items, form, prompts[prompt or PROMPT[benchmark]])
+    return pl.DataFrame([row | {"ask": "choose", "max_tokens": 1} for row in rows], schema=REQUESTS)
+
+
+def ours(benchmark: str, form: str, items: pl.DataFrame, folder: Path, prompt: str = "") -> Scores:
+    """The pipeline's numbers of the files in a folder, by the authors' convention and reader."""
+    requests = requests_of(benchmark, form, items, prompt)
+    importer = load_importer(benchmark)
+    given = importer.read(importer.files(folder, form, None), form, items, requests)
+    said = responses(requests, given, 0, "key")
+    read = verdicts(requests, said, "authors", READING[benchmark])
+    return scores(benchmark, form, items, read)
+
+
+def scores(benchmark: str, form: str, items: pl.DataFrame, read: pl.DataFrame) -> Scores:
+    found = measured(load_benchmark(benchmark), form, items, read, RESAMPLING, "authors")
+    return {(one.metric, one.group): one.value for one in found}
+
+
+def assert_equal(found: Scores, expected: Mapping[tuple[str, str], float | None]) -> None:
+    assert expected, "the scorer has numbers"
+    for place, value in expected.items():
+        assert found[place] == (None if value is None else pytest.approx(value, abs=1e-9, rel=0)), place
+
+
+def write_jsonl(path: Path, answers: Sequence[tuple[str, object]]) -> None:
+    lines = [json.dumps({"idx": idx, "response": response}) for idx, response in answers if response is not ABSENT]
+    path.write_text("".join(f"{line}\n" for line in lines))
+
+
+# --- Vinoground ----------------------------------------------------------------------------------------------------
+
+MINORS = ("", "interaction", "cyclical;spatial;", "contextual")
+
+
+class Pairs:
+    """A release of so many pairs; answers A and B are equally frequent."""
+
+    def __init__(self, folder: Path, count: int) -> None:
+        self.rows = [(str(i), ("object", "action", "viewpoint")[i % 3], MINORS[i % 4]) for i in range(count)]
+        self.text = [self._entry(i, half, "AB"[(i + n) % 2]) for i in range(count) for n, half in enumerate(HALVES)]
+        self.video = [self._entry(i, half, "BA"[(i + n) % 2]) for i in range(count) for n, half in enumerate(HALVES)]
+        files = [
+            folder / name for name in ("vinoground.csv", "vinoground_textscore.json", "vinoground_videoscore.json")
+        ]
+        with files[0].open("w", newline="") as stream:
+            header = ("index", "major", "minor", "pos_cap", "neg_cap")
+            csv.writer(stream).writerows([header, *((*row, f"{row[0]} rises", f"{row[0]} falls") for row in self.rows)])
+        files[1].write_text(json.dumps(self.text))
+        files[2].write_text(json.dumps(self.video))
+        self.items = load_benchmark("vinoground").annotations(files, "release", {})[1]
+
+    @staticmethod
+    def _entry(index: int, half: str, truth: str) -> dict[str, str]:
+        return {"idx": f"{index}_{half}", "video_name": f"{index}_{half}.mp4", "question": "Which?", "GT": truth}
+
+
+HALVES = ("pos", "neg")
+
+
+def vinoground_scorer(pairs: Pairs, folder: Path) -> Scores:
+    """Pair by pair: two look-ups for the text score, then two for the video score; any error ends the pair there."""
+    said: dict[str, dict[str, Any]] = {}
+    for kind in ("textscore", "videoscore"):
+        lines = (folder / f"{kind}-response.jsonl").read_text().splitlines()
+        said[kind] = {entry["idx"]: entry["response"] for entry in map(json.loads, lines)}  # the last one stays
+
+    def is_right(kind: str, entry: Mapping[str, str]) -> bool:
+        answer = said[kind][entry["idx"]][0]
+        return bool(answer[:1].lower() == entry["GT"].lower())
+
+    total: dict[str, int] = {}
+    right: dict[tuple[str, str], int] = {}
+    for i, (_, major, minor) in enumerate(pairs.rows):
+        categories = ["all", major, *(name for name in minor.split(";") if name)]
+        for category in categories:
+            total[category] = total.get(category, 0) + 1
+        won = []
+        try:
+            for score, kind, entries in (("text", "textscore", pairs.text), ("video", "videoscore", pairs.video)):
+                if is_right(kind, entries[2 * i]) and is_right(kind, entries[2 * i + 1]):
+                    won.append(score)
+        except (LookupError, TypeError, AttributeError):
+            pass  # its points so far stay, the rest of the pair is lost
+        else:
+            won += ["group"] if len(won) == 2 else []
+        for score in won:
+            for category in categories:
+                right[score, category] = right.get((score, category), 0) + 1
+    return {
+        (score, c): 100 * right.get((score, c), 0) / total[c] for score in ("text", "video", "group") for c in total
+    }
+
+
+def vinoground_both(folder: Path, text: Sequence[object], video: Sequence[object]) -> tuple[Scores, Scores]:
+    """Ours and the scorer's numbers of responses in the order of the questions; repeats go to the end of the file."""
+    pairs = Pairs(folder, len(text) // 2)
+    for kind, entries, said in (("textscore", pairs.text, text), ("videoscore", pairs.video, video)):
+        idx = [entry["idx"] for entry in entries]
+        first = [(one, r[0] if isinstance(r, tuple) else r) for one, r in zip(idx, said, strict=True)]
+        again = [(one, r[1]) for one, r in zip(idx, said, strict=True) if isinstance(r, tuple)]
+        write_jsonl(folder / f"{kind}-response.jsonl", [*first, *again])
+    return ours("vinoground", "questions", pairs.items, folder), vinoground_scorer(pairs, folder)
+
+
+RIGHT_TEXT, RIGHT_VIDEO = ("A", "B"), ("B", "A")
+
+
+@pytest.mark.parametrize(
+    ("text", "video", "expected"),
+    [
+        (("A", "B"), ("B", "A"), (100, 100, 100)),
+        (("a", "b"), ("b.", "A person eats"), (100, 100, 100)),  # first character, either case
+        (("Answer: B", "B"), ("B", "A"), (100, 100, 100)),  # starts with A
+        (("(A)", "B"), ("B", "A"), (0, 100, 0)),
+        ((["A"], ["B"]), (["B and more"], "A"), (100, 100, 100)),
+        ((["A", "B"], "B"), ("B", "A"), (100, 100, 100)),  # the first element of a list
+        (("A", ABSENT), ("B", "A"), (0, 0, 0)),  # a lacking text answer takes the video score with it
+        ((ABSENT, "B"), ("B", "A"), (0, 0, 0)),
+        (("B", ABSENT), ("B", "A"), (0, 100, 0)),  # the second is not looked up after a wrong first one
+        (("A", "B"), ("B", ABSENT), (100, 0, 0)),  # but not the other way round
+        (("A", "B"), (ABSENT, "A"), (100, 0, 0)),
+        (("", "B"), ("B", "A"), (0, 0, 0)),  # empty is lacking
+        (([""], "B"), ("B", "A"), (0, 100, 0)),  # a list with an empty text is wrong
+        (([], "B"), ("B", "A"), (0, 0, 0)),
+        ((None, "B"), ("B", "A"), (0, 0, 0)),
+        ((5, "B"), ("B", "A"), (0, 0, 0)),
+        (([None], "B"), ("B", "A"), (0, 0, 0)),
+        (({"A": 1}, "B"), ("B", "A"), (0, 0, 0)),
+        ((("B", "A"), "B"), ("B", "A"), (100, 100, 100)),  # two lines for one question: the last one counts
+        ((("A", "B"), "B"), ("B", "A"), (0, 100, 0)),
+        ((("A", "A"), "B"), ("B", "A"), (100, 100, 100)),
+        ((("A", None), "B"), ("B", "A"), (0, 0, 0)),
+        (((None, "A"), "B"), ("B", "A"), (100, 100, 100)),
+    ],
+)  # fmt: skip
+def test_vinoground_by_hand(
+    tmp_path: Path, text: tuple[object, ...], video: tuple[object, ...], expected: tuple[float, float, float]
+) -> None:
+    found, scorer = vinoground_both(tmp_path, text, video)
+    assert_equal(found, scorer)
+    assert [found[score, "all"] for score in ("text", "video", "group")] == list(map(float, expected))
+
+
+ODD: tuple[object, ...] = (
+    "", "A person eats", "Answer: B", "(B)", "The second", " A", "**B**", [""], [], ["A"], ["B"], ["(A)"], ["A", "B"],
+    None, 3, True, {"text": "A"}, [None], ABSENT, ABSENT,
+)  # fmt: skip
+
+
+def mixture(draw: random.Random, truths: Sequence[str], odd: Sequence[object]) -> list[object]:
+    """Mostly right answers, some wrong ones, some odd ones."""
+    flip = {"A": "B", "B": "A"}
+    choices = [lambda t: t, lambda t: t.lower() + " is it", lambda t: flip[t], lambda _: draw.choice(odd)]
+    return [draw.choices(choices, (6, 2, 1, 2))[0](truth) for truth in truths]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_vinoground_on_random_mixtures(tmp_path: Path, seed: int) -> None:
+    draw = random.Random(seed)
+    pairs = Pairs(tmp_path, 12)
+    text, video = (mixture(draw, [e["GT"] for e in entries], ODD) for entries in (pairs.text, pairs.video))
+    found, scorer = vinoground_both(tmp_path, text, video)
+    assert_equal(found, scorer)
+
+
+# --- TemporalBench -------------------------------------------------------------------------------------------------
+
+DATASETS = ("Charades", "COIN", "FineGym")
+CATEGORIES = ("Action Order", "Motion Magnitude", "Others")
+
+
+class Questions:
+    """A release with five questions about each of so many short videos, and two about as many long ones."""
+
+    def __init__(self, folder: Path, videos: int) -> None:
+        self.entries = {
+            "short": [self._entry("short", v, q) for v in range(videos) for q in range(5)],
+            "long": [self._entry("long", v, q) for v in range(videos) for q in range(2)],
+        }
+        caption = [{"idx": "c", "video_name": "short_video/COIN/v0.mp4", "question": "Describe.", "GT": "A man sits."}]
+        contents = {"short_qa": self.entries["short"], "long_qa": self.entries["long"], "short_caption": caption}
+        files = [folder / f"temporalbench_{mark}.json" for mark in contents]
+        for path, content in zip(files, contents.values(), strict=True):
+            path.write_text(json.dumps(content))
+        self.items = load_benchmark("temporalbench").annotations(files, "release", {})[1]
+
+    @staticmethod
+    def _entry(length: str, video: int, number: int) -> dict[str, str]:
+        dataset = DATASETS[video % 3]
+        name = f"{length}_video/{dataset}/v{video}.mp4"
+        category = {"category": CATEGORIES[number % 3]} if length == "short" else {}
+        truth = "AB"[(video + number) % 2]
+        return {
+            "idx": f"{name}_{number}",
+            "video_name": name,
+            "dataset": dataset,
+            "question": "?",
+            "GT": truth,
+        } | category
+
+
+def temporalbench_scorer(entries: Sequence[Mapping[str, str]], path: Path) -> Scores:
+    """Every line counts; a video is right if none of its lines is wrong; what is not there does not count."""
+    questions = {entry["idx"]: entry for entry in entries}
+    found: dict[str, list[tuple[str, bool]]] = {}
+    for line in path.read_text().splitlines():
+        answer = json.loads(line)
+        question = questions[answer["idx"]]
+        is_right = question["GT"].lower() == answer["response"][0].lower()
+        for group in ("overall", question["dataset"].lower(), question.get("category", "").lower().replace(" ", "_")):
+            found.setdefault(group, []).append((question["video_name"], is_right))
+    scores: Scores = {}
+    for group, answers in found.items():
+        if group:
+            videos = {video: all(right for one, right in answers if one == video) for video, _ in answers}
+            scores["ba", group] = 100 * sum(right for _, right in answers) / len(answers)
+            scores["mba", group] = 100 * sum(videos.values()) / len(videos)
+    return scores
+
+
+def temporalbench_both(folder: Path, form: str, said: Sequence[object], videos: int) -> tuple[Scores, Scores]:
+    questions = Questions(folder, videos)
+    entries = questions.entries[form]
+    path = folder / f"temporalbench_{form}_qa" / "model-frame8.jsonl"
+    path.parent.mkdir()
+    write_jsonl(path, [(entry["idx"], one) for entry, one in zip(entries, said, strict=True)])
+    items = chosen_items(questions.items, form)
+    return ours("temporalbench", form, items, folder), temporalbench_scorer(entries, path)
+
+
+@pytest.mark.parametrize(
+    ("said", "ba", "mba"),
+    [
+        (["A", "B", "A", "B", "A"], 100, 100),
+        (["a", "b.", "A person", "B", "Answer: B"], 100, 100),
+        (["(A)", "B", "A", "B", "A"], 80, 0),
+        ([["A"], ["b"], "A", "B", "A"], 100, 100),
+        ([["A person"], "B", "A", "B", "A"], 80, 0),  # the whole element is compared
+        ([[""], "B", "A", "B", "A"], 80, 0),
+        ([["A", "B"], "B", "A", "B", "A"], 100, 100),
+        ([ABSENT, "B", "A", "B", "A"], 100, 100),  # four of five answered: four are enough
+        ([ABSENT, "A", "A", "B", "A"], 75, 0),
+    ],
+)  # fmt: skip
+def test_temporalbench_by_hand(tmp_path: Path, said: list[object], ba: float, mba: float) -> None:
+    found, scorer = temporalbench_both(tmp_path, "short", said, 1)
+    assert_equal(found, scorer)
+    assert (found["ba", "overall"], found["mba", "overall"]) == (ba, mba)
+
+
+@pytest.mark.parametrize(
+    ("said", "error", "ba"),
+    [("", IndexError, 80), (None, TypeError, 100), ([], IndexError, 100), (7, TypeError, 100)],
+)
+def test_temporalbench_where_the_authors_script_ends_with_an_error(
+    tmp_path: Path, said: object, error: type[Exception], ba: float
+) -> None:
+    """An empty answer is wrong here; what is no text at all counts like an answer that is not there."""
+    answers = [said, "B", "A", "B", "A"]
+    with pytest.raises(error):
+        temporalbench_both(tmp_path, "short", answers, 1)
+    questions = load_benchmark("temporalbench").annotations(sorted(tmp_path.glob("*.json")), "release", {})[1]
+    found = ours("temporalbench", "short", chosen_items(questions, "short"), tmp_path)
+    assert found["ba", "overall"] == ba
+
+
+@pytest.mark.parametrize("form", ["short", "long"])
+@pytest.mark.parametrize("seed", range(20))
+def test_temporalbench_on_random_mixtures(tmp_path: Path, form: str, seed: int) -> None:
+    draw = random.Random(seed)
+    odd = [one for one in ODD if isinstance(one, str) and one] + [["A"], ["(B)"], ["A man"], [""], ABSENT, ABSENT]
+    truths = [entry["GT"] for entry in Questions(tmp_path, 9).entries[form]]
+    assert_equal(*temporalbench_both(tmp_path, form, mixture(draw, truths, odd), 9))
+
+
+# --- VELOCITI ------------------------------------------------------------------------------------------------------
+
+TESTS = ("control", "agent_random", "chrono")
+
+
+def samples(folder: Path, count: int) -> tuple[pl.DataFrame, list[tuple[str, str, str]]]:
+    """A release with so many samples a test, two of each event; and test, video, event of each."""
+    rows = [(test, f"v{n // 4}", '["Ev1", "Ev3"]' if test == "chrono" else f"Ev{n // 2 % 2 + 1}")
+            for test in TESTS for n in range(count)]  # fmt: skip
+    path = folder / "release.csv"
+    with path.open("w", newline="") as stream:
+        lines = [(*row, f"{n} rises", f"{n} falls") for n, row in enumerate(rows)]
+        csv.writer(stream).writerows([("test_name", "video_id", "event", "pos", "neg"), *lines])
+    return load_benchmark("velociti").annotations([path], "release", {})[1], rows
+
+
+def write_csvs(
+    folder: Path, rows: Sequence[tuple[str, str, str]], columns: tuple[str, str], said: Sequence[Any]
+) -> Path:
+    made = folder / "model"
+    made.mkdir()
+    for test in TESTS:
+        with (made / f"{test}.csv").open("w", newline="") as stream:
+            lines = [(*row, *pair) for row, pair in zip(rows, said, strict=True) if row[0] == test]
+            csv.writer(stream).writerows([("test_name", "video_id", "event", *columns), *lines])
+    return made
+
+
+def read_csv(path: Path, columns: tuple[str, str]) -> list[tuple[str, str]]:
+    with path.open(newline="") as stream:
+        return [(row[columns[0]], row[columns[1]]) for row in csv.DictReader(stream)]
+
+
+def percent(part: float, whole: float) -> float | None:
+    return 100 * part / whole if whole else None
+
+
+def scores_scorer(folder: Path) -> Scores:
+    """Every row counts; a blank is not a number, which is neither above nor below anything."""
+    found: Scores = {}
+    for test in TESTS:
+        pairs = [
+            [float(x or "nan") for x in pair] for pair in read_csv(folder / f"{test}.csv", ("pos_score", "neg_score"))
+        ]
+        strict = sum(pos > 0.5 and neg < 0.5 for pos, neg in pairs)
+        yes = sum(pos > 0.5 for pos, _ in pairs)
+        found["strict", test] = percent(strict, len(pairs))
+        found["classic", test] = percent(sum(pos > neg for pos, neg in pairs), len(pairs))
+        found["positive", test], found["negative", test] = percent(yes, len(pairs)), percent(strict, yes)
+    return found
+
+
+def predictions_scorer(folder: Path) -> Scores:
+    """A row counts if both predictions are Yes or No, to the letter."""
+    found: Scores = {}
+    for test in TESTS:
+        pairs = [p for p in read_csv(folder / f"{test}.csv", ("pos_pred", "neg_pred")) if set(p) <= {"Yes", "No"}]
+        yes, strict = sum(p == "Yes" for p, _ in pairs), sum(pair == ("Yes", "No") for pair in pairs)
+        found["strict", test] = percent(strict, len(pairs))
+        found["positive", test], found["negative", test] = percent(yes, len(pairs)), percent(strict, yes)
+    return found
+
+
+def choices_scorer(folder: Path) -> Scores:
+    """The first word of both answers must be a bare A or B, else the row does not count."""
+    found: Scores = {}
+    for test in TESTS:
+        words = [[said.split()[0] for said in pair] for pair in read_csv(folder / f"{test}.csv", ("gt_A", "gt_B"))]
+        pairs = [pair for pair in words if set(pair) <= {"A", "B"}]
+        found["mc_a", test] = percent(sum(a == "A" for a, _ in pairs), len(pairs))
+        found["mc_b", test] = percent(sum(b == "B" for _, b in pairs), len(pairs))
+        found["mc_both", test] = percent(sum(pair == ["A", "B"] for pair in pairs), len(pairs))
+    return found
+
+
+Scorer = Callable[[Path], Scores]
+KINDS: dict[str, tuple[str, tuple[str, str], Scorer, tuple[str, ...], tuple[str, ...]]] = {
+    "scores": ("entail", ("pos_score", "neg_score"), scores_scorer,
+               ("0.9", "0.51", "0.5", "0.49999999", "1e-9", "0.1", "1.0", "0.0", ""), ("0.7", "0.2")),
+    "predictions": ("entail", ("pos_pred", "neg_pred"), predictions_scorer,
+                    ("Yes", "No", "error", "blocked", "Yes.", "no", "Not sure", ""), ("Yes", "No")),
+    "choices": ("mc", ("gt_A", "gt_B"), choices_scorer,
+                ("A", "B", "A)", "A.", "(B)", "Answer: B", "A person eats", " B", "neither", "C"), ("A", "B")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(20))
+def test_velociti_on_random_mixtures(tmp_path: Path, kind: str, seed: int) -> None:
+    form, columns, scorer, odd, plain = KINDS[kind]
+    draw = random.Random(seed)
+    items, rows = samples(tmp_path, 16)
+    said = [tuple(draw.choice(odd if draw.random() < 0.4 else plain) for _ in range(2)) for _ in rows]
+    made = write_csvs(tmp_path, rows, columns, said)
+    assert_equal(ours("velociti", form, items, made, "mc" if form == "mc" else ""), scorer(made))
+
+
+@pytest.mark.parametrize(
+    ("kind", "said", "expected"),
+    [
+        # right, a tie, a blank, wrong: the tie and the blank are wrong and count
+        ("scores", [("0.9", "0.1"), ("0.5", "0.1"), ("", "0.1"), ("0.1", "0.2")],
+         {"strict": 25, "classic": 50, "positive": 25, "negative": 100}),
+        # refusals leave the denominator
+        ("predictions", [("Yes", "No"), ("error", "No"), ("Yes", "blocked"), ("No", "No")],
+         {"strict": 50, "positive": 50, "negative": 100}),
+        # "A)" leaves it, "A person" stays
+        ("choices", [("A person eats", "B"), ("A)", "B"), ("B", "B"), ("A", "(B)")], {"mc_a": 50, "mc_b": 100, "mc_both": 50}),
+    ],
+)  # fmt: skip
+def test_velociti_by_hand(tmp_path: Path, kind: str, said: list[tuple[str, str]], expected: dict[str, float]) -> None:
+    form, columns, scorer, _, _ = KINDS[kind]
+    items, rows = samples(tmp_path, 4)
+    made = write_csvs(tmp_path, rows, columns, said * len(TESTS))
+    found = ours("velociti", form, items, made, "mc" if form == "mc" else "")
+    assert_equal(found, scorer(made))
+    assert {metric: found[metric, "control"] for metric in expected} == expected
+
+
+def test_velociti_without_a_test_counts_what_is_there(tmp_path: Path) -> None:
+    items, rows = samples(tmp_path, 4)
+    made = write_csvs(tmp_path, rows, ("pos_score", "neg_score"), [("0.9", "0.1")] * len(rows))
+    (made / "chrono.csv").unlink()
+    found = ours("velociti", "entail", items, made)
+    assert (found["strict", "control"], found["strict", "chrono"]) == (100, None)
+
+
+# --- MMBench-Video -------------------------------------------------------------------------------------------------
+
+ABILITIES = {
+    "OCR": "fp_s",
+    "Counting": "fp_s",
+    "Hallucination": "hl",
+    "Physical Relation": "rr",
+    "Causal Reasoning": "tr",
+}
+HALF = {"fp_s": "perception", "hl": "perception", "rr": "reasoning", "tr": "reasoning"}
+
+
+def free_questions(folder: Path, count: int) -> tuple[pl.DataFrame, list[list[str]]]:
+    names = list(ABILITIES)
+    leaves = [names[i % 5 : i % 5 + 1 + i % 2] for i in range(count)]
+    rows = [
+        (i, f"v{i // 2}", "News", f"Q{i}?", f"truth {i}", repr(leaves[i]), f"./v{i // 2}.mp4") for i in range(count)
+    ]
+    path = folder / "MMBench-Video.tsv"
+    with path.open("w", newline="") as stream:
+        header = ("index", "video", "video_type", "question", "answer", "dimensions", "video_path")
+        csv.writer(stream, delimiter="\t").writerows([header, *rows])
+    return load_benchmark("mmbench_video").annotations([path], "release", {})[1], leaves
+
+
+def mmbench_scorer(leaves: Sequence[Sequence[str]], replies: Sequence[str]) -> Scores:
+    """A reply that is no bare whole number is -1: nothing in ALL, left out of VALID."""
+    rated = [int(reply) if reply.isdecimal() and (reply == "0" or reply[0] != "0") else -1 for reply in replies]
+    by_group: dict[str, list[int]] = {}
+    for names, rating in zip(leaves, rated, strict=True):
+        coarse = {ABILITIES[name] for name in names}
+        for group in (*coarse, *{HALF[one] for one in coarse}, "overall"):
+            by_group.setdefault(group, []).append(rating)
+    found: Scores = {}
+    for group, ratings in by_group.items():
+        valid = [rating for rating in ratings if rating >= 0]
+        found["mean", group] = math.fsum(valid) / len(ratings)
+        found["valid", group] = math.fsum(valid) / len(valid) if valid else None
+    return found
+
+
+@pytest.mark.parametrize("form", ["unpacked", "packed"])
+@pytest.mark.parametrize("seed", range(20))
+def test_mmbench_video_on_random_mixtures(tmp_path: Path, form: str, seed: int) -> None:
+    """Predictions and a judge's replies to them, both imported; a blank prediction was never rated."""
+    draw = random.Random(seed)
+    items, leaves = free_questions(tmp_path, 14)
+    failed = "Failed to obtain answer via API."
+    said = [draw.choice(["an answer", "truth", "5", failed if form == "unpacked" else "", ""]) for _ in leaves]
+    rated = [draw.choice(["0", "1", "2", "3", "3", "5", "-1", "3.", "Score: 3", "two", "", "03"]) for _ in leaves]
+    rated = [reply if text else "-1" for reply, text in zip(rated, said, strict=True)]
+    folder = tmp_path / "model"
+    folder.mkdir()
+    for name, column, cells in (("model", "prediction", said), ("model_judge_score", "score", rated)):
+        with (folder / f"{name}.tsv").open("w", newline="") as stream:
+            csv.writer(stream, delimiter="\t").writerows([("index", column), *enumerate(cells)])
+    found = mmbench_ours(form, items, folder)
+    assert_equal(found, mmbench_scorer(leaves, rated))
+
+
+def mmbench_ours(form: str, items: pl.DataFrame, folder: Path) -> Scores:
+    """Answers and ratings of a folder, as the stages pass them on, by the authors' convention."""
+    requests = requests_of("mmbench_video", form, items, form)
+    importer, ratings = load_importer("mmbench_video"), load_rating_importer("mmbench_video")
+    assert ratings is not None
+    given = importer.read(importer.files(folder, form, None), form, items, requests)
+    said = responses(requests, given, 0, "key")
+    answers = given_answers(load_judged("mmbench_video"), form, items, requests, said, "key")
+    rated = replies(answers, ratings.read_ratings(ratings.rating_files(folder), items), "judge")
+    return scores("mmbench_video", form, items, judgements(answers, rated, "authors"))

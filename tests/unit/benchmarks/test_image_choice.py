@@ -1,0 +1,294 @@
+"""MMBench and MMStar: layouts, rotations, CircularEval worked out by hand, and what a guesser reaches."""
+
+import csv
+from collections.abc import Mapping, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from reprise.benchmarks import image_choice, mmbench_video
+from reprise.benchmarks.flaws import flaws_of
+from reprise.benchmarks.prompts import load_prompts
+from reprise.core.errors import UserError
+from reprise.core.schemas import ITEMS, VERDICTS
+from reprise.reading.readers import read_text
+from reprise.stats.measures import Measure, Resampling
+from synthetic.toyworld import image_choice as toy
+
+RESAMPLING = Resampling(draws=200, level=0.95, seed=0)
+PROMPTS = load_prompts(Path("resources/prompts/mmbench_video.yaml"))
+PICTURE = "x" * 100
+HEADER = ("index", "question", "hint", "A", "B", "C", "D", "answer", "category", "image", "l2-category", "split")
+PICTURES = toy.stills()
+LR, RR, CP = "logic_reasoning", "relation_reasoning", "coarse_perception"
+
+
+def table(path: Path, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Path:
+    with path.open("w", newline="") as stream:
+        csv.writer(stream, delimiter="\t").writerows([columns, *rows])
+    return path
+
+
+def row(
+    index: str, options: Sequence[str], answer: str, l2: str = LR, image: str = PICTURE, hint: str = ""
+) -> list[str]:
+    cells = [*options, *[""] * (4 - len(options))]
+    return [index, f"Question {index}?", hint, *cells, answer, "a leaf", image, l2, "dev"]
+
+
+def read(
+    folder: Path, rows: Sequence[Sequence[str]], columns: Sequence[str] = HEADER
+) -> tuple[list[Any], pl.DataFrame]:
+    clips, items = image_choice.read_images(table(folder / "MMBench_DEV_EN.tsv", columns, rows), "mmbench")
+    return clips, pl.DataFrame(items, schema=ITEMS)
+
+
+FIVE = (
+    row("1", ["p", "q", "r", "s"], "B"),
+    row("2", ["p", "q", "r"], "A", RR),
+    row("3", ["yes", "no"], "B", RR),
+    row("4", ["p", "q", "r", "s"], "D", CP),
+    row("5", ["p", "q"], "A", CP),
+)
+
+# --- reading a release -----------------------------------------------------------------------------------------------
+
+
+def test_rows_that_share_an_image_share_its_clip_and_rotations_are_made_here(tmp_path: Path) -> None:
+    rows = [*FIVE, row("6", ["p", "q"], "A", image="4"), row("1000006", ["q", "p"], "B", image="4")]
+    clips, items = read(tmp_path, rows)
+    assert items["item_id"].to_list() == [f"mmbench/{n}" for n in range(1, 7)]
+    assert dict(items.select("item_id", "clip_id").rows())["mmbench/6"] == "mmbench-4.still"
+    assert [clip["parts"] for clip in clips] == [[f"release:MMBench_DEV_EN.tsv#{n}"] for n in range(1, 6)]
+    assert {clip["kind"] for clip in clips} == {"images"}
+
+
+@pytest.mark.parametrize("spelt", ["l2-category", "l2_category", "L2-category"])
+def test_the_coarse_category_has_been_spelt_in_several_ways(tmp_path: Path, spelt: str) -> None:
+    _, items = read(tmp_path, FIVE, [*HEADER[:10], spelt, "split"])
+    assert mmbench_video.in_group(items, "mmbench_rr").height == 2
+
+
+def test_a_release_without_the_coarse_category_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="column 'l2-category' is missing. Found: index"):
+        read(tmp_path, FIVE, [*HEADER[:10], "coarse", "split"])
+
+
+@pytest.mark.parametrize(
+    ("text", "question", "options"),
+    [
+        ("Why?\nOptions: A: one, B: two, C: three, D: four", "Why?", ["one", "two", "three", "four"]),
+        ("Why? Options: A: yes, B: no", "Why?", ["yes", "no"]),
+        ("Why?\nOptions:\nA: 1, 2 and 3\nB: 4, 5\nC: 6", "Why?", ["1, 2 and 3", "4, 5", "6"]),
+        ("Why?\nOptions: A. one, B. two", "Why?", ["one", "two"]),
+        ("Which Options: menu?\nOptions: A: File, B: Edit", "Which Options: menu?", ["File", "Edit"]),
+    ],
+)
+def test_mmstar_says_its_options_in_the_question(tmp_path: Path, text: str, question: str, options: list[str]) -> None:
+    columns = ("index", "question", "image", "answer", "category", "l2_category", "meta_info")
+    path = table(tmp_path / "MMStar.tsv", columns, [["7", text, PICTURE, "B", "math", "geometry", "{}"]])
+    _, (item,) = image_choice.read_images(path, "mmstar")
+    frame = pl.DataFrame([item], schema=ITEMS)
+    (asked,) = image_choice.requests(frame, "choice", PROMPTS["image"])
+    assert (asked["option_texts"], asked["expected"]) == (options, "B")
+    assert str(asked["prompt"]).startswith(f"Question: {question}\nOptions:\nA. {options[0]}\n")
+    assert mmbench_video.in_group(frame, "mmstar_math").height == 1
+
+
+def test_mmstar_with_columns_of_options(tmp_path: Path) -> None:
+    columns = ("index", "question", "image", "answer", "category", "A", "B", "C", "D")
+    path = table(tmp_path / "MMStar.tsv", columns, [["7", "Why?", PICTURE, "C", "science & technology", *"pqrs"]])
+    _, (item,) = image_choice.read_images(path, "mmstar")
+    assert item["answer"] == "C" and {"name": "mmstar_st", "text": "yes"} in item["groups"]  # type: ignore[operator]
+
+
+def test_what_is_wrong_with_a_question_is_named_and_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """An unknown category and an answer outside the options: both stay, and no answer to the second is right."""
+    _, items = read(tmp_path, [*FIVE, row("6", ["p", "q"], "A", "Logic"), row("7", ["p", "q"], "C")])
+    said = caplog.text
+    assert (
+        "row 6 (6): category 'Logic' is not one of" in said
+        and "row 7 (7): answer 'C' is none of its options A, B" in said
+    )
+    numbers = {(metric, group): value for metric, group, value in mmbench_video.statistics(items, pl.DataFrame())}
+    assert numbers["questions", "mmbench_overall"] == 7
+    assert [flaw.split(":")[0] for flaw in flaws_of(items)] == ["mmbench/6", "mmbench/7"]
+    by_category = [numbers["questions", group] for group in ("mmbench_lr", "mmbench_rr", "mmbench_cp")]
+    assert by_category == [2, 2, 2]
+    found = numbered(items, {"7": "AA"})
+    assert found["mmbench_overall"].asked == 1 and found["mmbench_overall"].value == 0
+
+
+@pytest.mark.parametrize("options", [[], ["p"]])
+def test_a_question_without_a_choice_is_refused(tmp_path: Path, options: list[str]) -> None:
+    with pytest.raises(UserError, match=rf"row 1 \(1\): found {len(options)} options, expected two to four"):
+        read(tmp_path, [row("1", options, "A")])
+
+
+def test_two_tables_of_one_benchmark_are_refused(tmp_path: Path) -> None:
+    toy_rows = [["0", "v", "News", "What?", "That.", "['OCR']", "v.mp4"]]
+    files = [table(tmp_path / "MMBench-Video.tsv", mmbench_video.COLUMNS, toy_rows)]
+    files += [table(tmp_path / f"MMBench_{name}.tsv", HEADER, FIVE) for name in ("DEV_EN", "DEV_CN")]
+    with pytest.raises(UserError, match="expected one table MMBench_\\*.tsv, found MMBench_DEV_EN.tsv, MMBench_DEV_CN"):
+        mmbench_video.annotations(files, "release", {})
+    _, items = mmbench_video.annotations(files[:2], "release", {})
+    assert mmbench_video.in_group(items, "mmbench_video").height == 1 and items.height == 6
+
+
+# --- asking ----------------------------------------------------------------------------------------------------------
+
+
+def test_every_rotation_shows_the_right_option_under_its_own_letter(tmp_path: Path) -> None:
+    _, items = read(tmp_path, FIVE)
+    asked = image_choice.requests(items, "circular", PROMPTS["image"])
+    assert len(asked) == 4 + 3 + 2 + 4 + 2
+    first = [one for one in asked if one["item_id"] == "mmbench/1"]
+    assert [one["option_texts"] for one in first] == [[*"pqrs"], [*"qrsp"], [*"rspq"], [*"spqr"]]
+    assert [one["expected"] for one in first] == ["B", "A", "D", "C"]
+    for one in asked:
+        letters, texts = one["options"], one["option_texts"]
+        right = texts[letters.index(one["expected"])]  # type: ignore[attr-defined, index]
+        released = FIVE[int(str(one["item_id"])[-1]) - 1]
+        assert right == released[3 + "ABCD".index(released[7])]
+
+
+def test_prompts_are_the_harness_words(tmp_path: Path) -> None:
+    _, items = read(tmp_path, [row("1", ["p", "q"], "A", hint="Look.")])
+    asked = image_choice.requests(items, "choice", PROMPTS["image"])[0]["prompt"]
+    assert asked == (
+        "Hint: Look.\nQuestion: Question 1?\nOptions:\nA. p\nB. q\nPlease select the correct answer from the options above. \n"
+    )
+    letter = image_choice.requests(items, "choice", PROMPTS["image.letter"])[0]["prompt"]
+    assert str(letter).endswith("B. q\nAnswer with the option's letter from the given choices directly.")
+
+
+# --- measuring -------------------------------------------------------------------------------------------------------
+
+
+def verdicts(items: pl.DataFrame, said: Mapping[str, str], form: str = "circular") -> pl.DataFrame:
+    """One letter a rotation; `!` is a failed answer, `?` an unread one, a blank one that is not there."""
+    rows = []
+    for asked in image_choice.requests(items, form, PROMPTS["image"]):
+        index, turn = str(asked["item_id"]).split("/")[1], int(str(asked["role"]).removeprefix("rotation"))
+        letter = said.get(index, "").ljust(4)[turn]
+        if letter != " ":
+            value = "" if letter in "!?" else letter
+            rows.append(
+                {"request_id": asked["request_id"], "item_id": asked["item_id"], "role": asked["role"], "value": value,
+                 "score": None, "right": value == asked["expected"] != "", "unparsed": letter == "?",
+                 "failed": letter == "!", "key": "k"}
+            )  # fmt: skip
+    return pl.DataFrame(rows, schema=VERDICTS)
+
+
+def numbered(
+    items: pl.DataFrame, said: Mapping[str, str], form: str = "circular", authors: bool = False
+) -> dict[str, Measure]:
+    read_ = verdicts(items, said, form)
+    return {one.group: one for one in mmbench_video.measures(form, items, read_, RESAMPLING, drop_unread=authors)}
+
+
+def test_circular_evaluation_by_hand(tmp_path: Path) -> None:
+    """1 right in all four orders; 2 wrong in one of three; 3 right in both; 4 failed once; of 5 one order is missing."""
+    _, items = read(tmp_path, FIVE)
+    said = {"1": "BADC", "2": "ACC", "3": "BA", "4": "DC!A", "5": "A"}
+    fixed, authors = numbered(items, said), numbered(items, said, authors=True)
+    assert {group: fixed[group].value for group in ("mmbench_lr", "mmbench_rr", "mmbench_cp")} == {
+        "mmbench_lr": 100, "mmbench_rr": 50, "mmbench_cp": 0,
+    }  # fmt: skip
+    whole = fixed["mmbench_overall"]
+    assert (whole.value, whole.asked, whole.scored, whole.failed) == (pytest.approx(40), 5, 3, 2)
+    # The harness knows only the orders that are there, so that 5 is right.
+    assert authors["mmbench_overall"].value == pytest.approx(60)
+    assert "mmbench_ar" not in fixed and "mmstar_overall" not in fixed, "nothing there to be asked"
+    nobody = numbered(items, {})["mmbench_lr"]
+    assert (nobody.value, nobody.asked) == (None, 0)
+
+
+def test_a_question_that_was_not_asked_in_its_first_order_leaves_the_authors_denominator(tmp_path: Path) -> None:
+    _, items = read(tmp_path, FIVE)
+    said = {"1": "BADC", "3": " A"}
+    assert numbered(items, said)["mmbench_overall"].value == 50
+    authors = numbered(items, said, authors=True)["mmbench_overall"]
+    assert (authors.value, authors.asked) == (100, 1)
+
+
+def test_one_letter_for_everything_fails_every_question(tmp_path: Path) -> None:
+    _, items = read(tmp_path, FIVE)
+    assert numbered(items, dict.fromkeys("12345", "AAAA"))["mmbench_overall"].value == 0
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_chance_is_what_all_guesses_reach(tmp_path: Path, count: int) -> None:
+    """Every way to guess all rotations of a question, once each: (1/k)^k of them are right."""
+    letters = "ABCD"[:count]
+    _, items = read(tmp_path, [row("1", letters, "B")])
+    guesses = list(product(letters, repeat=count))
+    right = [numbered(items, {"1": "".join(guess)})["mmbench_overall"].value == 100 for guess in guesses]
+    expected = {group: value for metric, group, value in image_choice.statistics(items) if metric.startswith("chance")}
+    assert sum(right) / len(guesses) == pytest.approx((1 / count) ** count)
+    assert expected["mmbench_overall"] == expected["mmbench_lr"] == pytest.approx(100 * (1 / count) ** count)
+
+
+def test_chance_over_several_questions(tmp_path: Path) -> None:
+    """(1/256 + 1/27 + 1/4 + 1/256 + 1/4) / 5."""
+    _, items = read(tmp_path, FIVE)
+    found = {(metric, group): value for metric, group, value in image_choice.statistics(items)}
+    mean = (2 / 256 + 1 / 27 + 2 / 4) / 5
+    assert found["chance.circular.accuracy", "mmbench_overall"] == pytest.approx(100 * mean)
+    assert found["questions", "mmbench_overall"] == 5
+
+
+def test_both_readers_on_letters_sentences_and_refusals() -> None:
+    options, texts = ["A", "B", "C"], ["a red circle", "a blue star", "neither"]
+    cases = [
+        ("B", "B", "B"),
+        ("B.", "B", "B"),
+        ("(C)", "C", "C"),
+        ("The answer is B", "B", "B"),
+        ("It is a blue star.", "B", "B"),
+        ("a", "", "A"),  # lower case is no letter to the harness
+        ("A or B", "", ""),
+        ("", "", ""),
+        ("Z", "", ""),
+        ("Cannot determine the answer, B maybe", "", None),
+        ("I'm sorry, but without the image provided I cannot say a red circle.", "", ""),
+    ]
+    for text, authors, robust in cases:
+        assert read_text(text, options, texts, "authors", "options").value == authors, text
+        if robust is not None:
+            assert read_text(text, options, texts, "robust", "options").value == robust, text
+
+
+# --- the toy release -------------------------------------------------------------------------------------------------
+
+
+def test_the_toy_releases_have_every_category_and_number_of_options(tmp_path: Path) -> None:
+    toy.write_tables(tmp_path, PICTURES[:12], PICTURES[12:])
+    found = {}
+    for name, file in (("mmbench", "MMBench_DEV_TOY.tsv"), ("mmstar", "MMStar.tsv")):
+        clips, items = image_choice.read_images(tmp_path / file, name)
+        frame = pl.DataFrame(items, schema=ITEMS)
+        found[name] = frame
+        assert all(mmbench_video.in_group(frame, group).height for group in image_choice.CATEGORIES[name].values())
+        assert "flaw" not in {group["name"] for groups in frame["groups"].to_list() for group in groups}
+        assert len(clips) == frame["clip_id"].n_unique()
+    assert found["mmbench"].height == found["mmstar"].height == 24
+    sizes = {len(one["options"]) for one in image_choice.requests(found["mmbench"], "circular", PROMPTS["image"])}  # type: ignore[arg-type]
+    assert sizes == {2, 3, 4}
+
+
+def test_the_rotations_of_the_toy_release_are_those_made_here(tmp_path: Path) -> None:
+    toy.write_tables(tmp_path, PICTURES[:12], PICTURES[12:])
+    with (tmp_path / "MMBench_DEV_TOY.tsv").open(newline="") as stream:
+        released = {row["index"]: row for row in csv.DictReader(stream, delimiter="\t")}
+    _, items = image_choice.read_images(tmp_path / "MMBench_DEV_TOY.tsv", "mmbench")
+    asked = image_choice.requests(pl.DataFrame(items, schema=ITEMS), "circular", PROMPTS["image"])
+    assert len(asked) == len(released)
+    for one in asked:
+        index = int(str(one["item_id"]).split("/")[1]) + 1_000_000 * int(str(one["role"]).removeprefix("rotation"))
+        other = released[str(index)]
+        assert [other[letter] for letter in "ABCD" if other[letter]] == one["option_texts"]
+        assert other["answer"] == one["expected"]

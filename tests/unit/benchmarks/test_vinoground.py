@@ -1,0 +1,545 @@
+"""Vinoground: its reader, questions and scores, against pairs worked out by hand and closed forms."""
+
+import csv
+import json
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import product
+from pathlib import Path
+
+import polars as pl
+import pytest
+from reprise.benchmarks import vinoground
+from reprise.benchmarks.flaws import flaws_of
+from reprise.benchmarks.prompts import load_prompts
+from reprise.core.errors import UserError
+from reprise.core.schemas import REQUESTS, RESPONSES, VERDICTS
+from reprise.models.adapters.base import Clip, ModelSpec, Request
+from reprise.models.adapters.baselines import Constant, Oracle, Random
+from reprise.stages.metrics import measured, row_of, undefined_metrics
+from reprise.stages.verdicts import verdicts
+from reprise.stats.measures import Measure, Resampling
+
+COLUMNS = [
+    "index",
+    "major",
+    "minor",
+    "pos_vid",
+    "pos_start",
+    "pos_end",
+    "pos_cap",
+    "neg_vid",
+    "neg_start",
+    "neg_end",
+    "neg_cap",
+]
+RESAMPLING = Resampling(draws=200, level=0.95, seed=0)
+PROMPTS = load_prompts(Path("resources/prompts/vinoground.yaml"))
+ROLES = ("text_pos", "text_neg", "video_pos", "video_neg")
+
+
+def row(index: int, major: str = "action", minor: str = "", **changes: str) -> list[str]:
+    values = dict(zip(COLUMNS, [str(index), major, minor, "aaaaaaaaaaa", "0", "10", f"{index} eats then sleeps",
+                                "bbbbbbbbbbb", "5", "12.5", f"{index} sleeps then eats"], strict=True))  # fmt: skip
+    return list((values | changes).values())
+
+
+def rows_of(count: int) -> list[list[str]]:
+    majors, minors = vinoground.MAJOR, ("", "spatial", "interaction;cyclical;", "contextual")
+    return [row(index, majors[index % 3], minors[index % 4]) for index in range(count)]
+
+
+def entry(idx: str, answer: str, video: str = "", **changes: str) -> dict[str, str]:
+    return {
+        "idx": idx,
+        "video_name": video or f"vinoground_videos/{idx}.mp4",
+        "question": f"Which? {idx}",
+        "GT": answer,
+    } | changes
+
+
+def release(
+    folder: Path,
+    rows: Sequence[Sequence[str]],
+    text: Sequence[Mapping[str, str]] | None = None,
+    video: Sequence[Mapping[str, str]] | None = None,
+    columns: Sequence[str] = COLUMNS,
+) -> list[Path]:
+    files = [folder / "vinoground.csv"]
+    with files[0].open("w", newline="") as stream:
+        csv.writer(stream).writerows([columns, *rows])
+    for kind, entries in (("textscore", text), ("videoscore", video)):
+        if entries is not None:
+            files.append(folder / f"vinoground_{kind}.json")
+            files[-1].write_text(json.dumps(entries))
+    return files
+
+
+def items_of(folder: Path, count: int) -> pl.DataFrame:
+    return vinoground.annotations(release(folder, rows_of(count)), "ids", {})[1]
+
+
+# --- reading a release ---------------------------------------------------------------------------------------------
+
+
+def test_a_pair_is_two_trims_and_their_concatenation(tmp_path: Path) -> None:
+    files = release(tmp_path, [row(7)], video=[entry("7_pos", "B"), entry("7_neg", "A")])
+    clips, items = vinoground.annotations(files, "ids", {})
+    assert clips.drop("unit").rows() == [
+        ("7.pos", "trim", "aaaaaaaaaaa", 0.0, 10.0, []),
+        ("7.neg", "trim", "bbbbbbbbbbb", 5.0, 12.5, []),
+        ("7.neg-pos", "concat", "", None, None, ["7.neg", "7.pos"]),
+    ]
+    assert set(clips["unit"]) == set(items["unit"]) == {"7"}, "one shard, one cluster"
+    assert items.select("item_id", "clip_id", "task", "answer").rows()[1::2] == [
+        ("7_pos/video", "7.neg-pos", "video", "B"),
+        ("7_neg/video", "7.neg-pos", "video", "A"),
+    ]
+
+
+def test_released_files_are_taken_whole_and_ready_concatenations_too(tmp_path: Path) -> None:
+    video = [
+        entry("0_pos", "A", "vinoground_videos_concated/0.mp4"),
+        entry("0_neg", "B", "vinoground_videos_concated/0.mp4"),
+    ]
+    clips, _ = vinoground.annotations(release(tmp_path, [row(0)], video=video), "release", {})
+    assert clips.select("clip_id", "kind", "source_id").rows() == [
+        ("0.pos", "whole", "vinoground_videos/0_pos"),
+        ("0.neg", "whole", "vinoground_videos/0_neg"),
+        ("0.pos-neg", "concat", "vinoground_videos_concated/0"),
+    ]
+
+
+def test_released_questions_are_used_as_they_are(tmp_path: Path) -> None:
+    text = [
+        entry("0_pos", "B", question="Which {caption}?\nA. 0 sleeps then eats\nB. 0 eats then sleeps"),
+        entry("0_neg", "A"),
+    ]
+    _, items = vinoground.annotations(release(tmp_path, [row(0)], text=text), "ids", {})
+    asked = vinoground.requests(items, "questions", PROMPTS["authors"])
+    assert asked[0]["prompt"] == str(text[0]["question"]) + "\nPlease only output one English character."
+    assert (asked[0]["expected"], asked[0]["option_texts"]) == ("B", ["0 sleeps then eats", "0 eats then sleeps"])
+
+
+def test_written_questions_have_both_answers_equally_often_and_the_same_ones_again(tmp_path: Path) -> None:
+    items = items_of(tmp_path, 40)
+    by_item = dict(items.select("item_id", "answer").iter_rows())
+    for task in ("text", "video"):
+        assert Counter(items.filter(task=task)["answer"]) == {"A": 40, "B": 40}
+        assert Counter(by_item[f"{index}_pos/{task}"] for index in range(40)) == {"A": 20, "B": 20}
+        assert all(by_item[f"{index}_pos/{task}"] != by_item[f"{index}_neg/{task}"] for index in range(40))
+    assert items.equals(items_of(tmp_path, 40))
+    files = release(tmp_path, rows_of(40))
+    assert not items.equals(vinoground.annotations(files, "ids", {"seed": "1"})[1])
+    mirrored = vinoground.annotations(release(tmp_path, rows_of(40)[::-1]), "ids", {})[1]
+    assert dict(mirrored.select("item_id", "answer").iter_rows()) == by_item, "whatever the order of the rows"
+
+
+def test_the_papers_wording_and_what_the_letters_stand_for(tmp_path: Path) -> None:
+    items = items_of(tmp_path, 6)
+    for request in vinoground.requests(items, "questions", PROMPTS["paper"]):
+        a, b = request["option_texts"]  # type: ignore[misc]
+        index, half = str(request["item_id"]).split("/")[0].split("_")
+        own = f"{index} eats then sleeps" if half == "pos" else f"{index} sleeps then eats"
+        if str(request["role"]).startswith("text"):
+            assert request["prompt"] == f"Which caption best describes this video? A. {a}, B. {b}"
+            assert {"A": a, "B": b}[str(request["expected"])] == own
+        else:
+            assert f"Caption: {own}. A. First segment (before black frame), B. Second" in str(request["prompt"])
+            order = str(request["clip_id"]).split(".")[1].split("-")
+            assert order["AB".index(str(request["expected"]))] == half
+
+
+def test_a_release_may_call_its_columns_otherwise(tmp_path: Path) -> None:
+    columns = ["video_1" if name == "pos_vid" else name for name in COLUMNS]
+    files = release(tmp_path, [row(0)], columns=columns)
+    with pytest.raises(UserError, match=r"column 'pos_vid' is missing. Found: index, major, minor, video_1"):
+        vinoground.annotations(files, "ids", {})
+    clips, _ = vinoground.annotations(files, "ids", {"pos_vid": "video_1"})
+    assert clips["source_id"][0] == "aaaaaaaaaaa"
+    assert vinoground.annotations(files, "release", {})[0].height == 3, "released files need no ids"
+
+
+@pytest.mark.parametrize(
+    ("rows", "text", "video", "message"),
+    [
+        ([row(0), row(0)], None, None, "row 2: index '0' is there twice"),
+        ([[" ", *row(0)[1:]]], None, None, "row 1: 'index' is empty"),
+        ([row(0, pos_vid="short")], None, None, "expected a YouTube id of 11 characters"),
+        ([row(0, pos_start="11")], None, None, "its start 11 s is not before its end 10 s"),
+        ([row(0)], [entry("9_pos", "A")], None, "entry 1: idx '9_pos' is no <index>_pos or <index>_neg of the table's pairs"),
+        ([row(0)], [entry("0_pos", "A"), entry("0_pos", "B")], None, "entry 2: idx '0_pos' is there twice"),
+        ([row(0)], [{"idx": "0_pos", "GT": "A"}], None, "entry 1: found idx, GT. Needed: idx, video_name, question, GT."),
+    ],
+)  # fmt: skip
+def test_a_broken_release_is_refused_by_file_and_row(
+    tmp_path: Path,
+    rows: list[list[str]],
+    text: list[dict[str, str]] | None,
+    video: list[dict[str, str]] | None,
+    message: str,
+) -> None:
+    with pytest.raises(UserError) as error:
+        vinoground.annotations(release(tmp_path, rows, text, video), "ids", {})
+    assert message in str(error.value)
+
+
+def test_broken_json_and_a_subset_are_refused(tmp_path: Path) -> None:
+    files = release(tmp_path, [row(0)], text=[])
+    files[1].write_text("[{")
+    with pytest.raises(UserError, match=r"vinoground_textscore\.json: not readable as json"):
+        vinoground.annotations(files, "ids", {})
+    files[1].write_text("{}")
+    with pytest.raises(UserError, match="expected a list of questions"):
+        vinoground.annotations(files, "ids", {})
+    with pytest.raises(UserError, match="Vinoground has no subset"):
+        vinoground.annotations(files, "ids", {"subset": {"file": "x.csv"}})
+
+
+def test_a_question_that_the_release_lacks_is_named_and_its_pair_is_missing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    text = [entry("0_pos", "A"), entry("0_neg", "B"), entry("1_pos", "A")]
+    _, items = vinoground.annotations(release(tmp_path, rows_of(2), text=text), "ids", {})
+    assert "no question '1_neg'; its pair counts as missing" in caplog.text
+    assert flaws_of(items) == ["pair 1: textscore: no question '1_neg'; its pair counts as missing"]
+    assert counted(items) == {"text": (1, 1, 100), "video": (2, 0, 100), "group": (1, 1, 100)}
+
+
+def counted(items: pl.DataFrame, group: str = "all") -> dict[str, tuple[object, ...]]:
+    """Asked, missing and value of each score where every answer is right."""
+    found = {one["metric"]: one for one in scored(items, dict.fromkeys(ROLES, "right")) if one["group"] == group}
+    return {score: tuple(found[score][part] for part in ("asked", "missing", "value")) for score in vinoground.SCORES}
+
+
+WHOLE = {"text": (2, 0, 100), "video": (2, 0, 100), "group": (2, 0, 100)}
+
+
+@pytest.mark.parametrize(
+    ("bad", "flaw", "expected", "pairs"),
+    [
+        (row(0, "acton"), "major category 'acton' is not one of object, action, viewpoint; the pair counts in none of them", WHOLE, 1),
+        (row(0, minor="cyclic;"), "minor category 'cyclic' is not one of interaction", WHOLE, 2),
+        (row(0, neg_cap=" "), "'neg_cap' is empty: half of the pair is missing",
+         {"text": (1, 1, 100), "video": (1, 1, 100), "group": (1, 1, 100)}, 2),
+        (row(0, neg_vid=""), "'neg_vid' is empty: half of the pair is missing", WHOLE, 2),
+    ],
+)  # fmt: skip
+def test_a_flawed_pair_stays_is_named_and_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, bad: list[str], flaw: str,
+    expected: dict[str, tuple[int, ...]], pairs: int,
+) -> None:  # fmt: skip
+    clips, items = vinoground.annotations(release(tmp_path, [bad, row(1)]), "ids", {})
+    assert f"vinoground.csv: row 1: {flaw}" in caplog.text
+    assert len(flaws_of(items)) == 1 and flaws_of(items)[0].startswith(f"pair 0: {flaw}")
+    assert items["unit"].unique().sort().to_list() == ["0", "1"]
+    assert counted(items) == expected
+    numbers = {group: value for _, group, value in vinoground.statistics(items, clips)}
+    assert (numbers["all"], numbers["action"]) == (2, pairs)
+    mine = clips.filter(pl.col("unit") == "0")["clip_id"].to_list()
+    assert len(mine) == (1 if "vid" in flaw.split("'")[1] else 3), "no concatenation of one video"
+    asked = vinoground.requests(items, "similarity", PROMPTS["caption"])
+    assert len(asked) == (6 if "neg_cap" in flaw else 8)
+
+
+def test_a_ground_truth_that_is_no_option_is_never_right(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    text = [entry("0_pos", "C"), entry("0_neg", "B"), entry("1_pos", "A"), entry("1_neg", "B")]
+    _, items = vinoground.annotations(release(tmp_path, rows_of(2), text=text), "ids", {})
+    message = "textscore: ground truth 'C' is neither A nor B, so no answer to it is right"
+    assert f"vinoground_textscore.json: entry 1 (0_pos): {message}" in caplog.text
+    assert flaws_of(items) == [f"pair 0: {message}"]
+    assert counted(items) == {"text": (2, 0, 50), "video": (2, 0, 100), "group": (2, 0, 50)}
+    request = vinoground.requests(items, "questions", PROMPTS["paper"])[0]
+    assert (request["options"], request["option_texts"], request["expected"]) == (["A", "B"], [], "")
+    for convention in ("fixed", "authors"):
+        assert values(items, {"0_text_pos": "C"}, convention)[0] == 50
+
+
+def test_segments_with_one_ground_truth_for_both_captions_stay(tmp_path: Path) -> None:
+    video = [entry("0_pos", "A"), entry("0_neg", "A"), entry("1_pos", "B"), entry("1_neg", "A")]
+    clips, items = vinoground.annotations(release(tmp_path, rows_of(2), video=video), "ids", {})
+    assert "videoscore: both captions have the ground truth 'A', but only one of them fits" in flaws_of(items)[0]
+    assert items.filter(pl.col("task") == "video")["answer"].to_list() == ["A", "A", "B", "A"]
+    assert "0.pos-neg" in clips["clip_id"].to_list()
+
+
+# --- scores --------------------------------------------------------------------------------------------------------
+
+
+def answers_of(
+    items: pl.DataFrame, texts: Mapping[str, str], form: str = "questions"
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Requests and responses of all pairs: by `<index>_<role>` or `<role>` the answer `right`, `wrong`, a text, `failed`
+    or `absent` (never asked)."""
+    rows = vinoground.requests(items, form, PROMPTS["paper" if form == "questions" else "caption"])
+    requests = pl.DataFrame([r | {"ask": "choose", "max_tokens": 1} for r in rows], schema=REQUESTS)
+    responses = []
+    for request in requests.iter_rows(named=True):
+        index = request["item_id"].split("_")[0]
+        text = texts.get(f"{index}_{request['role']}", texts.get(request["role"], "right"))
+        if text == "absent":
+            continue
+        known = {"right": request["expected"], "wrong": "A" if request["expected"] == "B" else "B", "failed": ""}
+        responses.append(
+            {"request_id": request["request_id"], "item_id": request["item_id"], "role": request["role"],
+             "text": known.get(text, text), "scores": [], "error": "out_of_memory" if text == "failed" else "", "key": "k"}
+        )  # fmt: skip
+    return requests, pl.DataFrame(responses, schema=RESPONSES)
+
+
+def scored(items: pl.DataFrame, texts: Mapping[str, str], convention: str = "fixed") -> list[dict[str, object]]:
+    reader = {"fixed": "robust", "authors": "authors"}[convention]
+    requests, responses = answers_of(items, texts)
+    read = verdicts(requests, responses, reader, "first_character")
+    found = measured(vinoground, "questions", items, read, RESAMPLING, convention)  # type: ignore[arg-type]
+    return [row_of(one, vinoground) for one in found]  # type: ignore[arg-type]
+
+
+def values(
+    items: pl.DataFrame, texts: Mapping[str, str], convention: str = "fixed", group: str = "all"
+) -> list[object]:
+    found = {(one["metric"], one["group"]): one["value"] for one in scored(items, texts, convention)}
+    return [found[score, group] for score in vinoground.SCORES]
+
+
+def test_scores_by_hand(tmp_path: Path) -> None:
+    """Four pairs: all right; a text answer wrong; a video answer wrong; one of each wrong."""
+    texts = {"1_text_neg": "wrong", "2_video_pos": "wrong", "3_text_pos": "wrong", "3_video_neg": "wrong"}
+    items = items_of(tmp_path, 4)
+    assert values(items, texts) == values(items, texts, "authors") == [50, 50, 25]
+    assert values(items, texts, group="object") == [50, 50, 50], "pairs 0 and 3"
+    assert values(items, texts, group="spatial") == [0, 100, 0], "pair 1"
+    assert values(items, texts, group="cyclical") == [100, 0, 0], "pair 2"
+
+
+def test_failed_unread_and_missing_are_three_things(tmp_path: Path) -> None:
+    texts = {"0_text_pos": "failed", "1_text_neg": "I cannot tell.", "2_text_pos": "absent", "3_video_pos": "absent"}
+    found = {one["metric"]: one for one in scored(items_of(tmp_path, 6), texts) if one["group"] == "all"}
+    counts = {
+        score: [found[score][name] for name in ("asked", "scored", "failed", "unparsed", "missing")] for score in found
+    }
+    assert counts == {"text": [5, 3, 1, 1, 1], "video": [5, 5, 0, 0, 1], "group": [4, 2, 1, 1, 2]}
+    assert [found[score]["value"] for score in vinoground.SCORES] == [60, 100, 50]
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        ({"text_pos": "absent"}, [0, 0, 0]),  # raises: the pair's video answers are never looked at
+        ({"text_pos": "failed"}, [0, 0, 0]),
+        ({"text_pos": ""}, [0, 0, 0]),  # an empty answer raises too
+        ({"text_neg": "absent"}, [0, 0, 0]),
+        ({"text_pos": "wrong", "text_neg": "absent"}, [0, 100, 0]),  # the first is wrong: the second is never looked up
+        ({"text_neg": "wrong"}, [0, 100, 0]),
+        ({"text_pos": "The first one"}, [0, 100, 0]),  # any other first character is a wrong answer
+        ({"video_pos": "absent"}, [100, 0, 0]),
+        ({"video_neg": ""}, [100, 0, 0]),
+        ({}, [100, 100, 100]),
+    ],
+)
+def test_the_authors_convention_on_lacking_answers(tmp_path: Path, texts: dict[str, str], expected: list[int]) -> None:
+    """Pair 0 of three has these answers; the others are right."""
+    found = values(items_of(tmp_path, 3), {f"0_{role}": text for role, text in texts.items()}, "authors")
+    assert found == [pytest.approx(100 * (2 + share / 100) / 3, abs=1e-9) for share in expected]
+
+
+def test_the_released_scorer_in_its_own_words(tmp_path: Path) -> None:
+    """Its rule written down independently, on random answers of every kind; equal to 1e-9 in every category."""
+    items = items_of(tmp_path, 60)
+    dice = random.Random(5)
+    kinds = [
+        "right",
+        "right",
+        "wrong",
+        "A person",
+        "b.",
+        "(B)",
+        "Answer: B",
+        "",
+        "failed",
+        "absent",
+        "The second",
+        " A",
+    ]
+    texts = {f"{index}_{role}": dice.choice(kinds) for index, role in product(range(60), ROLES)}
+    requests, responses = answers_of(items, texts)
+    said = {
+        row["request_id"].replace("#", " "): row
+        for row in responses.filter(pl.col("error") == "").iter_rows(named=True)
+    }
+    expected = {row["request_id"].replace("#", " "): row["expected"] for row in requests.iter_rows(named=True)}
+    totals: Counter[str] = Counter()
+    right: Counter[tuple[str, str]] = Counter()
+    for index in range(60):
+        groups = [
+            "all",
+            vinoground.MAJOR[index % 3],
+            *[g for g in ("", "spatial", "interaction;cyclical;", "contextual")[index % 4].split(";") if g],
+        ]
+        totals.update(groups)
+
+        def is_right(task: str, half: str, index: int = index) -> bool:
+            name = f"{index}_{half}/{task} {task}_{half}"
+            return bool(said[name]["text"][0].lower() == expected[name].lower())
+
+        try:
+            text = is_right("text", "pos") and is_right("text", "neg")
+            right.update(("text", group) for group in groups if text)
+            video = is_right("video", "pos") and is_right("video", "neg")
+            right.update(("video", group) for group in groups if video)
+            right.update(("group", group) for group in groups if text and video)
+        except (KeyError, IndexError):
+            continue
+    for one in scored(items, texts, "authors"):
+        share = 100 * right[str(one["metric"]), str(one["group"])] / totals[str(one["group"])]
+        assert one["value"] == pytest.approx(share, abs=1e-9), one
+        assert one["asked"] == totals[str(one["group"])]
+
+
+@pytest.mark.parametrize(("option", "expected"), [("right", [100, 100, 100]), ("A", [0, 0, 0]), ("wrong", [0, 0, 0])])
+def test_closed_forms_of_sure_answers(tmp_path: Path, option: str, expected: list[int]) -> None:
+    items = items_of(tmp_path, 24)
+    for convention in ("fixed", "authors"):
+        assert values(items, dict.fromkeys(ROLES, option), convention) == expected
+
+
+def test_random_answers_reach_their_chance(tmp_path: Path) -> None:
+    items = items_of(tmp_path, 2000)
+    dice = random.Random(3)
+    texts = {f"{index}_{role}": dice.choice("AB") for index, role in product(range(2000), ROLES)}
+    text, video, group = values(items, texts)
+    assert text == pytest.approx(25, abs=3) and video == pytest.approx(25, abs=3)
+    assert group == pytest.approx(6.25, abs=1.6)
+
+
+# --- similarities --------------------------------------------------------------------------------------------------
+
+
+def by_similarity(items: pl.DataFrame, adapter: Oracle | Constant | Random) -> list[Measure]:
+    rows = []
+    for asked in vinoground.requests(items, "similarity", PROMPTS["caption"]):
+        request = Request(**{name: asked[name] for name in ("request_id", "item_id", "role", "system", "prompt", "expected")},
+                          ask="similarity", options=tuple(asked["options"]), max_tokens=1)  # type: ignore[arg-type]  # fmt: skip
+        (answer,) = adapter.answers(Clip(str(asked["clip_id"]), None, (), ()), [request])
+        rows.append(
+            {name: asked[name] for name in ("request_id", "item_id", "role")}
+            | {"scores": list(answer.scores), "error": "", "key": "k"}
+        )
+    requests = vinoground.requests(items, "similarity", PROMPTS["caption"])
+    frame = pl.DataFrame([r | {"ask": "similarity", "max_tokens": 1} for r in requests], schema=REQUESTS)
+    read = verdicts(frame, pl.DataFrame(rows, schema=RESPONSES), "robust", "plain")
+    assert not read["unparsed"].any()
+    return vinoground.measures("similarity", items, read, RESAMPLING, drop_unread=False)
+
+
+def overall(found: Sequence[Measure]) -> list[float | None]:
+    return [one.value for one in found if one.group == "all"]
+
+
+def spec(**settings: object) -> ModelSpec:
+    return ModelSpec(None, "cpu", 1, "float32", "sdpa", False, settings)
+
+
+def test_four_similarities_are_asked_of_two_clips_and_no_concatenation(tmp_path: Path) -> None:
+    asked = vinoground.requests(items_of(tmp_path, 1), "similarity", PROMPTS["caption"])
+    assert [(one["role"], one["clip_id"], one["prompt"]) for one in asked] == [
+        ("pos_pos", "0.pos", "0 eats then sleeps"), ("pos_neg", "0.pos", "0 sleeps then eats"),
+        ("neg_pos", "0.neg", "0 eats then sleeps"), ("neg_neg", "0.neg", "0 sleeps then eats"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        ((0.9, 0.1, 0.2, 0.8), (True, True, True)),
+        ((0.9, 0.1, 0.95, 0.97), (True, False, False)),  # the first caption fits the second video better
+        ((0.9, 0.95, 0.1, 0.97), (False, True, False)),  # the first video fits the second caption better
+        ((0.5, 0.5, 0.1, 0.9), (False, True, False)),  # a tie is not larger
+        ((0.1, 0.9, 0.9, 0.1), (False, False, False)),
+    ],
+)
+def test_scores_of_similarities_by_hand(tmp_path: Path, scores: tuple[float, ...], expected: tuple[bool, ...]) -> None:
+    """In the order: first video with both captions, second video with both captions."""
+    items = items_of(tmp_path, 1)
+    asked = vinoground.requests(items, "similarity", PROMPTS["caption"])
+    rows = [
+        {"request_id": one["request_id"], "item_id": one["item_id"], "role": one["role"], "value": "match", "score": score,
+         "right": True, "unparsed": False, "failed": False, "key": "k"}
+        for one, score in zip(asked, scores, strict=True)
+    ]  # fmt: skip
+    found = vinoground.measures("similarity", items, pl.DataFrame(rows, schema=VERDICTS), RESAMPLING, drop_unread=False)
+    assert overall(found) == [100.0 * right for right in expected]
+    failed = pl.DataFrame(rows, schema=VERDICTS).with_columns(
+        failed=pl.col("role") == "neg_neg", score=pl.when(pl.col("role") != "neg_neg").then("score")
+    )
+    found = vinoground.measures("similarity", items, failed, RESAMPLING, drop_unread=False)
+    assert overall(found) == [0, 0, 0] and {one.failed for one in found if one.group == "all"} == {1}
+
+
+def test_closed_forms_of_similarities(tmp_path: Path) -> None:
+    items = items_of(tmp_path, 30)
+    assert overall(by_similarity(items, Oracle(spec()))) == [100, 100, 100]
+    assert overall(by_similarity(items, Constant(spec()))) == [0, 0, 0], "ties fail"
+
+
+def test_random_similarities_reach_the_papers_chance(tmp_path: Path) -> None:
+    text, video, group = overall(by_similarity(items_of(tmp_path, 2000), Random(spec(seed=0))))
+    assert text == pytest.approx(25, abs=3) and video == pytest.approx(25, abs=3)
+    assert group == pytest.approx(100 / 6, abs=2.5)
+
+
+# --- frames, chance, data ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rule", "frames"),
+    [({"rule": "none"}, 0), ({"rule": "linspace", "frames": 1}, 1), ({"rule": "linspace", "frames": 2}, 2),
+     ({"rule": "random_one", "of": {"rule": "all"}}, 1)],
+)  # fmt: skip
+def test_video_and_group_are_undefined_below_three_frames(rule: dict[str, object], frames: int) -> None:
+    note = f"Undefined below 3 frames; this run shows {frames}."
+    assert undefined_metrics({"video": 3, "group": 3}, rule) == {"video": note, "group": note}
+
+
+@pytest.mark.parametrize(
+    "rule", [{"rule": "black_aware", "frames": 4}, {"rule": "linspace", "frames": 3}, {"rule": "fps_mid", "fps": 1}]
+)
+def test_they_are_defined_from_three_frames_on(rule: dict[str, object]) -> None:
+    assert undefined_metrics({"video": 3, "group": 3}, rule) == {}
+
+
+def test_chance_is_the_papers_and_computed() -> None:
+    assert {"text": 25.0, "video": 25.0, "group": pytest.approx(100 / 6)} == vinoground.CHANCE
+
+
+def test_what_is_above_chance_is_counted_over_pairs(tmp_path: Path) -> None:
+    found = {
+        one["metric"]: one["p_chance"]
+        for one in scored(items_of(tmp_path, 4), {"1_text_pos": "wrong"})
+        if one["group"] == "all"
+    }
+    assert found["text"] == pytest.approx(4 * 0.25**3 * 0.75 + 0.25**4)
+    assert found["video"] == pytest.approx(0.25**4)
+
+
+def test_two_models_can_be_compared_pair_by_pair(tmp_path: Path) -> None:
+    items = items_of(tmp_path, 3)
+    requests, responses = answers_of(items, {"1_text_pos": "wrong", "2_video_pos": "absent"})
+    found = vinoground.outcomes("questions", items, verdicts(requests, responses, "robust", "plain"))
+    assert found["group"].select("item_id", "right").rows() == [("0", True), ("1", False)]
+
+
+def test_pairs_are_counted_by_category(tmp_path: Path) -> None:
+    clips, items = vinoground.annotations(release(tmp_path, rows_of(12)), "ids", {})
+    found = {group: value for _, group, value in vinoground.statistics(items, clips)}
+    assert found == {
+        "all": 12,
+        "object": 4,
+        "action": 4,
+        "viewpoint": 4,
+        "interaction": 3,
+        "cyclical": 3,
+        "spatial": 3,
+        "contextual": 3,
+    }

@@ -1,0 +1,70 @@
+"""Cells without a number: found cell by cell, also where rows share a label."""
+
+import csv
+from pathlib import Path
+
+import pytest
+from reprise.commands.incomplete import incomplete_cells
+from reprise.config import load
+from reprise.core.errors import UserError
+from reprise.plan.plan import Plan
+from reprise.tables.build import TIDY
+
+ROOT = Path(__file__).parents[3]
+TABLE = "vinoground/table4"
+HUMAN = {"row": "Prolific Human", "source": "published"}
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    return Plan(load(ROOT, {"suite": "rehearsal"}))
+
+
+def write(folder: Path, *rows: dict[str, str], suite: str = "rehearsal") -> Path:
+    path = folder / f"{TABLE}.csv"
+    path.parent.mkdir(parents=True)
+    with path.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, list(TIDY), restval="")
+        writer.writeheader()
+        writer.writerows({"suite": suite, "table": TABLE, "group": "all", **row} for row in rows)
+    return folder
+
+
+def cell(metric: str, value: str, **known: str) -> dict[str, str]:
+    columns = {"text": "s_t", "video": "s_v", "group": "s_g"}
+    return {"column": columns[metric], "metric": metric, "value": value, **known}
+
+
+def test_each_row_wants_a_number_of_its_own(plan: Plan, tmp_path: Path) -> None:
+    """Two rows are called Prolific Human; the authors' convention stands beside a cell and an empty value is none."""
+    folder = write(
+        tmp_path,
+        cell("text", "1", **HUMAN),
+        cell("text", "2", **HUMAN),
+        cell("video", "3", **HUMAN),
+        cell("group", "", **HUMAN),
+        cell("video", "4", row="LLaVA-OneVision-72B", convention="authors"),
+        cell("video", "5", row="LLaVA-OneVision-72B", convention="fixed"),
+    )
+    gaps = incomplete_cells(plan, folder, [TABLE])
+    human = [gap.column for gap in gaps if gap.row == "Prolific Human"]
+    assert human == ["s_g", "s_v", "s_g"]
+    assert sum(gap.row == "LLaVA-OneVision-72B" and gap.metric == "video" for gap in gaps) == 5, "six rows, one number"
+    assert len(gaps) == 12 * 3 - 4
+
+
+@pytest.mark.parametrize(
+    ("names", "suite", "message"),
+    [
+        (["vinoground/table44"], "rehearsal", "unknown table 'vinoground/table44'. Did you mean 'vinoground/table4'"),
+        ([TABLE], "demo", "table4.csv: of suite 'demo', not of 'rehearsal'. Run snakemake with `--config suite=reh"),
+        (["vinoground/table3"], "rehearsal", "table3.csv: no such table yet. Run snakemake with `--config suite=reh"),
+    ],
+)
+def test_what_cannot_be_looked_at_is_named(
+    plan: Plan, tmp_path: Path, names: list[str], suite: str, message: str
+) -> None:
+    folder = write(tmp_path, cell("text", "1", **HUMAN), suite=suite)
+    with pytest.raises(UserError) as error:
+        incomplete_cells(plan, folder, names)
+    assert message in str(error.value)

@@ -1,0 +1,207 @@
+"""Similarities of captions and clips, against a plain computation with the same checkpoint."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from reprise.core.errors import UserError
+from reprise.media.reader import read_frames
+from reprise.models.adapters.base import Clip
+from reprise.models.adapters.contrastive import ContrastiveAdapter, load_encoder
+from reprise.models.adapters.open_clip import load_open_clip
+from transformers import AutoImageProcessor, AutoModel, AutoTokenizer, CLIPModel
+
+from tests.unit.models.adapters import tiny
+from tests.unit.videos import barcode_video
+
+CAPTIONS = [
+    "The red circle slides left quickly.",
+    "The blue star jumps high.",
+    "First, the red circle spins slowly. Then, it blinks.",
+]
+INDICES = (0, 9, 20, 33)
+
+
+@pytest.fixture(scope="module")
+def video(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("video") / "v.mp4"
+    barcode_video(path, 48, width=96, height=64)
+    return path
+
+
+def clip_of(video: Path, indices: tuple[int, ...] = INDICES) -> Clip:
+    return Clip("clip", video, indices, tuple(index / 24 for index in indices))
+
+
+def given(folder: Path, clip: Clip) -> list[float]:
+    answers = ContrastiveAdapter(tiny.spec(folder)).answers(clip, [tiny.request(text) for text in CAPTIONS])
+    return [answer.scores[0] for answer in answers]
+
+
+def pixels_of(folder: Path, video: Path) -> torch.Tensor:
+    """The frames as pictures through the checkpoint's own processor."""
+    pictures = [Image.fromarray(frame) for frame in read_frames(video, INDICES)]
+    found = AutoImageProcessor.from_pretrained(folder, backend="pil")(pictures, return_tensors="pt")["pixel_values"]
+    return found.reshape(len(pictures), 3, tiny.SIDE, tiny.SIDE)
+
+
+@pytest.mark.parametrize(("make", "padding"), [(tiny.clip, False), (tiny.siglip, "max_length")])
+def test_clip_and_siglip_by_the_mean_of_frame_features(
+    make: Callable[[Path], Path], padding: bool | str, video: Path, tmp_path: Path
+) -> None:
+    folder = make(tmp_path / "model")
+    model, words = AutoModel.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
+    with torch.no_grad():
+        frames = model.get_image_features(pixel_values=pixels_of(folder, video)).pooler_output
+        mean = frames.mean(0)
+        expected = []
+        for text in CAPTIONS:
+            ids = words(text, padding=padding, max_length=tiny.LONGEST, return_tensors="pt")["input_ids"]
+            feature = model.get_text_features(input_ids=ids).pooler_output[0]
+            expected.append(float(torch.nn.functional.cosine_similarity(mean, feature, dim=0)))
+        other = torch.nn.functional.normalize(frames, dim=-1).mean(0)
+    assert given(folder, clip_of(video)) == pytest.approx(expected, abs=1e-5)
+    assert not torch.allclose(other / other.norm(), mean / mean.norm(), atol=1e-5), "the order of mean and norm matters"
+
+
+def test_one_frame_and_one_caption_give_the_models_own_logit(video: Path, tmp_path: Path) -> None:
+    folder = tiny.clip(tmp_path / "model")
+    model, words = CLIPModel.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
+    pixels = pixels_of(folder, video)[:1]
+    with torch.no_grad():
+        outputs = [model(pixel_values=pixels, **words(text, return_tensors="pt")) for text in CAPTIONS]
+    logits = [float(one.logits_per_image[0, 0] / model.logit_scale.detach().exp()) for one in outputs]
+    assert given(folder, clip_of(video, INDICES[:1])) == pytest.approx(logits, abs=1e-5)
+
+
+def test_xclip_gives_the_logits_of_its_own_forward(video: Path, tmp_path: Path) -> None:
+    folder = tiny.xclip(tmp_path / "model", len(INDICES))
+    model, words = AutoModel.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
+    with torch.no_grad():
+        inputs = words(CAPTIONS, padding=True, return_tensors="pt")
+        ids = inputs["input_ids"].masked_fill(inputs["attention_mask"] == 0, 0)
+        output = model(
+            pixel_values=pixels_of(folder, video)[None], input_ids=ids, attention_mask=inputs["attention_mask"]
+        )
+    found = given(folder, clip_of(video))
+    assert found == pytest.approx(output.logits_per_video[0].tolist(), rel=1e-4)
+    assert len({round(value, 6) for value in found}) == len(CAPTIONS)
+
+
+def test_xclip_refuses_another_number_of_frames(video: Path, tmp_path: Path) -> None:
+    folder = tiny.xclip(tmp_path / "model", 8)
+    with pytest.raises(UserError, match=r"takes 8 frames and its run's sampling shows 4\. Name a sampling of 8 frames"):
+        given(folder, clip_of(video))
+
+
+def test_a_clip_is_encoded_once_and_no_caption_alters_another(
+    video: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tiny.siglip(tmp_path / "model")
+    adapter = ContrastiveAdapter(tiny.spec(folder))
+    seen = []
+    encode = adapter._encoder.clip
+    monkeypatch.setattr(adapter._encoder, "clip", lambda frames: seen.append(len(frames)) or encode(frames))
+    together = list(adapter.answers(clip_of(video), [tiny.request(text) for text in CAPTIONS]))
+    assert seen == [len(INDICES)] and {answer.frames_shown for answer in together} == {len(INDICES)}
+    alone = [next(iter(adapter.answers(clip_of(video), [tiny.request(text)]))) for text in CAPTIONS]
+    assert together == alone, "a resumed run gives the same bytes"
+
+
+def test_a_long_caption_is_cut_to_what_the_model_reads(video: Path, tmp_path: Path) -> None:
+    adapter = ContrastiveAdapter(tiny.spec(tiny.clip(tmp_path / "model")))
+    long = tiny.request(" ".join(CAPTIONS * 9))
+    answer = next(iter(adapter.answers(clip_of(video), [long])))
+    assert answer.tokens_in == tiny.LONGEST and len(answer.scores) == 1
+
+
+def test_a_number_that_is_none_is_a_failure(video: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    adapter = ContrastiveAdapter(tiny.spec(tiny.clip(tmp_path / "model")))
+    broken = np.full(12, np.nan)
+    monkeypatch.setattr(adapter._encoder, "clip", lambda frames: torch.from_numpy(broken))
+    assert next(iter(adapter.answers(clip_of(video), [tiny.request(CAPTIONS[0])]))).error == "not_finite"
+
+
+def test_without_frames_it_cannot_answer(tmp_path: Path) -> None:
+    adapter = ContrastiveAdapter(tiny.spec(tiny.clip(tmp_path / "model")))
+    with pytest.raises(UserError, match="contrastive needs frames"):
+        list(adapter.answers(tiny.blind(), [tiny.request("x")]))
+
+
+def test_another_kind_of_model_is_named(tmp_path: Path) -> None:
+    with pytest.raises(
+        UserError, match="knows clip, siglip, xclip and open_clip checkpoints, found model_type 'llama'"
+    ):
+        ContrastiveAdapter(tiny.spec(tiny.llama(tmp_path / "model")))
+
+
+# --- open_clip's layout ------------------------------------------------------------------------------------------
+
+
+def reference(state: dict[str, torch.Tensor], prefix: str, x: torch.Tensor, causal: bool) -> torch.Tensor:
+    """OpenAI's residual attention blocks, from its own names: torch's attention module reads them as they are."""
+    for number in range(2):
+        own = {
+            name.removeprefix(f"{prefix}.resblocks.{number}."): tensor
+            for name, tensor in state.items()
+            if name.startswith(f"{prefix}.resblocks.{number}.")
+        }
+        attention = torch.nn.MultiheadAttention(16, 2, batch_first=True)
+        attention.load_state_dict({n.removeprefix("attn."): t for n, t in own.items() if n.startswith("attn.")})
+        mask = torch.full((x.shape[1], x.shape[1]), float("-inf")).triu(1) if causal else None
+        y = torch.nn.functional.layer_norm(x, (16,), own["ln_1.weight"], own["ln_1.bias"])
+        x = x + attention(y, y, y, attn_mask=mask, need_weights=False)[0]
+        y = torch.nn.functional.layer_norm(x, (16,), own["ln_2.weight"], own["ln_2.bias"])
+        y = torch.nn.functional.gelu(y @ own["mlp.c_fc.weight"].T + own["mlp.c_fc.bias"])
+        x = x + y @ own["mlp.c_proj.weight"].T + own["mlp.c_proj.bias"]
+    return x
+
+
+def test_open_clip_weights_compute_what_their_layout_means(tmp_path: Path) -> None:
+    from safetensors.torch import load_file
+
+    folder = tiny.open_clip(tmp_path / "model")
+    model, _ = load_open_clip(folder)
+    state = load_file(folder / "open_clip_model.safetensors")
+    norm = torch.nn.functional.layer_norm
+    pixels = torch.randn(2, 3, tiny.SIDE, tiny.SIDE, generator=torch.Generator().manual_seed(1))
+    ids = torch.tensor([[5, 90, 17, tiny.VOCABULARY - 1]])
+    with torch.no_grad():
+        patches = torch.nn.functional.conv2d(pixels, state["visual.conv1.weight"], stride=16).flatten(2).transpose(1, 2)
+        first = state["visual.class_embedding"].expand(2, 1, -1)
+        x = torch.cat([first, patches], 1) + state["visual.positional_embedding"]
+        x = norm(x, (16,), state["visual.ln_pre.weight"], state["visual.ln_pre.bias"])
+        x = reference(state, "visual.transformer", x, causal=False)[:, 0]
+        image = norm(x, (16,), state["visual.ln_post.weight"], state["visual.ln_post.bias"]) @ state["visual.proj"]
+        x = state["token_embedding.weight"][ids] + state["positional_embedding"][:4]
+        x = reference(state, "transformer", x, causal=True)
+        x = norm(x, (16,), state["ln_final.weight"], state["ln_final.bias"])[:, -1]
+        text = x @ state["text_projection"]
+        assert torch.allclose(model.get_image_features(pixel_values=pixels).pooler_output, image, atol=1e-5)
+        assert torch.allclose(model.get_text_features(input_ids=ids).pooler_output, text, atol=1e-5)
+
+
+def test_an_open_clip_folder_answers(video: Path, tmp_path: Path) -> None:
+    folder = tiny.open_clip(tmp_path / "model")
+    found = given(folder, clip_of(video))
+    assert len(found) == len(CAPTIONS) and all(-1 <= value <= 1 for value in found)
+    quick = given(tiny.open_clip(tmp_path / "quick", quick_gelu=True), clip_of(video))
+    assert quick != pytest.approx(found, abs=1e-7)
+
+
+def test_other_towers_and_other_layouts_are_refused(tmp_path: Path) -> None:
+    towers = tiny.open_clip(tmp_path / "towers", vision_cfg={"timm_model_name": "vit_x", "image_size": 32})
+    with pytest.raises(UserError, match=r"only plain CLIP towers are read, found timm_model_name"):
+        load_encoder(tiny.spec(towers))
+    from safetensors.torch import load_file, save_file
+
+    other = tiny.open_clip(tmp_path / "other")
+    path = other / "open_clip_model.safetensors"
+    save_file({name.replace("visual.", "image_encoder."): t for name, t in load_file(path).items()}, path)
+    with pytest.raises(
+        UserError, match=r"not open_clip's layout of a CLIP: \d+ weights are missing .* are not known \(image_encoder"
+    ):
+        load_encoder(tiny.spec(other))

@@ -1,0 +1,127 @@
+"""Language models without eyes, and VERA's head, against a plain computation with the same checkpoint."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from reprise.core.errors import UserError
+from reprise.models.adapters.base import Answer, Request
+from reprise.models.adapters.text import TextAdapter
+from transformers import (
+    AutoTokenizer,
+    LlamaForCausalLM,
+    T5EncoderModel,
+    T5ForConditionalGeneration,
+)
+
+from tests.unit.models.adapters import tiny
+
+TEMPLATE = (
+    "{% for message in messages %}<|im_start|>{{ message['role'] }} {{ message['content'] }}<|im_end|>{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant {% endif %}"
+)
+QUESTION = "Does the red circle slide left quickly?"
+OPTIONS = ("Yes", "No")
+
+
+def ask(folder: Path, request: Request, **settings: str) -> Answer:
+    return next(iter(TextAdapter(tiny.spec(folder, **settings)).answers(tiny.blind(), [request])))
+
+
+@pytest.mark.parametrize(
+    ("template", "system", "prompt"),
+    [
+        (None, "", QUESTION),
+        (None, "Be brief.", f"Be brief.\n\n{QUESTION}"),
+        (TEMPLATE, "", f"<|im_start|>user {QUESTION}<|im_end|><|im_start|>assistant "),
+        (TEMPLATE, "Be brief.", f"<|im_start|>system Be brief.<|im_end|><|im_start|>user {QUESTION}<|im_end|><|im_start|>assistant "),
+    ],
+    ids=["plain", "plain with system", "template", "template with system"],
+)  # fmt: skip
+def test_a_decoder_scores_over_its_whole_vocabulary(
+    template: str | None, system: str, prompt: str, tmp_path: Path
+) -> None:
+    folder = tiny.llama(tmp_path / "model", template)
+    model, words = LlamaForCausalLM.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
+    ids = words(prompt, return_tensors="pt", add_special_tokens=False)["input_ids"]
+    with torch.no_grad():
+        probabilities = torch.softmax(model(input_ids=ids).logits[0, -1].double(), -1)
+    expected = [float(probabilities[words(option, add_special_tokens=False)["input_ids"][0]]) for option in OPTIONS]
+    answer = ask(folder, tiny.request(QUESTION, "score", OPTIONS, system))
+    assert answer.scores == pytest.approx(expected, rel=1e-5)
+    assert (answer.frames_shown, answer.tokens_in) == (0, ids.shape[1])
+
+
+def test_a_decoder_writes_greedily_after_the_prompt(tmp_path: Path) -> None:
+    folder = tiny.llama(tmp_path / "model")
+    model, words = LlamaForCausalLM.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
+    ids = words(QUESTION, return_tensors="pt")["input_ids"]
+    new: list[int] = []
+    with torch.no_grad():
+        while len(new) < 8 and words.eos_token_id not in new:
+            new.append(
+                int(model(input_ids=torch.cat([ids, torch.tensor([new], dtype=torch.long)], 1)).logits[0, -1].argmax())
+            )
+    answer = ask(folder, tiny.request(QUESTION, "write", ()))
+    assert answer.text == words.decode(new, skip_special_tokens=True) and answer.tokens_out == len(new)
+
+
+def test_a_plain_prompt_gets_the_tokens_that_begin_or_end_a_text(tmp_path: Path) -> None:
+    folder = tiny.t5(tmp_path / "model")
+    words = AutoTokenizer.from_pretrained(folder)
+    answer = ask(folder, tiny.request(QUESTION, "score", OPTIONS))
+    assert (
+        answer.tokens_in
+        == len(words(QUESTION)["input_ids"])
+        == len(words(QUESTION, add_special_tokens=False)["input_ids"]) + 1
+    )
+
+
+def test_an_encoder_with_a_decoder_scores_at_its_first_word(tmp_path: Path) -> None:
+    folder = tiny.t5(tmp_path / "model")
+    model, words = T5ForConditionalGeneration.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
+    ids = words(QUESTION, return_tensors="pt")["input_ids"]
+    with torch.no_grad():
+        logits = model(input_ids=ids, decoder_input_ids=torch.tensor([[words.pad_token_id]])).logits[0, -1]
+    probabilities = torch.softmax(logits.double(), -1)
+    expected = [float(probabilities[words(option, add_special_tokens=False)["input_ids"][0]]) for option in OPTIONS]
+    assert ask(folder, tiny.request(QUESTION, "score", OPTIONS)).scores == pytest.approx(expected, rel=1e-5)
+
+
+def test_an_encoder_with_a_decoder_writes_greedily(tmp_path: Path) -> None:
+    folder = tiny.t5(tmp_path / "model")
+    model, words = T5ForConditionalGeneration.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
+    ids, written = words(QUESTION, return_tensors="pt")["input_ids"], [words.pad_token_id]
+    with torch.no_grad():
+        while len(written) < 9 and written[-1] != words.eos_token_id:
+            written.append(int(model(input_ids=ids, decoder_input_ids=torch.tensor([written])).logits[0, -1].argmax()))
+    answer = ask(folder, tiny.request(QUESTION, "choose", OPTIONS))
+    assert answer.text == words.decode(written[1:], skip_special_tokens=True) and answer.tokens_out == len(written) - 1
+
+
+def test_vera_reads_its_head_out_of_the_embedding_matrix(tmp_path: Path) -> None:
+    folder = tiny.vera(tmp_path / "model")
+    model, words = T5EncoderModel.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
+    table = model.shared.weight
+    linear = torch.nn.Linear(16, 1)
+    linear.weight = torch.nn.Parameter(table[32099, :].unsqueeze(0))
+    linear.bias = torch.nn.Parameter(table[32098, 0].unsqueeze(0))
+    temperature = table[32097, 0].item()
+    assert temperature == pytest.approx(1.7)
+    found = []
+    for caption in ("The red circle slides left quickly.", "The red circle slides left slowly."):
+        with torch.no_grad():
+            hidden = model(words(caption, return_tensors="pt")["input_ids"]).last_hidden_state[0, -1, :]
+            expected = float((linear(hidden).squeeze(-1) / temperature).sigmoid())
+        found.append(ask(folder, tiny.request(caption), head="vera").scores[0])
+        assert found[-1] == pytest.approx(expected, rel=1e-4)
+    assert found[0] != found[1]
+
+
+def test_vera_needs_the_rows_of_its_head(tmp_path: Path) -> None:
+    words = tiny.tokenizer()
+    model = T5EncoderModel(tiny._t5_config(words, 600))
+    model.save_pretrained(tmp_path / "model")
+    words.save_pretrained(tmp_path / "model")
+    with pytest.raises(UserError, match=r"embedding matrix of more than 32099 rows.*has 600"):
+        TextAdapter(tiny.spec(tmp_path / "model", head="vera"))

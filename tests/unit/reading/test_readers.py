@@ -1,0 +1,171 @@
+"""Readers of scores and words, and the block that a chain of thought ends in."""
+
+from collections.abc import Sequence
+
+import polars as pl
+import pytest
+from reprise.core.schemas import REQUESTS, RESPONSES
+from reprise.reading.readers import output_block, read_authors, read_like_a_person, read_text
+from reprise.stages.metrics import readers_differ
+from reprise.stages.verdicts import verdicts
+
+YES_NO = ("Yes", "No")
+
+
+def asked(
+    options: Sequence[str], answers: Sequence[tuple[Sequence[float], str, str]], expected: str = "Yes"
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Requests with these options, and an answer to each: scores, text, error."""
+    requests = [
+        {"request_id": str(number), "item_id": str(number), "clip_id": "c", "role": "pos", "ask": "choose", "system": "",
+         "prompt": "", "options": list(options), "option_texts": [], "expected": expected, "max_tokens": 1}
+        for number in range(len(answers))
+    ]  # fmt: skip
+    responses = [
+        {"request_id": str(number), "item_id": str(number), "role": "pos", "text": text, "scores": list(scores),
+         "frames_shown": 1, "prompt_sha256": "", "tokens_in": 1, "tokens_out": 1, "error": error, "key": "k"}
+        for number, (scores, text, error) in enumerate(answers)
+    ]  # fmt: skip
+    return pl.DataFrame(requests, schema=REQUESTS), pl.DataFrame(responses, schema=RESPONSES)
+
+
+def read_scores(scores: Sequence[float], options: Sequence[str], reader: str = "robust") -> tuple[str, float | None]:
+    """What the stage makes of scores alone."""
+    found = verdicts(*asked(options, [(scores, "", "")]), reader, "plain")
+    return found["value"][0], found["score"][0]
+
+
+@pytest.mark.parametrize(
+    ("scores", "value", "score"),
+    [
+        ((0.7, 0.3), "Yes", 0.7),
+        ((0.006, 0.004), "Yes", 0.6),  # whole-vocabulary probabilities need not add up to 1
+        ((0.2, 0.6), "No", 0.25),
+        ((0.4, 0.4), "", 0.5),  # exactly one half fails both ways
+        ((0.0, 0.0), "", None),
+        ((float("nan"), 0.4), "", None),  # no number is no answer
+    ],
+)
+def test_scores_by_the_papers_equation(scores: tuple[float, float], value: str, score: float | None) -> None:
+    read, its_score = read_scores(scores, YES_NO)
+    assert read == value
+    assert its_score == (None if score is None else pytest.approx(score))
+
+
+@pytest.mark.parametrize("scores", [(0.4, 0.4), (0.0, 0.0), (float("nan"), float("nan"))])
+def test_to_the_authors_a_score_of_one_half_or_none_is_wrong_and_not_unread(scores: tuple[float, float]) -> None:
+    assert read_scores(scores, YES_NO, "authors")[0] == "neither"
+    assert read_scores(scores, YES_NO, "robust")[0] == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "value"),
+    [
+        ("A", ("A", "B"), "A"),
+        ("A.", ("A", "B"), ""),  # the first word must be the bare letter
+        ("B)", ("A", "B"), ""),
+        (" A", ("A", "B"), "A"),
+        ("A person eats", ("A", "B"), "A"),
+        ("Answer: B", ("A", "B"), ""),
+        (" \n", ("A", "B"), ""),
+        ("", ("A", "B"), ""),
+        ("Yes", YES_NO, "Yes"),
+        ("No.", YES_NO, "No"),
+        ("Not sure", YES_NO, "No"),  # substring, as in the released script
+        ("None of it", YES_NO, "No"),
+        ("No, but Yes for the first half", YES_NO, "Yes"),  # Yes is looked for first
+        ("no", YES_NO, ""),
+    ],
+)
+def test_the_authors_reader_keeps_its_bugs(text: str, options: tuple[str, ...], value: str) -> None:
+    assert read_authors(text, options).value == value
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("A", "A"),
+        ("b", "B"),  # either case
+        ("B. The person pulls it.", "B"),
+        ("A person eats", "A"),
+        ("Answer: B", "A"),
+        ("(B)", "("),  # any other character is a wrong answer, not an unread one
+        ("**B**", "*"),
+        ("The second", "T"),
+        (" A", " "),
+        ("C", "C"),
+        ("", ""),  # no answer
+    ],
+)
+def test_the_first_character_is_all_that_some_authors_read(text: str, value: str) -> None:
+    assert read_text(text, ("A", "B"), (), "authors", "first_character").value == value
+
+
+def test_authors_who_asked_a_judge_are_read_like_a_person() -> None:
+    text = "Let me think. The man eats, then he sleeps. So the answer is B."
+    assert read_text(text, ("A", "B"), (), "authors", "person").value == "B"
+    assert read_text(text, ("A", "B"), (), "authors", "first_character").value == "L"
+
+
+@pytest.mark.parametrize("score", [0.3, -0.2, 12.0])
+def test_one_option_alone_keeps_its_score(score: float) -> None:
+    assert read_scores((score,), ("match",), "authors") == ("match", score)
+
+
+@pytest.mark.parametrize("reader", ["authors", "robust"])
+def test_scores_and_words_side_by_side(reader: str) -> None:
+    """Each answer by what it has; a failed one by nothing, whatever it has."""
+    answers = [
+        ((0.7, 0.3), "No", ""),
+        ((), "No", ""),
+        ((0.2, 0.6), "", "Timeout"),
+        ((), "Yes", "Timeout"),
+        ((), "", ""),
+    ]
+    requests, responses = asked(YES_NO, answers)
+    found = verdicts(requests, responses, reader, "plain").select("value", "score", "unparsed", "failed").rows()
+    failed = ("", None, False, True)
+    assert found == [("Yes", 0.7, False, False), ("No", None, False, False), failed, failed, ("", None, True, False)]
+
+
+@pytest.mark.parametrize(
+    ("text", "block"),
+    [
+        ("<<<thinking>>> ... <<</thinking>>>\n<<<output>>>\n Yes \n<<</output>>>", "Yes"),
+        ("<<<output>>> No", "No"),  # cut off before the closing tag
+        ("<<<output>>> [Yes or No] <<</output>>> then <<<output>>> No <<</output>>>", "No"),
+        ("<<<OUTPUT>>>Yes<<</OUTPUT>>>", "Yes"),
+        ("<<<output>>> Yes <</output>>>", "Yes"),  # one bracket short, as models write it
+        ("the caption is right: Yes", ""),
+        ("", ""),
+    ],
+)
+def test_a_chain_of_thought_is_read_in_its_output_block(text: str, block: str) -> None:
+    assert output_block(text) == block
+
+
+def test_a_restated_caption_is_an_answer_where_the_options_are_captions() -> None:
+    captions = ("The red circle slides left.", "The blue star slides left.")
+    assert read_like_a_person("The blue star slides left.", ("A", "B"), captions).value == "B"
+    assert read_like_a_person("The blue star slides left.", ("A", "B"), ()).value == ""
+
+
+def test_failed_unparsed_and_wrong_are_three_things() -> None:
+    answers = [((), "Yes", ""), ((), "No", ""), ((), "the video", ""), ((), "", "out_of_memory")]
+    requests, responses = asked(YES_NO, answers)
+    found = verdicts(requests, responses, "robust", "plain").select("right", "unparsed", "failed").rows()
+    assert found == [(True, False, False), (False, False, False), (False, True, False), (False, False, True)]
+
+
+@pytest.mark.parametrize(("text", "value", "unparsed"), [(" A caption.\n", " A caption.\n", False), (" \n", "", True)])
+def test_a_free_answer_is_its_own_reading(text: str, value: str, unparsed: bool) -> None:
+    assert read_text(text, (), (), "robust", "text").value == value
+    assert (not read_text(text, (), (), "authors", "text").value) == unparsed
+
+
+def test_the_readers_differ_on_the_answers_that_they_read_differently() -> None:
+    rows = {"request_id": ["1", "2", "3", "4"], "value": ["A", "B", "", "A"]}
+    robust = pl.DataFrame(rows)
+    authors = pl.DataFrame({"request_id": ["4", "3", "2"], "value": ["A", "T", "A"]})
+    found = readers_differ(robust, authors)
+    assert (found["value"], found["asked"], found["metric"]) == (2.0, 3, "readers_differ")

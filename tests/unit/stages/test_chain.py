@@ -1,0 +1,103 @@
+"""Several stages in one process: the same files as one after the other, and the first error ends them."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+from reprise.core.schemas import ITEMS, METRICS, REQUESTS, RESPONSES, VERDICTS, read_table, write_table
+from reprise.stages.chain import commands
+
+READERS = ("authors", "robust")
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["a"], [["a"]]),
+        (["a", "--x", "1", "--then", "b", "--y"], [["a", "--x", "1"], ["b", "--y"]]),
+        (["a", "--then", "b", "--then", "c"], [["a"], ["b"], ["c"]]),
+    ],
+)
+def test_each_stage_gets_its_own_words(words: list[str], expected: list[list[str]]) -> None:
+    assert list(commands(words)) == expected
+
+
+def run(words: list[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", *words], capture_output=True, text=True)
+
+
+def files(folder: Path, key: str = "k") -> tuple[list[str], list[str]]:
+    """The files of a tiny run, and the words of both stages."""
+    folder.mkdir()
+    names = [f"{video}/{place}" for video in "abc" for place in range(2)]
+    both = [(name, role) for name in names for role in ("pos", "neg")]
+    items = [
+        {"item_id": name, "clip_id": name[0], "unit": name[0], "task": "coref", "texts": [], "answer": "", "groups": []}
+        for name in names
+    ]
+    requests = [
+        {"request_id": f"{name}#{role}", "item_id": name, "clip_id": name[0], "role": role, "ask": "choose", "system": "",
+         "prompt": "", "options": ["Yes", "No"], "option_texts": [], "expected": "Yes" if role == "pos" else "No",
+         "max_tokens": 1}
+        for name, role in both
+    ]  # fmt: skip
+    responses = [
+        {"request_id": f"{name}#{role}", "item_id": name, "role": role, "text": "Yes" if name[0] == "a" else "No",
+         "scores": [], "frames_shown": 1, "prompt_sha256": "", "tokens_in": 1, "tokens_out": 1, "error": "", "key": key}
+        for name, role in both
+    ]  # fmt: skip
+    for name, rows, schema in (
+        ("items", items, ITEMS),
+        ("requests", requests, REQUESTS),
+        ("responses", responses, RESPONSES),
+    ):
+        write_table(pl.DataFrame(rows, schema=schema), folder / f"{name}.parquet", schema)
+    kept = {"form": "entail", "items": None, "frames_min": {}}
+    keys = {
+        "run": {"run": "r", "key": "k", "answers": {"sampling": {"rule": "none"}}},
+        "verdicts": {"readings": {"entail": "plain"}, "embedders": {}},
+        "metrics": {
+            "benchmark": "velociti",
+            "bootstrap": {"draws": 50, "level": 0.95, "seed": 0},
+            "protocols": {"entail": kept},
+        },
+    }
+    for name, value in keys.items():
+        (folder / f"{name}.json").write_text(json.dumps(value))
+
+    def words(stage: str, **options: str) -> list[str]:
+        given = {
+            "key": f"{stage}.json",
+            "run-key": "run.json",
+            "authors": "authors.parquet",
+            "robust": "robust.parquet",
+        }
+        paths = {name: str(folder / file) for name, file in (given | options).items()}
+        return [stage, "--protocol", "entail", *(word for name, path in paths.items() for word in (f"--{name}", path))]
+
+    read = words("verdicts", requests="requests.parquet", responses="responses.parquet", store="store")
+    return read, words("metrics", items="items.parquet", out="metrics.parquet")
+
+
+def test_two_stages_in_one_process_make_the_files_of_two_processes(tmp_path: Path) -> None:
+    read, measured = files(tmp_path / "one")
+    assert run(["reprise.stages.chain", *read, "--then", *measured]).returncode == 0
+    read, measured = files(tmp_path / "two")
+    assert run([f"reprise.stages.{read[0]}", *read[1:]]).returncode == 0
+    assert run([f"reprise.stages.{measured[0]}", *measured[1:]]).returncode == 0
+    for name, schema in (*((reader, VERDICTS) for reader in READERS), ("metrics", METRICS)):
+        one, two = (tmp_path / folder / f"{name}.parquet" for folder in ("one", "two"))
+        assert one.read_bytes() == two.read_bytes()
+        assert read_table(one, schema).height
+
+
+def test_the_first_mistake_ends_the_job(tmp_path: Path) -> None:
+    read, measured = files(tmp_path / "one", key="another")
+    done = run(["reprise.stages.chain", *read, "--then", *measured])
+    assert done.returncode == 1
+    assert "rows carry key another" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "one/metrics.parquet").exists()

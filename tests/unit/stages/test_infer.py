@@ -1,0 +1,287 @@
+"""The inference job: what is asked, what is journaled, what a failure leaves behind; GPUs and releases."""
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import polars as pl
+import pytest
+from reprise.core.errors import UserError
+from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, RESPONSES
+from reprise.core.store import Store
+from reprise.models.adapters.base import Answer, AnswerError, Clip, ModelSpec, Request
+from reprise.models.adapters.baselines import Constant, Oracle, Random
+from reprise.models.devices import take_gpus
+from reprise.models.journal import Journal, asking_alone
+from reprise.stages.infer import Work, ask_all, gather_work
+from reprise.stages.release import release_folder
+
+SPEC = ModelSpec(None, "cpu", 1, "float32", "sdpa", False, {})
+
+
+def request(name: str, expected: str = "Yes", ask: str = "score") -> Request:
+    return Request(name, name, "pos", ask, "", f"prompt {name}", ("Yes", "No"), expected, 1)
+
+
+class Counting:
+    """Answers everything until it is told to fail; counts what it was asked."""
+
+    def __init__(self, fail_at: str = "") -> None:
+        self.fail_at = fail_at
+        self.asked: list[str] = []
+
+    def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
+        for one in requests:
+            self.asked.append(one.request_id)
+            if one.request_id == self.fail_at:
+                raise AnswerError("out_of_memory", "no room")
+            yield Answer(text=one.prompt)
+
+
+def works(*clips: tuple[str, Sequence[Request]]) -> list[Work]:
+    return [Work(Clip(name, None, (), ()), f"recipe {name}", tuple(requests)) for name, requests in clips]
+
+
+def test_what_the_journal_holds_is_not_asked_again(tmp_path: Path) -> None:
+    asked = works(("c1", [request("a"), request("b")]), ("c2", [request("c")]))
+    first, second = Counting(), Counting()
+    rows, _ = ask_all(asked, first, Journal(tmp_path / "j"), "k")  # type: ignore[arg-type]
+    again, timings = ask_all(asked, second, Journal(tmp_path / "j"), "k")  # type: ignore[arg-type]
+    assert first.asked == ["a", "b", "c"] and second.asked == []
+    assert again == rows and [row["resumed"] for row in timings] == [2, 1]
+
+
+def test_a_failure_fails_its_clip_is_counted_and_is_asked_again(tmp_path: Path) -> None:
+    asked = works(("c1", [request("a"), request("b"), request("c")]), ("c2", [request("d")]))
+    rows, _ = ask_all(asked, Counting("b"), Journal(tmp_path / "j"), "k")  # type: ignore[arg-type]
+    assert [row["error"] for row in rows] == ["", "out_of_memory", "out_of_memory", ""]
+    second = Counting()
+    rows, _ = ask_all(asked, second, Journal(tmp_path / "j"), "k")  # type: ignore[arg-type]
+    assert second.asked == ["b", "c"], "a failure is no answer, and an answer is no failure"
+    assert [row["error"] for row in rows] == [""] * 4
+
+
+def test_the_same_question_about_a_clip_is_asked_once(tmp_path: Path) -> None:
+    twin = request("a")
+    other = Request("z", "z", "neg", twin.ask, twin.system, twin.prompt, twin.options, "No", 1)
+    model = Counting()
+    rows, _ = ask_all(works(("c1", [twin, other])), model, Journal(tmp_path / "j"), "k")  # type: ignore[arg-type]
+    assert len(model.asked) == 1 and [row["text"] for row in rows] == ["prompt a", "prompt a"]
+
+
+def tables(statuses: dict[str, str]) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    requests = pl.DataFrame(
+        [
+            {"request_id": f"{name}#pos", "item_id": name, "clip_id": name, "role": "pos", "ask": "score", "system": "",
+             "prompt": "seen in \ue000 frames", "options": ["Yes", "No"], "option_texts": [], "expected": "Yes", "max_tokens": 1}
+            for name in statuses
+        ],
+        schema=REQUESTS,
+    )  # fmt: skip
+    plans = pl.DataFrame(
+        [
+            {"clip_id": name, "indices": [1, 5], "times_s": [0.1, 0.5], "note": ""}
+            for name, s in statuses.items()
+            if s == "ok"
+        ],
+        schema=FRAME_PLAN,
+    )
+    ledger = pl.DataFrame(
+        [
+            {"clip_id": name, "unit": name, "status": status, "object": "clips/x.mp4", "recipe": "r", "sha256": "s",
+             "black_start": None, "black_end": None, "message": ""}
+            for name, status in statuses.items()
+        ],
+        schema=CLIP_LEDGER,
+    )  # fmt: skip
+    return requests, plans, ledger
+
+
+def test_a_clip_that_is_not_there_is_not_asked_about(tmp_path: Path) -> None:
+    found = gather_work(*tables({"here": "ok", "gone": "removed"}), Store(tmp_path))
+    assert [work.clip.clip_id for work in found] == ["here"]
+    assert found[0].requests[0].prompt == "seen in 2 frames", "the frame count is filled in when the plan is known"
+
+
+def test_a_clip_without_a_plan_is_an_error(tmp_path: Path) -> None:
+    requests, plans, ledger = tables({"here": "ok"})
+    with pytest.raises(UserError, match="clip 'here' has no frame plan"):
+        gather_work(requests, plans.clear(), ledger, Store(tmp_path))
+
+
+def test_responses_have_the_declared_schema(tmp_path: Path) -> None:
+    rows, _ = ask_all(works(("c1", [request("a")])), Counting(), Journal(tmp_path / "j"), "k")  # type: ignore[arg-type]
+    assert set(rows[0]) == set(RESPONSES)
+
+
+# --- baselines -----------------------------------------------------------------------------------------------------
+
+CLIP = Clip("c", None, (), ())
+
+
+def test_the_oracle_knows_and_the_constant_does_not_care() -> None:
+    asked = [request("a", "Yes"), request("b", "No"), request("c", "No", "choose")]
+    assert [(answer.scores, answer.text) for answer in Oracle(SPEC).answers(CLIP, asked)] == [
+        ((1.0, 0.0), ""), ((0.0, 1.0), ""), ((), "No"),
+    ]  # fmt: skip
+    assert [(answer.scores, answer.text) for answer in Constant(SPEC).answers(CLIP, asked)] == [
+        ((1.0, 0.0), ""), ((1.0, 0.0), ""), ((), "Yes"),
+    ]  # fmt: skip
+
+
+def test_a_constant_beyond_the_options_is_the_users_mistake() -> None:
+    spec = ModelSpec(None, "cpu", 1, "float32", "sdpa", False, {"option": 2})
+    with pytest.raises(UserError, match=r"told to take option 2 of \['Yes', 'No'\]"):
+        list(Constant(spec).answers(CLIP, [request("a")]))
+
+
+def test_random_depends_on_seed_clip_and_prompt_alone() -> None:
+    asked = [request(str(number)) for number in range(400)]
+    first = [answer.scores for answer in Random(SPEC).answers(CLIP, asked)]
+    assert first == [answer.scores for answer in Random(SPEC).answers(CLIP, asked)]
+    other = ModelSpec(None, "cpu", 1, "float32", "sdpa", False, {"seed": 1})
+    assert first != [answer.scores for answer in Random(other).answers(CLIP, asked)]
+    assert 0.4 < sum(yes > no for yes, no in first) / len(first) < 0.6
+    assert all(yes + no == pytest.approx(1) for yes, no in first)
+
+
+def free(name: str, expected: str = "a cat") -> Request:
+    return Request(name, name, "role", "write", "", f"prompt {name}", (), expected, 64)
+
+
+def drawing(**settings: object) -> Random:
+    return Random(ModelSpec(None, "cpu", 1, "float32", "sdpa", False, settings))
+
+
+def test_random_draws_a_text_for_an_open_question() -> None:
+    asked = [free(str(number)) for number in range(300)]
+    found = [answer.text for answer in drawing(texts=["one", "two", "three"]).answers(CLIP, asked)]
+    assert {text: 60 < found.count(text) < 140 for text in found} == {"one": True, "two": True, "three": True}
+    assert [answer.text for answer in drawing().answers(CLIP, asked[:2])] == ["", ""]
+
+
+@pytest.mark.parametrize(
+    ("expected", "keys"), [('{"7": "a", "8": "b"}', {"7", "8"}), ("{}", set()), ("{not json", None), ('["7"]', None)]
+)
+def test_random_answers_a_packed_question_key_by_key(expected: str, keys: set[str] | None) -> None:
+    [answer] = drawing(texts=["so"]).answers(CLIP, [free("packed", expected)])
+    assert answer.text == "so" if keys is None else json.loads(answer.text) == dict.fromkeys(keys, "so")
+
+
+@pytest.mark.parametrize(
+    ("system", "text"), [("", "3"), ("Answer within '<<<output>>>' tags.", "<<<output>>>3<<</output>>>")]
+)
+def test_random_puts_its_choice_where_the_prompt_wants_it(system: str, text: str) -> None:
+    asked = Request("r", "r", "role", "write", system, "prompt", ("3",), "", 64)
+    assert [answer.text for answer in drawing().answers(CLIP, [asked])] == [text]
+
+
+# --- GPUs and releases ---------------------------------------------------------------------------------------------
+
+
+def test_two_jobs_never_share_a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,7")
+    held = take_gpus(1, tmp_path)
+    program = (
+        "import os, sys; from pathlib import Path; from reprise.models.devices import take_gpus;"
+        "locks = take_gpus(1, Path(sys.argv[1])); print(os.environ['CUDA_VISIBLE_DEVICES'])"
+    )
+    environment = {"CUDA_VISIBLE_DEVICES": "3,7", "PYTHONPATH": ":".join(sys.path), "PATH": ""}
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)], env=environment, capture_output=True, text=True, check=True
+    )
+    assert len(held) == 1 and done.stdout.strip() == "7"
+
+
+def test_more_gpus_than_there_are_is_the_users_mistake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    with pytest.raises(UserError, match="the model needs 4 GPUs, this machine shows 1"):
+        take_gpus(4, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("release", "message"),
+    [
+        ({"kind": "folder", "path": "nowhere"}, "release of velociti: no folder 'nowhere'"),
+        (
+            {"kind": "huggingface", "repo": "a/b", "revision": "unpinned"},
+            "a/b is 'unpinned'. Run `python -m reprise pin`",
+        ),
+    ],
+)
+def test_a_release_that_cannot_come_is_named(tmp_path: Path, release: dict[str, str], message: str) -> None:
+    with pytest.raises(UserError) as error:
+        release_folder("velociti", release, ["*.csv"], Store(tmp_path), tmp_path)
+    assert message in str(error.value)
+
+
+def test_a_release_without_its_files_lists_what_is_there(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("x")
+    key = tmp_path / "key.json"
+    key.write_text(
+        json.dumps({"benchmark": "velociti", "release": {"kind": "folder", "path": str(tmp_path)}, "files": ["*.csv"]})
+    )
+    out = tmp_path / "o.json"
+    options = ["--key", str(key), "--store", str(tmp_path / "s"), "--out", str(out)]
+    done = subprocess.run(
+        [sys.executable, "-m", "reprise.stages.release", *options], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1 and not out.exists()
+    assert "no file matches *.csv. Found: key.json, notes.txt." in done.stderr
+
+
+def test_files_laid_beside_a_release_count_as_its_own(tmp_path: Path) -> None:
+    """One of the same name stands for the release's; a pattern that only the extra folder fits is no mistake."""
+    for name, text in {
+        "release/a.csv": "1",
+        "release/b.csv": "2",
+        "extras/b.csv": "3",
+        "extras/sets/c.csv": "4",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    for extras, expected in (
+        ({"folder": str(tmp_path / "extras"), "files": {}}, {"a.csv": "1", "b.csv": "3", "sets/c.csv": "4"}),
+        ({"folder": str(tmp_path / "nowhere"), "files": {}}, {"a.csv": "1", "b.csv": "2"}),
+        (None, {"a.csv": "1", "b.csv": "2"}),
+    ):
+        key = {"benchmark": "velociti", "release": {"kind": "folder", "path": str(tmp_path / "release")}}
+        (tmp_path / "key.json").write_text(json.dumps(key | {"files": ["*.csv", "sets/*.csv"], "extras": extras}))
+        command = [sys.executable, "-m", "reprise.stages.release", "--key", str(tmp_path / "key.json")]
+        subprocess.run([*command, "--store", str(tmp_path / "s"), "--out", str(tmp_path / "o.json")], check=True)
+        listed = {
+            entry["name"]: Path(entry["path"]).read_text() for entry in json.loads((tmp_path / "o.json").read_text())
+        }
+        assert listed == expected
+
+
+def test_runs_that_share_answers_are_asked_one_after_the_other(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store, events = Store(tmp_path), list[str]()
+    is_first_in, may_leave = threading.Event(), threading.Event()
+
+    def first() -> None:
+        with asking_alone(store, "k"):
+            is_first_in.set()
+            may_leave.wait(10)
+            events.append("first has asked")
+
+    def second() -> None:
+        with asking_alone(store, "k"):
+            events.append("second asks")
+
+    jobs = [threading.Thread(target=job) for job in (first, second)]
+    jobs[0].start()
+    assert is_first_in.wait(10)
+    jobs[1].start()
+    with asking_alone(store, "another key"):
+        events.append("another key does not wait")
+    may_leave.set()
+    for job in jobs:
+        job.join(10)
+    assert events == ["another key does not wait", "first has asked", "second asks"]
+    assert "waiting for them" in caplog.text

@@ -1,0 +1,267 @@
+"""Judges: what they are asked, how their replies are read, what a failed answer or judgement counts, and the local one."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from reprise.benchmarks import load_judged, mmbench_video
+from reprise.benchmarks.human_ratings import agreement, read_ratings
+from reprise.benchmarks.prompts import load_prompts
+from reprise.commands.static_questions import mean_ratings
+from reprise.core.errors import UserError
+from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, VERDICTS
+from reprise.models.adapters.base import Clip, ModelSpec, Request
+from reprise.models.adapters.wordmatch import WordMatch, overlap
+from reprise.models.journal import Journal
+from reprise.reading.ratings import read_rating, read_rating_authors
+from reprise.stages.infer import LazyModel, ask_all, gather_text_work
+from reprise.stages.judge_requests import given_answers, judge_requests
+from reprise.stages.judgements import judgements
+from reprise.stats.measures import Resampling
+
+PROMPTS = load_prompts(Path("resources/prompts/mmbench_video.yaml"))
+JUDGE = PROMPTS["judge"]
+RESAMPLING = Resampling(draws=200, level=0.95, seed=0)
+
+
+@pytest.mark.parametrize(
+    ("reply", "robust", "authors"),
+    [
+        ("3", 3, 3),
+        (" 2\n", 2, 2),
+        ("0", 0, 0),
+        ("3.", 3, None),
+        ("Score: 3", 3, None),
+        ("**2**", 2, None),
+        ("two", 2, None),
+        ("Two.", 2, None),
+        ("", None, None),
+        ("   ", None, None),
+        ("I cannot rate this.", None, None),
+        ("2+1", None, None),  # the harness evaluates this to 3 and then stops
+        ("True", None, None),
+        ("5", None, 5),  # the harness takes any whole number
+        ("-1", None, None),
+        ("3.0", 3, None),
+        ("2.5", None, None),
+        ("03", 3, None),
+        ("2/3", 2, None),
+        ("2 out of 3", 2, None),
+        ("Rating: 1", 1, None),
+        ("Rating: two", 2, None),
+        ("My rating is 1 on the scale from 0 to 3.", 1, None),
+        ("I would give it a score of 3.", 3, None),
+        ("1\n\nThe candidate names 2 of 4 colours.", 1, None),
+        ("The candidate names 2 of 4 colours.\n\n1", 1, None),
+        ("2\nThe highest score is 3.", None, None),
+        ("1 or 2", None, None),
+        ("between 1 and 2", None, None),
+        ("Score: 1. No, score: 2", None, None),
+        ("\\boxed{2}", 2, None),
+        ("Rating: 10", None, None),
+        ("The two answers agree.", None, None),
+    ],
+)
+def test_a_rating_is_read_or_it_is_not(reply: str, robust: int | None, authors: int | None) -> None:
+    assert read_rating(reply) == robust
+    assert read_rating_authors(reply) == authors
+
+
+# --- what a judge is asked ---------------------------------------------------------------------------------------
+
+
+def items_of(count: int) -> pl.DataFrame:
+    rows = [
+        {
+            "item_id": str(i), "clip_id": f"v{i // 2}.whole", "unit": f"v{i // 2}", "task": "News",
+            "texts": [{"name": "question", "text": f"Question {i}?"}, {"name": "subtitles", "text": ""}],
+            "answer": f"the answer {i}", "groups": [{"name": "hl", "text": "yes"}],
+        }
+        for i in range(count)
+    ]  # fmt: skip
+    return pl.DataFrame(rows, schema=ITEMS)
+
+
+def response(item: int, text: str, error: str = "") -> dict[str, Any]:
+    return {
+        "request_id": f"{item}#unpacked", "item_id": str(item), "role": "unpacked", "text": text, "scores": [],
+        "frames_shown": 8, "prompt_sha256": "", "tokens_in": 0, "tokens_out": 0, "error": error, "key": "run",
+    }  # fmt: skip
+
+
+def asked(items: pl.DataFrame, responses: list[dict[str, Any]]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Answers and judge's requests of an unpacked run."""
+    rows = [
+        row | {"ask": "write", "max_tokens": 9}
+        for row in mmbench_video.requests(items, "unpacked", PROMPTS["unpacked"])
+    ]
+    requests, said = pl.DataFrame(rows, schema=REQUESTS), pl.DataFrame(responses, schema=RESPONSES)
+    answers = given_answers(load_judged("mmbench_video"), "unpacked", items, requests, said, "run")
+    return answers, judge_requests(answers, items, JUDGE, 64)
+
+
+def test_a_judge_is_shown_question_reference_and_answer() -> None:
+    _, requests = asked(items_of(1), [response(0, "an answer")])
+    row = requests.filter(pl.col("request_id") == "0#robust").row(0, named=True)
+    assert row["prompt"] == (
+        "Question: Question 0?\nGroundtruth answer: the answer 0\nCandidate answer: an answer\nYour response:"
+    )
+    assert "single integer from 0, 1, 2, or 3" in row["system"]
+    assert (row["ask"], row["options"], row["expected"]) == ("write", ["0", "1", "2", "3"], "")
+
+
+def test_a_failed_answer_is_not_put_to_the_judge() -> None:
+    answers, requests = asked(items_of(2), [response(0, "", "out_of_memory"), response(1, "yes")])
+    assert requests["item_id"].unique().to_list() == ["1"]
+    assert answers.filter(pl.col("item_id") == "0")["error"].unique().to_list() == ["out_of_memory"]
+
+
+def reply(request_id: str, text: str, error: str = "") -> dict[str, Any]:
+    return response(0, text, error) | {"request_id": request_id, "key": "judge"}
+
+
+def test_failed_answers_and_failed_judgements_are_counted_apart() -> None:
+    answers, _ = asked(items_of(5), [response(0, "", "timeout"), *(response(i, "x") for i in range(1, 5))])
+    replies = [
+        reply("1#robust", "", "rate_limited"), reply("2#robust", "who knows"), reply("3#robust", "Score: 2"),
+        reply("1#authors", "", "rate_limited"), reply("2#authors", "who knows"), reply("3#authors", "Score: 2"),
+    ]  # fmt: skip
+    frame = judgements(answers, pl.DataFrame(replies, schema=RESPONSES), "robust")
+    assert frame["failed"].to_list() == [True, False, False, False, False]
+    assert frame["unparsed"].to_list() == [False, True, True, False, True]
+    assert frame["score"].to_list() == [None, None, None, 2.0, None]
+    assert judgements(answers, pl.DataFrame(replies, schema=RESPONSES), "authors")["unparsed"].sum() == 4
+
+
+def test_judges_that_reply_otherwise_are_counted_and_never_dropped() -> None:
+    """Of "3.", "Score: 3", "two", nothing: a person reads three; the harness reads none, and calls all four failed."""
+    said = ("3.", "Score: 3", "two", "")
+    answers, _ = asked(items_of(4), [response(i, "x") for i in range(4)])
+    for reader, ratings in (("robust", [3.0, 3.0, 2.0, None]), ("authors", [None] * 4)):
+        replies = [reply(f"{i}#{reader}", text) for i, text in enumerate(said)]
+        frame = judgements(answers, pl.DataFrame(replies, schema=RESPONSES), reader)
+        assert frame["score"].to_list() == ratings
+        found = mmbench_video.measures("unpacked", items_of(4), frame, RESAMPLING, drop_unread=reader == "authors")
+        (whole,) = [one for one in found if (one.metric, one.group) == ("mean", "overall")]
+        unread = ratings.count(None)
+        assert (whole.asked, whole.scored, whole.failed, whole.unparsed) == (4, 4 - unread, 0, unread)
+        assert whole.value == sum(rating or 0 for rating in ratings) / 4
+
+
+# --- the local judge ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("reference", "candidate", "f1", "recall"),
+    [
+        ("The red circle.", "the RED circle", 1.0, 1.0),
+        ("The red circle.", "A red circle that spins", 2 / 3, 1.0),
+        ("red circle", "blue star", 0.0, 0.0),
+        ("red red circle", "red", 0.5, 1 / 3),
+        ("red", "", 0.0, 0.0),
+        ("", "", 1.0, 1.0),
+    ],
+)
+def test_overlap_of_words(reference: str, candidate: str, f1: float, recall: float) -> None:
+    assert overlap(reference, candidate, "f1") == pytest.approx(f1)
+    assert overlap(reference, candidate, "recall") == pytest.approx(recall)
+
+
+def wordmatch(**settings: Any) -> WordMatch:
+    return WordMatch(ModelSpec(None, "cpu", 1, "float32", "sdpa", False, settings))
+
+
+def rate(prompt: str, **settings: Any) -> str:
+    request = Request("1#robust", "1", "unpacked", "write", "", prompt, (), "", 64)
+    return next(iter(wordmatch(**settings).answers(Clip("v", None, (), ()), [request]))).text
+
+
+def test_the_local_judge_rates_what_the_prompt_shows() -> None:
+    shown = "Question: Q\nGroundtruth answer: the red circle\nCandidate answer: {}\nYour response:"
+    assert [rate(shown.format(text)) for text in ("a red circle", "red circle it spins", "red", "no")] == [
+        "3",
+        "2",
+        "2",
+        "0",
+    ]
+    assert rate(shown.format("a red circle,\nI think, of two shapes"), measure="recall") == "3"
+    with pytest.raises(UserError, match="wordmatch needs the lines"):
+        rate("Does the video entail the caption?")
+    with pytest.raises(UserError, match=r"settings\.measure: found 'bleu'"):
+        wordmatch(measure="bleu")
+
+
+class Fails:
+    """A judge whose first call fails."""
+
+    calls = 0
+
+    def answers(self, clip: Clip, requests: Any) -> Any:
+        from reprise.models.adapters.base import Answer
+
+        for _ in requests:
+            Fails.calls += 1
+            yield Answer(error="rate_limited") if Fails.calls == 1 else Answer(text="2")
+
+
+def test_failed_judgements_are_asked_again_and_others_never(tmp_path: Path) -> None:
+    _, requests = asked(items_of(3), [response(i, "x") for i in range(3)])
+    works = gather_text_work(requests)
+    model = LazyModel({}, None, 1)  # type: ignore[arg-type]
+    model._adapter = Fails()  # type: ignore[assignment]
+    first, _ = ask_all(works, model, Journal(tmp_path / "j.jsonl"), "judge")
+    assert [row["error"] for row in first if row["request_id"].startswith("0")] == ["rate_limited"] * 2
+    assert Fails.calls == 3, "both readers took the same answers, so each is judged once"
+    again, _ = ask_all(works, model, Journal(tmp_path / "j.jsonl"), "judge")
+    assert Fails.calls == 4 and {row["text"] for row in again} == {"2"}
+
+
+# --- people's ratings --------------------------------------------------------------------------------------------
+
+
+def test_mean_absolute_error_against_people(tmp_path: Path) -> None:
+    """|3-2.5| and |0-1| over two answers; the third has no rating by the judge, the fourth none by people."""
+    path = tmp_path / "ratings.csv"
+    path.write_text("run,item_id,rating\nr,0,2\nr,0,3\nr,1,1\nr,2,3\nother,3,0\n")
+    scores = [3, 0, None, 1]
+    rows = [
+        {"request_id": "", "item_id": str(i), "role": "", "value": "", "score": score, "right": False,
+         "unparsed": score is None, "failed": False, "key": "k"}
+        for i, score in enumerate(scores)
+    ]  # fmt: skip
+    verdicts = pl.DataFrame(rows, schema=VERDICTS)
+    (found,) = agreement(verdicts, items_of(4), read_ratings(path), "r", RESAMPLING)
+    assert (found.value, found.asked, found.unparsed) == (pytest.approx(0.75), 3, 1)
+    assert agreement(verdicts, items_of(4), read_ratings(path), "unrated", RESAMPLING) == []
+    with pytest.raises(UserError, match="no item '2'"):
+        agreement(verdicts, items_of(2), read_ratings(path), "r", RESAMPLING)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("run,item,rating\nr,0,2\n", "found columns run, item, rating"),
+        ("run,item_id,rating\nr,0,good\n", "line 2: rating 'good'"),
+        ("run,item_id,rating\nr,0,2\nr,1,4\n", "line 3: rating '4'"),
+    ],
+)
+def test_broken_ratings_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "ratings.csv"
+    path.write_text(text)
+    with pytest.raises(UserError, match=message):
+        read_ratings(path)
+
+
+# --- the filter of static questions ------------------------------------------------------------------------------
+
+
+def test_static_questions_by_the_mean_over_four_seeds() -> None:
+    """10/4 reaches 2.5 and 9/4 does not; a failed judgement is 0 and makes no question static."""
+    ratings = {"static": [3, 3, 3, 1], "moving": [3, 3, 3, 0], "failed": [3, 3, 3, None]}
+    runs = [
+        pl.DataFrame({"item_id": list(ratings), "score": [rated[seed] for rated in ratings.values()]})
+        for seed in range(4)
+    ]
+    means = dict(mean_ratings(runs).rows())
+    assert means == {"static": 2.5, "moving": 2.25, "failed": 2.25}

@@ -1,0 +1,186 @@
+"""Caption scores against examples worked out by hand, in COCO's definition."""
+
+import math
+import random
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from reprise.core.store import Store
+from reprise.models.embeddings import embed, similarities
+from reprise.stats.caption_scores import (
+    ORDERS,
+    SIMPLE,
+    WORD,
+    bleu,
+    bleu_columns,
+    cider,
+    longest_common_subsequence,
+    rouge_l,
+    tokenize,
+)
+
+CAT, MAT = "The cat sat on the mat.", "the cat is on the mat"
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("The cat sat, on the mat!", "the cat sat on the mat"),
+        ("a left-handed person's cup", "a left-handed person 's cup"),
+        ("It’s 3.5 seconds; don't stop.Then", "it 's 3.5 seconds do n't stop then"),
+        ("“Push” (or pull)...", "push or pull"),
+        (" \n", ""),
+    ],
+)
+def test_the_tokenizer(text: str, tokens: str) -> None:
+    assert " ".join(tokenize(text)) == tokens
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "length"),
+    [("a b c d", "a x c d", 3), ("a b", "b a", 1), ("a a b a", "a b a a", 3), ("", "a", 0), ("a", "b", 0)],
+)
+def test_longest_common_subsequence(left: str, right: str, length: int) -> None:
+    assert longest_common_subsequence(tuple(left.split()), tuple(right.split())) == length
+
+
+def test_rouge_by_hand() -> None:
+    """Five of six tokens in common: precision and recall are equal, so the weight does not matter; then it does."""
+    assert rouge_l(CAT, MAT) == pytest.approx(5 / 6)
+    precision, recall = 1, 2 / 6
+    assert rouge_l("the cat", MAT) == pytest.approx(2.44 * precision * recall / (recall + 1.44 * precision))
+    assert rouge_l("", MAT) == 0
+
+
+def corpus_bleu(candidates: list[str], references: list[str]) -> list[float]:
+    columns = bleu_columns(candidates, references)
+    ratios = np.array([[above.sum() / below.sum() for above, below in columns]])
+    return [float(bleu(order)(ratios)[0]) for order in ORDERS]
+
+
+def test_bleu_by_hand() -> None:
+    """5 of 6 words, 3 of 5 pairs, 1 of 4 triples match; no four do, which COCO's guard makes 1e-15 of 3."""
+    found = corpus_bleu([CAT], [MAT])
+    assert found[:3] == pytest.approx([5 / 6, math.sqrt(1 / 2), 1 / 2])
+    assert found[3] == pytest.approx((1 / 8 * 1e-15 / 3) ** (1 / 4))
+
+
+def test_bleu_adds_up_the_corpus_and_punishes_short_captions() -> None:
+    assert corpus_bleu(["the cat"], [MAT])[0] == pytest.approx(math.exp(1 - 6 / 2))
+    assert corpus_bleu([CAT, "the cat"], [MAT, MAT])[0] == pytest.approx(7 / 8 * math.exp(1 - 12 / 8))
+    assert corpus_bleu(["", ""], [MAT, CAT]) == [0, 0, 0, 0]
+
+
+def test_cider_by_hand() -> None:
+    """`a` is in every reference and weighs nothing; there are no triples, which count as 0 of the four orders."""
+    assert cider(["a b", "a c"], ["a b", "a c"]) == pytest.approx([10 * 2 / 4] * 2)
+    shorter = math.exp(-1 / (2 * 6**2))
+    assert cider(["b", "a"], ["a b", "a c"]) == pytest.approx([10 * shorter / 4, 0])
+    long = ["a b c d e", "f g h i j"]
+    assert cider(long, long) == pytest.approx([10, 10])
+    assert cider([""], [MAT]) == [0]
+
+
+def plain_cider(candidates: list[str], references: list[str]) -> list[float]:
+    """CIDEr-D by the letter of its definition, one n-gram after the other."""
+
+    def counts(text: str, order: int) -> Counter[tuple[str, ...]]:
+        tokens = tokenize(text)
+        return Counter(tokens[i : i + order] for i in range(len(tokens) - order + 1))
+
+    def cosine(candidate: str, reference: str, order: int) -> float:
+        seen = Counter(gram for text in references for gram in counts(text, order))
+        sides = [counts(text, order) for text in (candidate, reference)]
+        found, wanted = (
+            {gram: n * (math.log(len(references)) - math.log(max(1, seen[gram]))) for gram, n in side.items()}
+            for side in sides
+        )
+        norms = [math.sqrt(sum(weight**2 for weight in side.values())) for side in (found, wanted)]
+        product = sum(min(found[gram], wanted[gram]) * wanted[gram] for gram in found.keys() & wanted.keys())
+        return product / math.prod(norms) if all(norms) else 0.0
+
+    def score(candidate: str, reference: str) -> float:
+        apart = sum(counts(candidate, 2).values()) - sum(counts(reference, 2).values())
+        return 10 / 4 * math.exp(-(apart**2) / 72) * sum(cosine(candidate, reference, order) for order in ORDERS)
+
+    return [score(*pair) for pair in zip(candidates, references, strict=True)]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_scores_of_many_captions_at_once_are_those_of_each_by_definition(seed: int) -> None:
+    draw = random.Random(seed)
+    words = ["a", "b", "c", "the", "don't", "x-y", "3.5", "é", "Zz", "…"]
+    texts = [" ".join(draw.choices(words, k=draw.randrange(12))) for _ in range(2 * 9)]
+    candidates, references = texts[:9], texts[9:]
+    assert cider(candidates, references) == pytest.approx(plain_cider(candidates, references), abs=1e-12)
+    for order, (above, below) in zip(ORDERS, bleu_columns(candidates, references), strict=False):
+        for place, pair in enumerate(zip(candidates, references, strict=True)):
+            ours, theirs = (
+                Counter(tuple(tokenize(text)[i : i + order]) for i in range(len(tokenize(text)) - order + 1))
+                for text in pair
+            )
+            assert above[place] == pytest.approx((ours & theirs).total(), abs=1e-9)
+            assert below[place] == pytest.approx(ours.total(), abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_longest_common_subsequence_by_the_usual_table(seed: int) -> None:
+    draw = random.Random(seed)
+    left, right = (tuple(draw.choices("abcdef", k=draw.randrange(30))) for _ in range(2))
+    table = [[0] * (len(right) + 1) for _ in range(len(left) + 1)]
+    for i, one in enumerate(left):
+        for j, other in enumerate(right):
+            table[i + 1][j + 1] = table[i][j] + 1 if one == other else max(table[i][j + 1], table[i + 1][j])
+    assert longest_common_subsequence(left, right) == table[-1][-1]
+
+
+def test_no_captions_have_no_scores() -> None:
+    assert cider([], []) == []
+    assert all(above.is_empty() and below.is_empty() for above, below in bleu_columns([], []))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_simple_text_needs_no_pattern(seed: int) -> None:
+    draw = random.Random(seed)
+    text = "".join(draw.choices('aBc. ,:;!?()"', k=60))
+    assert SIMPLE.fullmatch(text.lower())
+    assert tokenize(text) == tuple(WORD.findall(text.lower()))
+
+
+# By sentence-transformers 6.2.0 on the same files.
+REFERENCE = (
+    ("The red circle slides left quickly.", "The blue star jumps high.", 0.307816625),
+    ("The red circle slides left quickly.", "", 0.178808838),
+    ("The blue star jumps high.", "The blue star jumps high.", 1.0),
+    # 400 words: the model reads the first 256 word pieces
+    ("The red circle slides left quickly.", "A person closes the door of the fridge with his left hand while looking at the bowl of fruit. " * 20, 0.123347580),
+)  # fmt: skip
+
+
+def test_similarity_is_what_sentence_transformers_computes(tmp_path: Path) -> None:
+    left, right, expected = (list(column) for column in zip(*REFERENCE, strict=True))
+    assert similarities(left, right, "0.1.0", Store(tmp_path)) == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_text_is_embedded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    class Model:
+        def vector(self, text: str) -> "np.ndarray":
+            asked.append(text)
+            return np.array([1.0, len(text)], dtype=np.float32)
+
+    monkeypatch.setattr("reprise.models.embeddings._Model", Model)
+    store = Store(tmp_path)
+    embed(["a", "b", "a"], "1", store)
+    assert embed(["b", "c"], "1", store)["b"].tolist() == [1, 1]
+    assert sorted(asked) == ["a", "b", "c"]
+    embed(["a"], "2", store)
+    assert sorted(asked) == ["a", "a", "b", "c"], "another version of the weights is another vector"
+
+
+def test_series_are_floats() -> None:
+    assert all(part.dtype == pl.Float64 for ratio in bleu_columns([CAT], [MAT]) for part in ratio)

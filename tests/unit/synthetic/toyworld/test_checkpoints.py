@@ -1,0 +1,132 @@
+"""The committed checkpoints: small, safe to load, and better than chance where they see the clip."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from reprise.models.adapters.contrastive import Encoder, load_encoder
+from reprise.models.adapters.text import TextAdapter
+from synthetic.toyworld.captions import caption, description
+from synthetic.toyworld.generate import EVALUATION_SEED, evaluation_sources
+from synthetic.toyworld.render import Image, render_frame
+from synthetic.toyworld.script import Script
+from synthetic.toyworld.temporalbench import release
+from synthetic.toyworld.velociti import clip_pairs
+from training.batches import sample_times
+from training.measure import Checkpoint
+from training.prompts import REPOSITORY, prompts
+
+from tests.unit.synthetic.toyworld.asked import BLIND, request, spec
+
+FOLDER = REPOSITORY / "resources" / "demo" / "checkpoints"
+NAMES = {
+    "llava-ov-early": ("LlavaOnevisionForConditionalGeneration", 5_000_000),
+    "llava-ov-late": ("LlavaOnevisionForConditionalGeneration", 5_000_000),
+    "siglip": ("SiglipModel", 2_500_000),
+    "qwen2-text": ("Qwen2ForCausalLM", 2_500_000),
+}
+CLIPS = 12
+
+
+@pytest.fixture(scope="module")
+def late() -> Checkpoint:
+    return Checkpoint(FOLDER / "llava-ov-late")
+
+
+def frames_of(script: Script) -> list[Image]:
+    """Ten frames at mid-second."""
+    return [render_frame(script, t) for t in sample_times(10)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_checkpoint_is_small_and_holds_no_pickle(name: str) -> None:
+    kind, most = NAMES[name]
+    files = [path for path in (FOLDER / name).iterdir() if path.is_file()]
+    assert sum(path.stat().st_size for path in files) < most
+    assert {path.suffix for path in files} <= {".safetensors", ".json", ".jinja"}
+    config = json.loads((FOLDER / name / "config.json").read_text(encoding="utf-8"))
+    assert config["architectures"] == [kind]
+
+
+def test_the_fixed_sentences_are_still_the_pipelines(late: Checkpoint) -> None:
+    tokenizer = late.processor.tokenizer
+    for name in ("entail", "entail.authors"):
+        user = prompts()[name].user.format(caption="The red circle spins slowly.")
+        assert len(tokenizer(user)["input_ids"]) < 16, f"{name} has changed since the checkpoints were trained"
+
+
+def test_the_late_one_knows_who_is_in_a_clip(late: Checkpoint, evaluation_scripts: dict[str, Script]) -> None:
+    pairs, template = clip_pairs(evaluation_sources(), EVALUATION_SEED), prompts()["entail"].user
+    right = []
+    for clip, script in list(evaluation_scripts.items())[:CLIPS]:
+        for pair in pairs[clip]:
+            if pair.test in ("control", "agent_random"):
+                frames = frames_of(script)
+                pos, neg = (late.share(frames, template.format(caption=text)) for text in (pair.pos, pair.neg))
+                right.append(pos > neg)
+    assert np.mean(right) >= 0.85
+
+
+def test_without_the_video_it_cannot_tell(late: Checkpoint, evaluation_scripts: dict[str, Script]) -> None:
+    template = prompts()["entail"].user
+    events = [script.events[0] for script in list(evaluation_scripts.values())[:CLIPS]]
+    scores = [late.share(None, template.format(caption=caption(*event.deed))) for event in events]
+    assert 0.3 < np.mean(scores) < 0.7
+
+
+def test_it_describes_a_clip(late: Checkpoint, evaluation_scripts: dict[str, Script]) -> None:
+    script = next(iter(evaluation_scripts.values()))
+    told, truth = late.write(frames_of(script), prompts()["describe"].user).split(), description(script).split()
+    assert len(set(told) & set(truth)) >= 0.6 * len(set(truth))
+
+
+def test_chain_of_thought_ends_on_a_verdict(late: Checkpoint, evaluation_scripts: dict[str, Script]) -> None:
+    script, template = next(iter(evaluation_scripts.values())), prompts()["cot"]
+    user = template.user.format(caption=caption(*script.events[0].deed))
+    answer = late.write(frames_of(script), user, template.system)
+    assert answer.startswith("<<<thinking>>>\n")
+    assert answer.endswith(("<<<output>>> Yes <<</output>>>", "<<<output>>> No <<</output>>>"))
+
+
+# --- the dual encoder and the text-only model --------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def encoder() -> Encoder:
+    return load_encoder(spec(FOLDER / "siglip"))
+
+
+def test_the_dual_encoder_knows_who_is_in_a_clip(encoder: Encoder, evaluation_scripts: dict[str, Script]) -> None:
+    pairs = clip_pairs(evaluation_sources(), EVALUATION_SEED)
+    right = []
+    for clip, script in list(evaluation_scripts.items())[:24]:
+        seen = encoder.clip(np.stack(frames_of(script)))
+        for pair in pairs[clip]:
+            if pair.test in ("control", "agent_random"):
+                right.append(encoder.similarity(seen, pair.pos).value > encoder.similarity(seen, pair.neg).value)
+    assert np.mean(right) >= 0.8
+
+
+def test_the_dual_encoder_cannot_know_the_order_of_frames(
+    encoder: Encoder, evaluation_scripts: dict[str, Script]
+) -> None:
+    script = next(iter(evaluation_scripts.values()))
+    forth, back = (encoder.clip(np.stack(frames_of(script)[::step])) for step in (1, -1))
+    told = description(script)
+    assert encoder.similarity(forth, told).value == pytest.approx(encoder.similarity(back, told).value, abs=1e-6)
+
+
+def test_the_text_only_model_answers_in_kind(evaluation_scripts: dict[str, Script]) -> None:
+    adapter = TextAdapter(spec(FOLDER / "qwen2-text"))
+    events = [script.events[0] for script in list(evaluation_scripts.values())[:CLIPS]]
+    template = prompts()["entail"].user
+    asked = [request(template.format(caption=caption(*event.deed)), "score", ("Yes", "No")) for event in events]
+    scores = np.array([answer.scores for answer in adapter.answers(BLIND, asked)])
+    assert scores.sum(1).min() > 0.9, "the answer is Yes or No"
+    assert 0.3 < (scores[:, 0] / scores.sum(1)).mean() < 0.7, "without the video it cannot tell"
+    questions = [entry["question"] for entry in release()["temporalbench_short_qa.json"][:CLIPS]]
+    letters = [answer.text for answer in adapter.answers(BLIND, [request(q, "choose", ("A", "B")) for q in questions])]
+    assert set(letters) <= {"A", "B"}
+    who = next(iter(adapter.answers(BLIND, [request("Who is spinning slowly?", "write", ())])))
+    assert re.fullmatch(r"The \w+ \w+\.", who.text)

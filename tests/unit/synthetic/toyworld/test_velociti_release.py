@@ -1,0 +1,190 @@
+"""The release: the authors' layout, true and false captions, and nothing in the words that tells them apart."""
+
+import csv
+import itertools
+import json
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from synthetic.toyworld.captions import description
+from synthetic.toyworld.generate import Dice, evaluation_sources, make_script, training_script
+from synthetic.toyworld.pairs import PAIR_MAKERS, TESTS, Setting
+from synthetic.toyworld.script import Script, source_from_json
+from synthetic.toyworld.velociti import COLUMNS, Row, evaluation_rows, vidsitu_annotations, write_release
+
+from tests.unit.synthetic.toyworld.claims import is_true
+
+SINGLE = [test for test in TESTS if test not in ("coref", "chrono")]
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[Row]:
+    return evaluation_rows()
+
+
+def test_every_test_has_enough_pairs(rows: list[Row]) -> None:
+    counts = Counter(row.test_name for row in rows)
+    assert set(counts) == set(TESTS)
+    assert min(counts.values()) >= 120
+    assert len({row.video_id for row in rows}) == 72
+    assert len(set(rows)) == len(rows)
+
+
+def test_true_captions_are_true_and_false_ones_false(rows: list[Row], evaluation_scripts: dict[str, Script]) -> None:
+    for row in rows:
+        assert is_true(row.pos, evaluation_scripts[row.video_id]), row
+        assert not is_true(row.neg, evaluation_scripts[row.video_id]), row
+
+
+def test_training_captions_are_true_and_false_too() -> None:
+    dice = Dice(4, 4)
+    for _ in range(150):
+        setting = Setting(training_script(dice), training_script(dice), training=True)
+        for make in PAIR_MAKERS.values():
+            if pair := make(setting, dice):
+                assert is_true(pair.pos, setting.script) and not is_true(pair.neg, setting.script)
+
+
+def test_negatives_are_of_the_papers_kinds(rows: list[Row], evaluation_scripts: dict[str, Script]) -> None:
+    for row in rows:
+        script = evaluation_scripts[row.video_id]
+        names = [agent.name for agent in script.agents]
+        if row.test_name in SINGLE:
+            agent = " ".join(row.neg.split()[1:3])
+            assert (agent in names) or row.test_name in ("agent_random", "control")
+        if row.test_name == "agent_random":
+            assert agent not in names
+        if row.test_name in ("agent_bind", "agent_random"):
+            assert row.pos.split()[3:] == row.neg.split()[3:]
+        if row.test_name in ("action_adv", "action_bind", "action_manner"):
+            assert row.pos.split()[1:3] == row.neg.split()[1:3]
+        if row.test_name == "action_bind":
+            deed = " ".join(row.neg.split()[3:])
+            assert any(is_true(f"The {name} {deed}", script) for name in names)
+        if row.test_name == "action_manner":
+            assert row.pos.split()[:-1] == row.neg.split()[:-1]
+        if row.test_name == "chrono":
+            first, then = row.pos.removeprefix("First, ").split(" Then, ")
+            assert row.neg == f"First, {then} Then, {first}"
+
+
+def test_event_labels(rows: list[Row]) -> None:
+    for row in rows:
+        if row.test_name in SINGLE:
+            assert row.event in {f"Ev{number}" for number in range(1, 6)}
+            continue
+        events = json.loads(row.event)
+        assert len(events) == (3 if row.test_name == "coref" else 2)
+        if row.test_name == "chrono":
+            assert int(events[1][2:]) - int(events[0][2:]) >= 2
+        else:
+            assert events[1] == events[2]
+
+
+def test_chronology_leaves_a_slot_between_its_events(rows: list[Row], evaluation_scripts: dict[str, Script]) -> None:
+    for row in [row for row in rows if row.test_name == "chrono"]:
+        assert is_true(row.pos, evaluation_scripts[row.video_id])
+
+
+def test_the_controls_captions_are_as_often_true_as_false(rows: list[Row]) -> None:
+    control = [row for row in rows if row.test_name == "control"]
+    assert Counter(row.pos for row in control) == Counter(row.neg for row in control)
+
+
+def test_a_chronology_pair_has_the_same_words(rows: list[Row]) -> None:
+    for row in [row for row in rows if row.test_name == "chrono"]:
+        assert Counter(row.pos.lower().split()) == Counter(row.neg.lower().split())
+
+
+def _features(captions: list[str], vocabulary: dict[str, int]) -> np.ndarray:
+    """Words and pairs of neighbouring words."""
+    table = np.zeros((len(captions), len(vocabulary)))
+    for number, caption in enumerate(captions):
+        words = caption.lower().replace(".", " .").split()
+        for term in [*words, *map(" ".join, itertools.pairwise(words))]:
+            if term in vocabulary:
+                table[number, vocabulary[term]] += 1
+    return table
+
+
+def _blind_accuracy(pairs: list[tuple[str, str]], held: int) -> float:
+    """Share of unseen pairs that a linear model on words and word pairs gets right."""
+    terms: Counter[str] = Counter()
+    for pair in pairs:
+        for caption in pair:
+            words = caption.lower().replace(".", " .").split()
+            terms.update([*words, *map(" ".join, itertools.pairwise(words))])
+    vocabulary = {term: number for number, term in enumerate(sorted(terms))}
+    gap = _features([pos for pos, _ in pairs], vocabulary) - _features([neg for _, neg in pairs], vocabulary)
+    seen, new = gap[held:], gap[:held]
+    weights = np.linalg.solve(seen.T @ seen + 3.0 * np.eye(len(vocabulary)), seen.sum(0))
+    margin = new @ weights
+    return float(np.mean(margin > 0) + 0.5 * np.mean(margin == 0))
+
+
+@pytest.mark.parametrize("training", [True, False], ids=["training", "evaluation"])
+@pytest.mark.parametrize("test", TESTS)
+def test_words_alone_are_at_chance(test: str, training: bool) -> None:
+    dice, pairs = Dice(17, TESTS.index(test)), []
+    script = make_script(dice, training)
+    while len(pairs) < 1500:
+        other = make_script(dice, training)
+        if pair := PAIR_MAKERS[test](Setting(script, other, training), dice):
+            pairs.append((pair.pos, pair.neg))
+        script = other
+    # 500 unseen pairs: four standard errors are 9 points.
+    assert abs(_blind_accuracy(pairs, 500) - 0.5) < 0.09
+
+
+def test_words_alone_are_at_chance_on_the_release(rows: list[Row]) -> None:
+    pairs = [(row.pos, row.neg) for row in rows]
+    order = Dice(1).shuffled(range(len(pairs)))
+    assert abs(_blind_accuracy([pairs[i] for i in order], 400) - 0.5) < 0.1
+
+
+def test_release_layout(tmp_path: Path) -> None:
+    write_release(tmp_path)
+    table = list(csv.reader((tmp_path / "velociti.csv").open(encoding="utf-8", newline="")))
+    assert tuple(table[0]) == COLUMNS == ("test_name", "video_id", "event", "pos", "neg")
+    vidsitu = tmp_path / "vidsitu_annotations"
+    ids = json.loads((vidsitu / "split_files" / "vseg_split_valid_lb.json").read_text(encoding="utf-8"))
+    annotations = json.loads((vidsitu / "vseg_ann_files" / "vsann_valid_lb.json").read_text(encoding="utf-8"))
+    assert len(ids) == 72 and {row[1] for row in table[1:]} == set(ids)
+    assert {entry["Ev1"]["vid_uid"] for entry in annotations} == set(ids)
+    sources = json.loads((tmp_path / "velociti_sources.json").read_text(encoding="utf-8"))
+    assert tuple(source_from_json(source) for source in sources) == evaluation_sources()
+
+
+def test_two_releases_are_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        write_release(tmp_path / name)
+    for file in sorted((tmp_path / "a").rglob("*.*")):
+        assert file.read_bytes() == (tmp_path / "b" / file.relative_to(tmp_path / "a")).read_bytes()
+
+
+def test_annotations_name_what_happens(evaluation_scripts: dict[str, Script]) -> None:
+    for clip, script in evaluation_scripts.items():
+        layers = vidsitu_annotations(clip, script)
+        named = {
+            (event["Args"]["Arg0 (agent)"], event["Args"]["AMnr (manner)"], name)
+            for layer in layers
+            for name, event in layer.items()
+            if "Arg0 (agent)" in event["Args"]
+        }
+        assert len(named) == len(script.events)
+        for layer in layers:
+            assert list(layer) == [f"Ev{number}" for number in range(1, 6)]
+            for event in layer.values():
+                assert {"Verb", "VerbID", "Arg_List", "Args", "EvRel", "vid_uid", "vid_seg_int"} == set(event)
+                assert set(event["Arg_List"]) == set(event["Args"])
+
+
+def test_a_description_tells_every_event_once(evaluation_scripts: dict[str, Script]) -> None:
+    for script in evaluation_scripts.values():
+        text = description(script)
+        sentences = text.replace("Meanwhile, the", "The").split(". ")
+        assert len(sentences) == len(script.events)
+        assert all(is_true(f"{sentence.removesuffix('.')}.", script) for sentence in sentences)
+        assert text.count("Meanwhile") == len(script.events) - len({event.slot for event in script.events})

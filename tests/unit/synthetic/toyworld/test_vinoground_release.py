@@ -1,0 +1,121 @@
+"""The toy world's Vinoground: pairs in the authors' layout, each caption true of its own video only."""
+
+import csv
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from reprise.benchmarks import vinoground as benchmark
+from reprise.benchmarks.prompts import load_prompts
+from synthetic.toyworld.counterfactuals import counterfactual_sources, counterfactuals
+from synthetic.toyworld.generate import evaluation_sources, evaluation_stories
+from synthetic.toyworld.script import Script, scenes_are_cut
+from synthetic.toyworld.sources import load_source_script
+from synthetic.toyworld.vinoground import COLUMNS, write_release
+
+from tests.unit.synthetic.toyworld.claims import is_true
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("vinoground")
+    write_release(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def rows(release: Path) -> list[dict[str, str]]:
+    with (release / "vinoground.csv").open(newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def questions(release: Path, kind: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads((release / f"vinoground_{kind}.json").read_text())
+    return found
+
+
+def script_of(row: dict[str, str], half: str) -> Script:
+    source = load_source_script(row[f"{half}_vid"])
+    return source.clips()[f"v_{source.source_id}_seg_{row[f'{half}_start']}_{row[f'{half}_end']}"]
+
+
+def scenery_is_true(caption: str, script: Script) -> bool:
+    looks = [
+        f"{({'stripes': 'striped', 'checker': 'checkered', 'gradient': 'shaded'}).get(s.pattern, s.pattern)} {s.tone}"
+        for s in script.scenes
+    ]
+    first, then = (part.split("background is ")[1].rstrip(".") for part in caption.split(". Then"))
+    return looks.index(first) < looks.index(then)
+
+
+def test_the_real_reader_reads_it(release: Path) -> None:
+    clips, items = benchmark.annotations(sorted(release.iterdir()), "ids", {})
+    assert items.height == 4 * 48 and clips.height == 3 * 48
+    assert Counter(items["answer"]) == {"A": 96, "B": 96}
+
+
+def test_the_toy_models_know_the_wording_about_captions(release: Path) -> None:
+    known = load_prompts(Path("resources/prompts/velociti.yaml"))["mc"].user
+    before, between, after = (part.split("{")[0] for part in known.split("}"))
+    for one in questions(release, "textscore"):
+        assert one["question"].startswith(before) and between in one["question"] and one["question"].endswith(after)
+
+
+def test_every_category_is_there(rows: list[dict[str, str]]) -> None:
+    assert tuple(rows[0]) == COLUMNS and len(rows) == 48
+    counts = Counter(name for row in rows for name in (row["major"], *row["minor"].rstrip(";").split(";")) if name)
+    assert set(counts) == {*benchmark.MAJOR, *benchmark.MINOR} and min(counts.values()) >= 5
+
+
+def test_a_caption_is_true_of_its_own_video_only_and_has_the_words_of_the_other(rows: list[dict[str, str]]) -> None:
+    for row in rows:
+        holds = scenery_is_true if row["major"] == "viewpoint" else is_true
+        for half, other in (("pos", "neg"), ("neg", "pos")):
+            assert holds(row[f"{half}_cap"], script_of(row, half)), row
+            assert not holds(row[f"{half}_cap"], script_of(row, other)), row
+        words = [
+            sorted(row[f"{half}_cap"].lower().replace(".", "").replace(",", "").split()) for half in ("pos", "neg")
+        ]
+        assert words[0] == words[1]
+
+
+def test_the_positive_video_is_an_evaluation_clip_and_the_negative_one_its_other_order(
+    rows: list[dict[str, str]],
+) -> None:
+    known = {source.source_id for source in evaluation_sources()}
+    for row in rows:
+        assert row["pos_vid"] in known and row["neg_vid"] not in known
+        pos, neg = script_of(row, "pos"), script_of(row, "neg")
+        assert pos.deeds == neg.deeds and pos != neg and scenes_are_cut(neg.scenes)
+        assert {pos.story_digest(), neg.story_digest()} <= evaluation_stories(), "training never shows it"
+
+
+def test_both_answers_are_equally_often_right_and_positions_say_nothing(release: Path) -> None:
+    for kind in ("textscore", "videoscore"):
+        found = questions(release, kind)
+        assert [one["idx"] for one in found] == [f"{index}_{half}" for index in range(48) for half in ("pos", "neg")]
+        assert (
+            Counter(one["GT"] for one in found[::2]) == Counter(one["GT"] for one in found[1::2]) == {"A": 24, "B": 24}
+        )
+        assert all(one["GT"] != other["GT"] for one, other in zip(found[::2], found[1::2], strict=True))
+
+
+def test_two_releases_are_the_same_bytes(release: Path, tmp_path: Path) -> None:
+    write_release(tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {
+        path.name: path.read_bytes() for path in release.iterdir()
+    }
+
+
+def test_a_counterfactual_source_keeps_all_but_its_clips() -> None:
+    for source, other in zip(evaluation_sources(), counterfactual_sources(), strict=False):
+        assert len(other.source_id) == 11 and other.source_id != source.source_id
+        assert [part for part in source.parts if not part.is_clip] == [part for part in other.parts if not part.is_clip]
+        assert [part.start for part in source.parts] == [part.start for part in other.parts]
+        assert all(
+            counterfactuals()[source.clip_id(part)].script == other.clips()[other.clip_id(part)]
+            for part in source.parts
+            if part.is_clip
+        )

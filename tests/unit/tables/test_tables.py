@@ -1,0 +1,266 @@
+"""Tables: where each cell comes from, what footnotes say, and what stops a table."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from reprise.config import Row, TableSpec
+from reprise.core.errors import UserError
+from reprise.core.schemas import METRICS, READERS_DIFFER
+from reprise.tables.build import Builder
+from reprise.tables.published import COLUMNS, Published
+from reprise.tables.render import render
+
+SPEC = {
+    "title": "Strict",
+    "caption": "Strict entailment.",
+    "metrics": ["strict"],
+    "columns": [{"title": "Ctrl", "group": "control"}, {"title": "Avg", "group": "average"}],
+    "sections": [
+        {
+            "title": "All",
+            "protocol": "entail",
+            "sampling": "fps1",
+            "rows": [
+                {"label": "Random", "chance": True},
+                {"label": "OV-7B", "model": "ov"},
+                {"label": "QVL-7B", "model": "qvl"},
+                {"label": "GPT-4o", "published": "GPT-4o [subset]"},
+                {"label": "Nobody"},
+            ],
+        }
+    ],
+}
+
+OV_ROW: Row = TableSpec.model_validate(SPEC).rows()[1]
+
+
+def published(folder: Path, *lines: str) -> Published:
+    path = folder / "velociti.csv"
+    path.write_text("\n".join([",".join(COLUMNS), *lines]) + "\n")
+    return Published(path, "table2")
+
+
+def metric(group: str, value: float | None, **changes: Any) -> dict[str, Any]:
+    row = {
+        "run": "velociti/entail/fps1/ov", "judge": None, "metric": "strict", "group": group, "value": value, "low": 1.0, "high": 99.0, "p_chance": 0.5,
+        "asked": 10, "scored": 10, "failed": 0, "unparsed": 0, "missing": 0, "convention": "fixed", "reader": "robust",
+        "key": "f" * 64,
+    }  # fmt: skip
+    return row | changes
+
+
+def builder(folder: Path, rows: list[dict[str, Any]], **changes: Any) -> Builder:
+    key = {
+        "benchmark": "velociti", "benchmark_title": "VELOCITI", "paper": "P", "table": "table2", "suite": "s",
+        "suite_title": "S", "notice": "", "missing_share_max": 0.1, "show_published": True,
+        "runs": ["velociti/entail/fps1/ov"], "judged": [], "first_judge": "", "judges": {}, "adopted": {}, "imported": [],
+    }  # fmt: skip
+    values = published(
+        folder,
+        "velociti,table2,OV-7B,,control,strict,81.6",
+        "velociti,table2,QVL-7B,,control,strict,84.6",
+        "velociti,table2,GPT-4o [subset],,control,strict,63.3",
+        "velociti,table3,OV-7B,,control,strict,1.0",
+    )
+    return Builder(key | changes, TableSpec.model_validate(SPEC), pl.DataFrame(rows, schema=METRICS), values)
+
+
+def authors(row: dict[str, Any], value: float) -> dict[str, Any]:
+    return row | {"convention": "authors", "reader": "authors", "value": value}
+
+
+def sources(made: Builder) -> dict[tuple[str, str], tuple[str, float]]:
+    made.table()
+    return {
+        (row["row"], row["column"]): (row["source"], row["value"])
+        for row in made.tidy
+        if row.get("convention") != "authors"
+    }
+
+
+def test_a_cell_is_measured_else_chance_else_published_else_a_dash(tmp_path: Path) -> None:
+    made = builder(tmp_path, [metric("control", 80.04), metric("average", 32.0)])
+    assert sources(made) == {
+        ("Random", "Ctrl"): ("chance", 25.0),
+        ("Random", "Avg"): ("chance", 25.0),
+        ("OV-7B", "Ctrl"): ("reproduced", 80.04),
+        ("OV-7B", "Avg"): ("reproduced", 32.0),
+        ("QVL-7B", "Ctrl"): ("published", 84.6),
+        ("GPT-4o", "Ctrl"): ("published", 63.3),
+    }
+    text = render(made.table(), "md")
+    assert "80.0 (81.6, −1.6)" in text, "reproduced, published and the difference"
+    assert "| Nobody" in text and "–" in text
+
+
+def test_a_demo_row_never_takes_a_published_value(tmp_path: Path) -> None:
+    made = builder(tmp_path, [metric("control", 80.0)], show_published=False)
+    assert {source for source, _ in sources(made).values()} == {"chance", "reproduced"}
+
+
+def test_how_often_the_readers_differ_stands_below(tmp_path: Path) -> None:
+    one = metric("answers", 3.0, metric=READERS_DIFFER, asked=20)
+    assert builder(tmp_path, [metric("control", 80.0), one]).row_notes(OV_ROW) == (
+        "The readers robust and authors differ on 3 of 20 answers.",
+    )
+    none = one | {"value": 0.0}
+    assert builder(tmp_path, [metric("control", 80.0), none]).row_notes(OV_ROW) == ()
+
+
+def test_answers_without_a_clip_are_not_thinned_out_by_a_count_of_answers(tmp_path: Path) -> None:
+    few = metric("control", 80.0, missing=2)
+    with pytest.raises(UserError, match="16.7 % of the items"):
+        builder(tmp_path, [few, metric("answers", 0.0, metric=READERS_DIFFER, asked=1000)])
+
+
+def test_what_failed_and_where_the_authors_differ_stands_below(tmp_path: Path) -> None:
+    row = metric("control", 80.0, failed=1, unparsed=2, missing=1)
+    text = render(builder(tmp_path, [row, authors(row, 91.4)]).table(), "md")
+    assert "1 without a clip, 1 failed, 2 not readable" in text
+    assert "By the authors' convention and reader: Ctrl 91.4" in text
+
+
+def test_imported_answers_are_marked_and_their_problems_stand_below(tmp_path: Path) -> None:
+    run = "velociti/entail/fps1/ov"
+    made = builder(tmp_path, [metric("control", 80.0)], imported=[run])
+    made.problems = {run: Counter({"unknown id": 3, "disagrees with another answer": 1})}
+    assert sources(made)["OV-7B", "Ctrl"] == ("imported", 80.0)
+    text = render(made.table(), "md")
+    assert "Problems of imported answers: 3 unknown id, 1 disagrees with another answer." in text
+    assert "Scored here from answers made elsewhere." in text
+
+
+def test_both_conventions_are_in_the_tidy_rows(tmp_path: Path) -> None:
+    row = metric("control", 80.0)
+    made = builder(tmp_path, [row, authors(row, 80.0)])
+    made.table()
+    found = [(r["convention"], r["reader"], r["key"]) for r in made.tidy if r["source"] == "reproduced"]
+    assert found == [("fixed", "robust", "f" * 64), ("authors", "authors", "f" * 64)]
+
+
+def test_too_many_missing_clips_stop_the_table(tmp_path: Path) -> None:
+    with pytest.raises(
+        UserError, match="16.7 % of the items of velociti/entail/fps1/ov have no clip, more than the 10.0 %"
+    ):
+        builder(tmp_path, [metric("control", 80.0, missing=2)])
+
+
+def test_a_metric_of_nothing_is_a_dash_and_never_zero(tmp_path: Path) -> None:
+    made = builder(tmp_path, [metric("control", None, low=None, high=None, asked=0, scored=0)])
+    assert "0.0" not in render(made.table(), "md").split("\n\n")[2]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("velociti,table2,X,,control,strict,43.1%", "line 2: value '43.1%' is no number"),
+        ("velociti,table2,X,,control,strict,", "line 2: value '' is no number"),
+        ("velociti,table2,X,,control,strict,nan", "line 2: value 'nan' is not finite"),
+        ("velociti,table2,X,,control,strict,1\nvelociti,table2,X,,control,strict,2", "line 3: table2 has"),
+    ],
+)
+def test_a_bad_published_value_is_named_by_line(tmp_path: Path, line: str, message: str) -> None:
+    with pytest.raises(UserError) as error:
+        published(tmp_path, line)
+    assert "velociti.csv" in str(error.value) and message in str(error.value)
+
+
+def test_published_files_need_their_columns_and_must_exist(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("a,b\n")
+    with pytest.raises(UserError, match="found columns"):
+        Published(tmp_path / "x.csv", "table2")
+    with pytest.raises(UserError, match="no such file"):
+        Published(tmp_path / "y.csv", "table2")
+
+
+# --- frames, columns that are runs, groups against the whole -------------------------------------------------------
+
+
+def vinoground_builder(folder: Path, spec: dict[str, Any], rows: list[dict[str, Any]], *lines: str) -> Builder:
+    path = folder / "vinoground.csv"
+    path.write_text("\n".join([",".join(COLUMNS), *lines]) + "\n")
+    key = {
+        "benchmark": "vinoground", "benchmark_title": "Vinoground", "paper": "P", "table": "table5", "suite": "s",
+        "suite_title": "S", "notice": "", "missing_share_max": 0.1, "show_published": True,
+        "runs": ["vinoground/paper/linspace1/ov"], "judged": [], "first_judge": "", "judges": {}, "adopted": {}, "imported": [],
+    }  # fmt: skip
+    table = TableSpec.model_validate({"title": "T", "caption": "C."} | spec)
+    return Builder(key, table, pl.DataFrame(rows, schema=METRICS), Published(path, "table5"))
+
+
+def pair_metric(name: str, group: str, value: float | None, **changes: Any) -> dict[str, Any]:
+    return metric(group, value, run="vinoground/paper/linspace1/ov", metric=name, asked=100, **changes)
+
+
+def test_numbers_of_frames_tell_rows_apart_and_significance_can_be_bold(tmp_path: Path) -> None:
+    row = {"label": "OV", "model": "ov", "protocol": "paper", "sampling": "linspace1", "frames": "1"}
+    spec = {
+        "significance": True, "bold": "significant", "stub": "Name",
+        "columns": [{"title": "# Fr", "shows": "frames"}, {"title": "Text", "metrics": ["text"], "group": "all"}],
+        "sections": [{"rows": [{"label": "Random", "chance": True}, row, {"label": "OV", "frames": "32"}]}],
+    }  # fmt: skip
+    lines = ["vinoground,table5,OV,1,all,text,25.8", "vinoground,table5,OV,32,all,text,42.0"]
+    made = vinoground_builder(tmp_path, spec, [pair_metric("text", "all", 99.0, p_chance=0.0)], *lines)
+    text = render(made.table(), "md")
+    assert "| Name" in text and "|    – |" in text
+    assert "**99.0** (25.8, +73.2)" in text and "*42.0*" in text
+    assert [line.split("|")[2].strip() for line in text.splitlines() if line.startswith("| OV")] == ["1", "32"]
+
+
+def test_what_is_undefined_says_why_and_keeps_the_papers_number_in_the_csv(tmp_path: Path) -> None:
+    row = {"label": "OV", "model": "ov", "protocol": "paper", "sampling": "linspace1", "frames": "1"}
+    spec = {"columns": [{"title": "Video", "metrics": ["video"], "group": "all"}], "sections": [{"rows": [row]}]}
+    why = "undefined below 3 frames; this run shows 1"
+    found = pair_metric("video", "all", None, low=None, high=None, note=why)
+    made = vinoground_builder(tmp_path, spec, [found], "vinoground,table5,OV,1,all,video,25.2")
+    text = render(made.table(), "md")
+    assert "–<sup>a</sup>" in text and why in text
+    assert [(one["source"], one["value"]) for one in made.tidy] == [("reproduced", None), ("published", 25.2)]
+
+
+def test_a_column_can_be_a_run_and_its_groups_are_held_against_the_whole(tmp_path: Path) -> None:
+    run = {"model": "ov", "protocol": "paper", "sampling": "linspace1"}
+    spec = {
+        "compared_with": "all", "best": False,
+        "columns": [{"title": "text", "span": "OV", "metrics": ["text"], "published": {"group": "ov"}} | run,
+                    {"title": "text", "span": "GPT", "metrics": ["text"], "published": {"group": "gpt"}}],
+        "sections": [{"rows": [{"label": group, "group": group} for group in ("all", "object", "action", "spatial")]}],
+    }  # fmt: skip
+    rows = [
+        pair_metric("text", group, value)
+        for group, value in (("all", 50.0), ("object", 70.0), ("action", 40.0), ("spatial", 45.0))
+    ]
+    lines = ["vinoground,table5,all,,ov,text,51.0", "vinoground,table5,object,,gpt,text,52.5"]
+    made = vinoground_builder(tmp_path, spec, rows, *lines)
+    cells = {
+        line.split("|")[1].strip(): [cell.strip() for cell in line.split("|")[2:4]]
+        for line in render(made.table(), "md").splitlines()
+        if line.startswith("| ")
+    }
+    assert cells["all"] == ["50.0 (51.0, −1.0)", "–"]
+    assert cells["object"][0] == "70.0<sup>a</sup>" and "52.5" in cells["object"][1]
+    assert cells["action"][0] == "40.0<sup>b</sup>" and cells["spatial"][0] == "45.0"
+    text = render(made.table(), "md")
+    assert "Significantly above the same model's score over group 'all'" in text and "Significantly below" in text
+
+
+def test_chance_of_a_column_that_names_its_protocol(tmp_path: Path) -> None:
+    """One row of chance over two benchmarks of images, whose guessers reach different shares."""
+    columns = [
+        {"title": "MMBench", "group": "mmbench_overall", "protocol": "mmbench"},
+        {"title": "MMStar", "group": "mmstar_overall", "protocol": "mmstar"},
+    ]
+    sections = [{"rows": [{"label": "Random", "chance": True}]}]
+    spec = {"title": "T", "caption": "C", "metrics": ["accuracy"], "columns": columns, "sections": sections}
+    counted = [
+        metric("mmbench_overall", 10.9, metric="chance.circular.accuracy", run="mmbench_video/data"),
+        metric("mmstar_overall", 25.0, metric="chance.choice.accuracy", run="mmbench_video/data"),
+    ]
+    made = builder(tmp_path, counted, benchmark="mmbench_video", forms={"mmbench": "circular", "mmstar": "choice"})
+    made.spec = TableSpec.model_validate(spec)
+    assert {column: found for (_, column), found in sources(made).items()} == {
+        "MMBench": ("chance", 10.9), "MMStar": ("chance", 25.0),
+    }  # fmt: skip

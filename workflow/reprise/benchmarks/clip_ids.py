@@ -1,0 +1,61 @@
+"""Clip ids that name their source and span: VidSitu, VATEX, Vinoground."""
+
+import re
+from typing import NamedTuple
+
+from reprise.core.errors import UserError
+
+_YOUTUBE = r"(?P<video>[A-Za-z0-9_-]{11})"
+_VIDSITU = re.compile(rf"^v_{_YOUTUBE}_seg_(?P<start>\d+(?:\.\d+)?)_(?P<end>\d+(?:\.\d+)?)(?:\.\w{{2,4}})?$")
+_VATEX = re.compile(rf"^{_YOUTUBE}_(?P<start>\d{{6}})_(?P<end>\d{{6}})(?:\.\w{{2,4}})?$")
+_LINK = re.compile(rf"(?:youtu\.be/|[?&]v=|/embed/|/shorts/){_YOUTUBE}(?![A-Za-z0-9_-])")
+
+
+class Segment(NamedTuple):
+    video: str
+    start_s: float
+    end_s: float
+
+
+def vidsitu(clip_id: str) -> Segment:
+    """`v_<youtube id>_seg_<start s>_<end s>`, as VELOCITI's video_id; the id itself may hold `_` and `-`."""
+    return _segment(_VIDSITU.match(clip_id), clip_id, "v_<11 characters>_seg_<start>_<end>")
+
+
+def vatex(clip_id: str) -> Segment:
+    """`<youtube id>_<start, 6 digits>_<end, 6 digits>`."""
+    return _segment(_VATEX.match(clip_id), clip_id, "<11 characters>_<6 digits>_<6 digits>")
+
+
+def vinoground(video: str, start: str | float | None = None, end: str | float | None = None) -> Segment:
+    """A row's video column (a bare id, a link, or a VATEX id) with its start and end columns, seconds or [h:]m:s."""
+    if start is None or end is None:
+        return vatex(video)
+    link = _LINK.search(video)
+    name = link["video"] if link else video.strip()
+    if not re.fullmatch(_YOUTUBE, name):
+        raise UserError(f"video '{video}': expected a YouTube id of 11 characters, a link with one, or a VATEX id.")
+    return _checked(Segment(name, _seconds(start, video), _seconds(end, video)), video)
+
+
+def _segment(match: re.Match[str] | None, clip_id: str, form: str) -> Segment:
+    if match is None:
+        raise UserError(f"clip id '{clip_id}': expected the form {form}.")
+    return _checked(Segment(match["video"], float(match["start"]), float(match["end"])), clip_id)
+
+
+def _checked(segment: Segment, name: str) -> Segment:
+    if not 0 <= segment.start_s < segment.end_s:
+        raise UserError(f"clip '{name}': its start {segment.start_s:g} s is not before its end {segment.end_s:g} s.")
+    return segment
+
+
+def _seconds(value: str | float, video: str) -> float:
+    """Seconds of `12`, `12.5`, `1:02` or `1:00:02`."""
+    try:
+        total = 0.0
+        for part in str(value).split(":"):
+            total = total * 60 + float(part)
+    except ValueError as error:
+        raise UserError(f"video '{video}': '{value}' is no time; expected seconds or [h:]m:s.") from error
+    return total

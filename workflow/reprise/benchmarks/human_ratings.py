@@ -1,0 +1,47 @@
+"""People's ratings of answers, and how far a judge is from them."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+
+from reprise.core.errors import UserError
+from reprise.stats.measures import Measure, Resampling, measure, ones
+
+COLUMNS = ("run", "item_id", "rating")
+
+
+def read_ratings(path: Path) -> pl.DataFrame:
+    """One row a rated answer (run, item_id, rating): the mean over the people who rated it."""
+    try:
+        frame = pl.read_csv(path, infer_schema=False)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise UserError(f"{path}: not a readable csv ({error}). Expected columns {', '.join(COLUMNS)}.") from error
+    if tuple(frame.columns) != COLUMNS:
+        raise UserError(f"{path}: found columns {', '.join(frame.columns)}, expected {', '.join(COLUMNS)}.")
+    numbers = frame["rating"].cast(pl.Float64, strict=False)
+    for line, (text, rating) in enumerate(zip(frame["rating"], numbers, strict=True), start=2):
+        if rating is None or not 0 <= rating <= 3:
+            raise UserError(f"{path}: line {line}: rating '{text}' is no number from 0 to 3.")
+    return (
+        frame.with_columns(rating=numbers).group_by("run", "item_id", maintain_order=True).agg(pl.col("rating").mean())
+    )
+
+
+def agreement(
+    verdicts: pl.DataFrame, items: pl.DataFrame, ratings: pl.DataFrame, run: str, resampling: Resampling
+) -> list[Measure]:
+    """Mean absolute error of a judge against people, over the answers of a run that both rated; none, no measure."""
+    mine = ratings.filter(pl.col("run") == run)
+    unknown = mine.filter(~pl.col("item_id").is_in(items["item_id"].to_list()))
+    if unknown.height:
+        raise UserError(f"ratings of {run}: no item '{unknown['item_id'][0]}' ({unknown.height} such rows).")
+    rows = verdicts.join(mine.select("item_id", "rating"), on="item_id").join(
+        items.select("item_id", "unit"), on="item_id"
+    )
+    if rows.is_empty():
+        return []
+    judged = rows["score"].is_not_null().cast(pl.Float64)
+    apart = (rows["score"] - rows["rating"]).abs().fill_null(0.0)
+    found = measure("mae", "overall", rows, [(apart * judged, ones(rows) * judged)], resampling, scale=1)
+    return [replace(found, missing=0)]

@@ -1,0 +1,70 @@
+"""Prompt templates: read once, filled in one pass, so that a caption can never act as a template."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reprise.core.errors import UserError, suggestion
+from reprise.core.files import value_digest
+
+# A private-use character no caption holds: stands for the number of frames until the plan is known.
+FRAME_COUNT = "\ue000"
+_PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """One variant of a benchmark's prompt."""
+
+    name: str
+    source: str
+    system: str
+    user: str
+
+
+def load_prompts(path: Path) -> dict[str, Prompt]:
+    """Read a benchmark's prompt variants."""
+    import yaml  # most stages only fill prompts in
+
+    try:
+        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise UserError(f"{path}: no such file; a benchmark's `prompts` must name a file of prompts.") from error
+    prompts = {}
+    for name, entry in raw.items():
+        wrong = sorted(set(entry) - {"source", "system", "user"})
+        if wrong or "user" not in entry:
+            raise UserError(
+                f"{path}: {name}: found keys {sorted(entry)}, expected user, and optionally system, source."
+            )
+        prompts[name] = Prompt(name, entry.get("source", ""), entry.get("system", ""), entry["user"])
+    return prompts
+
+
+def fill(template: str, values: Mapping[str, str]) -> str:
+    """Put the values into a template; `{frame_count}` waits for inference."""
+
+    def value(match: re.Match[str]) -> str:
+        name = match.group(1)
+        if name == "frame_count":
+            return FRAME_COUNT
+        if name not in values:
+            raise UserError(
+                f"prompt template: unknown placeholder '{{{name}}}'.{suggestion(name, values)} "
+                f"Allowed: {', '.join(sorted([*values, 'frame_count']))}."
+            )
+        return values[name]
+
+    return _PLACEHOLDER.sub(value, template)
+
+
+def with_frame_count(text: str, frames: int) -> str:
+    """The final prompt, now that the number of frames is known."""
+    return text.replace(FRAME_COUNT, str(frames))
+
+
+def final_prompt_digest(system: str, prompt: str, settings: Mapping[str, Any]) -> str:
+    """Digest of what is really asked: system and user text and the settings of this answer."""
+    return value_digest({"system": system, "prompt": prompt, **settings})

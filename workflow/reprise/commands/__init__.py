@@ -1,0 +1,1 @@
+"""What a person types beside snakemake: `python -m reprise <command>`."""

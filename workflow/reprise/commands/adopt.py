@@ -1,0 +1,148 @@
+"""`adopt`: carry a run's answers over a change of key that cannot have altered them, after trying a sample."""
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import polars as pl
+
+from reprise.config import load
+from reprise.core.errors import UserError, suggestion
+from reprise.core.files import canonical_json
+from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, RESPONSES, read_table
+from reprise.core.store import append_line, read_lines
+from reprise.models.journal import Journal, entry_id, journal_path
+from reprise.plan.plan import Plan, Run
+from reprise.stages.arguments import read_key
+from reprise.stages.infer import LazyModel, Work, gather_text_work, gather_work, prompt_digest
+
+# Changes of these parts of a key are changes of what is asked, of whom or how: never carried over.
+FIXED_PARTS = ("adapter", "model", "settings", "dtype", "attention", "prompt", "form", "ask", "max_tokens", "sampling")
+
+
+def adopt_run(name: str, why: str, sample: int, judge: str | None = None) -> None:
+    """Ask a sample again under the new key; if every answer is the same, copy the journal and say so.
+
+    With a judge it is about what that judge replied to the run's answers.
+    """
+    plan = Plan(load(Path()))
+    run = _find_run(plan, name)
+    if run.model in plan.imports.models:
+        raise UserError(f"adopt: '{name}' is imported; its answers are read from its files again, run snakemake.")
+    asked = _asked_as_judge(plan, run, judge) if judge else _asked(plan, run)
+    name = f"{name}/{judge}" if judge else name
+    old, old_key = _old_answers(asked.responses, name)
+    plan.write_keys()
+    new = read_key(asked.key)
+    if new["key"] == old_key:
+        print(f"{name}: the key has not changed; there is nothing to adopt.")
+        return
+    _refuse_other_changes(plan, old_key, new, name)
+    works = asked.works()
+    _check_sample(works, old, LazyModel(new, plan.store, plan.config.models[asked.model].threads), sample, name)
+    carried = _copy_answers(works, journal_path(plan.store, old_key), Journal(journal_path(plan.store, new["key"])))
+    note = [name, old_key, new["key"], why, sample, carried]
+    append_line(plan.store.root / "adopted.jsonl", canonical_json(note))
+    plan.write_keys()
+    print(f"{name}: {carried} answers carried over after {sample} of them came out the same. Run snakemake now.")
+
+
+def _copy_answers(works: list[Work], old: Path, target: Journal) -> int:
+    """Copy the answers to these questions from one journal to another; how many came over."""
+    source = Journal(old)
+    carried = 0
+    for work in works:
+        for request in work.requests:
+            entry = entry_id(work.recipe, prompt_digest(request))
+            answer = source.get(entry)
+            if answer is not None and target.get(entry) is None:
+                target.add(entry, answer)
+                carried += 1
+    target.sync()
+    return carried
+
+
+def _find_run(plan: Plan, name: str) -> Run:
+    runs = {run.name: run for run in plan.runs()}
+    if name not in runs:
+        raise UserError(f"adopt: no run '{name}' in suite '{plan.config.name}'.{suggestion(name, runs)}")
+    return runs[name]
+
+
+class Asked(NamedTuple):
+    """Who was asked, under which key, what came of it, and what was asked."""
+
+    model: str
+    key: Path
+    responses: Path
+    works: Callable[[], list[Work]]
+
+
+def _asked(plan: Plan, run: Run) -> Asked:
+    """A run's model, about clips."""
+    results = plan.results
+
+    def works() -> list[Work]:
+        ledgers = [results / "clips" / run.benchmark / f"{shard}.parquet" for shard in range(plan.config.suite.shards)]
+        return gather_work(
+            read_table(results / "requests" / run.benchmark / f"{run.protocol}.parquet", REQUESTS),
+            read_table(results / "frames" / run.benchmark / f"{run.sampling}.parquet", FRAME_PLAN),
+            pl.concat([read_table(path, CLIP_LEDGER) for path in ledgers]),
+            plan.store,
+        )
+
+    responses = results / "responses" / f"{run.name}.parquet"
+    return Asked(run.model, results / "keys" / f"{run.name}.json", responses, works)
+
+
+def _asked_as_judge(plan: Plan, run: Run, judge: str) -> Asked:
+    """A judge, about a run's answers."""
+    results = plan.results
+    judges = plan.judges_of(run.benchmark) if plan.is_judged(run.benchmark, run.protocol) else []
+    if judge not in judges:
+        raise UserError(
+            f"adopt: '{judge}' does not judge {run.name} in suite '{plan.config.name}'. "
+            f"Its judges: {', '.join(judges) or 'none'}."
+        )
+
+    def works() -> list[Work]:
+        return gather_text_work(read_table(results / "judge_requests" / f"{run.name}.parquet", REQUESTS))
+
+    key = results / "keys/judges" / run.benchmark / run.protocol / f"{judge}.json"
+    return Asked(judge, key, results / "judge_responses" / run.name / f"{judge}.parquet", works)
+
+
+def _old_answers(path: Path, name: str) -> tuple[dict[str, dict[str, Any]], str]:
+    if not path.is_file():
+        raise UserError(f"adopt: {path} is not there, so '{name}' has no answers to carry over. Run snakemake.")
+    table = read_table(path, RESPONSES)
+    return {row["request_id"]: row for row in table.iter_rows(named=True)}, str(table["key"][0])
+
+
+def _refuse_other_changes(plan: Plan, old_key: str, new: dict[str, Any], name: str) -> None:
+    """Only code and library versions may differ; a change of model, prompt or settings is another run."""
+    path = plan.store.root / "keys.jsonl"
+    known = {str(key): cast(dict[str, Any], answers) for key, answers in read_lines(path)}
+    if old_key not in known:
+        raise UserError(f"adopt: {path} does not know key {old_key[:12]} of '{name}'; its answers must be asked again.")
+    changed = [part for part in FIXED_PARTS if known[old_key].get(part) != new["answers"].get(part)]
+    if changed:
+        raise UserError(
+            f"adopt: '{name}' differs in {', '.join(changed)}, which can alter answers. "
+            "Only a change of code or of library versions can be adopted; run snakemake to ask again."
+        )
+
+
+def _check_sample(works: list[Work], old: dict[str, dict[str, Any]], model: LazyModel, sample: int, name: str) -> None:
+    """Ask a seeded sample again; refuse if one answer differs."""
+    known = [(w, r) for w in works for r in w.requests if r.request_id in old and not old[r.request_id]["error"]]
+    chosen = random.Random(0).sample(known, min(sample, len(known)))
+    for work, request in chosen:
+        answer = next(iter(model.answers(work.clip, [request])))
+        before = old[request.request_id]
+        if (answer.text, list(answer.scores)) != (before["text"], before["scores"]):
+            raise UserError(
+                f"adopt: '{name}' answers {request.request_id} with {answer.text or answer.scores}, before with "
+                f"{before['text'] or before['scores']}. The change altered the answers: run snakemake to ask again."
+            )

@@ -1,0 +1,74 @@
+"""`compare`: two models on the samples that both were asked, test by test, as a Markdown table."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+
+from reprise.benchmarks import load_benchmark
+from reprise.config import load
+from reprise.core.errors import UserError, suggestion
+from reprise.core.schemas import ITEMS, VERDICTS, read_table
+from reprise.plan.plan import Plan, Run
+from reprise.stats import PairedComparison, compare_paired
+
+HEADER = (
+    "| metric | test | samples | videos | difference | 95 % interval | p (sign flips over videos) | p (McNemar) |\n"
+    "| :-- | :-- | --: | --: | --: | --: | --: | --: |"
+)
+
+
+def compare_runs(first: str, second: str) -> None:
+    """Print first minus second, in percentage points."""
+    plan = Plan(load(Path()))
+    runs = {run.name: run for run in plan.runs()}
+    for name in (first, second):
+        if name not in runs:
+            raise UserError(f"compare: no run '{name}' in suite '{plan.config.name}'.{suggestion(name, runs)}")
+    one, other = runs[first], runs[second]
+    form, other_form = (_form(plan, run) for run in (one, other))
+    if (one.benchmark, form) != (other.benchmark, other_form):
+        raise UserError(f"compare: '{first}' asks {one.benchmark} {form}, '{second}' {other.benchmark} {other_form}.")
+    print(f"{first} minus {second}, percentage points, on the samples both were asked\n\n{HEADER}")
+    ours, theirs = _outcomes(plan, one, form), _outcomes(plan, other, form)
+    for metric in sorted(ours.keys() & theirs.keys()):
+        for task, found in _by_task(ours[metric], theirs[metric], plan):
+            print(_line(metric, task, found))
+
+
+def _form(plan: Plan, run: Run) -> str:
+    return plan.config.benchmarks[run.benchmark].protocols[run.protocol].form
+
+
+def _outcomes(plan: Plan, run: Run, form: str) -> dict[str, pl.DataFrame]:
+    reader = plan.first_judge(run.benchmark) if plan.is_judged(run.benchmark, run.protocol) else "robust"
+    path = plan.results / "verdicts" / run.name / f"{reader}.parquet"
+    if not path.is_file():
+        raise UserError(f"compare: {path} is not there. Run snakemake for a table with this run first.")
+    items = read_table(plan.results / "annotations" / run.benchmark / "items.parquet", ITEMS)
+    return load_benchmark(run.benchmark).outcomes(form, items, read_table(path, VERDICTS))
+
+
+def _by_task(ours: pl.DataFrame, theirs: pl.DataFrame, plan: Plan) -> Iterator[tuple[str, PairedComparison]]:
+    bootstrap = plan.config.main.bootstrap
+    for task in ours["task"].unique(maintain_order=True):
+        mine, others = (frame.filter(pl.col("task") == task) for frame in (ours, theirs))
+        found = compare_paired(
+            dict(mine.select("item_id", pl.col("right").cast(pl.Float64)).iter_rows()),
+            dict(others.select("item_id", pl.col("right").cast(pl.Float64)).iter_rows()),
+            dict(mine.select("item_id", "unit").iter_rows()),
+            level=bootstrap.level,
+            draws=bootstrap.draws,
+            seed=bootstrap.seed,
+        )
+        if found is not None:
+            yield task, found
+
+
+def _line(metric: str, task: str, found: PairedComparison) -> str:
+    interval = "–" if found.low is None or found.high is None else f"{100 * found.low:+.1f} to {100 * found.high:+.1f}"
+    mcnemar = "–" if found.mcnemar is None else f"{found.mcnemar:.4f}"
+    return (
+        f"| {metric} | {task} | {found.n_items} | {found.n_clusters} | {100 * found.difference:+.1f} | {interval} "
+        f"| {found.p:.4f} | {mcnemar} |"
+    )

@@ -1,0 +1,33 @@
+"""`static`: the questions that a single random frame answers, which MMBench-Video's appendix C.1 drops."""
+
+import csv
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from reprise.config import load
+from reprise.core.errors import UserError
+from reprise.core.schemas import VERDICTS, read_table
+from reprise.plan.plan import Plan
+
+
+def list_static(runs: Sequence[str], judge: str | None, least: float) -> None:
+    """Print item and mean rating of every static question as csv; how many of how many, to stderr."""
+    plan = Plan(load(Path()))
+    chosen = judge or plan.first_judge(runs[0].split("/")[0])
+    paths = [plan.results / "verdicts" / run / f"{chosen}.parquet" for run in runs]
+    for path in paths:
+        if not path.is_file():
+            raise UserError(f"static: {path} is not there. Make it first: snakemake {path}")
+    means = mean_ratings([read_table(path, VERDICTS) for path in paths])
+    found = means.filter(pl.col("rating") >= least)
+    csv.writer(sys.stdout, lineterminator="\n").writerows([("item_id", "rating"), *found.rows()])
+    print(f"{found.height} of {means.height} questions rated {least} or more over {len(paths)} runs", file=sys.stderr)
+
+
+def mean_ratings(verdicts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Mean rating of every question over the runs, what failed as 0, so that no failure makes a question static."""
+    rated = pl.concat(verdicts).select("item_id", pl.col("score").fill_null(0.0).alias("rating"))
+    return rated.group_by("item_id", maintain_order=True).agg(pl.col("rating").sum() / len(verdicts))

@@ -1,0 +1,36 @@
+"""The one exception for a user's mistake, and how a command ends on it."""
+
+import gc
+import sys
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+
+from reprise.core.log import log_to_stderr
+
+
+class UserError(Exception):
+    """A mistake that the user can mend: printed without a traceback."""
+
+
+def suggestion(found: str, allowed: Iterable[str]) -> str:
+    """` Did you mean 'x'?`, or nothing when no allowed name is close."""
+    close = get_close_matches(found, list(allowed), n=1, cutoff=0.6)
+    return f" Did you mean '{close[0]}'?" if close else ""
+
+
+def unknown(what: str, found: str, allowed: Iterable[str], where: str) -> UserError:
+    """The error for a name that is not on a list of allowed ones."""
+    names = sorted(allowed)
+    return UserError(f"{where}: unknown {what} '{found}'.{suggestion(found, names)} Allowed: {', '.join(names)}.")
+
+
+def run_command(main: Callable[[], None]) -> None:
+    """Run a command's main; a user's mistake ends it with its message alone, a bug keeps its traceback."""
+    log_to_stderr()
+    try:
+        main()
+    except UserError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        sys.exit(1)
+    finally:
+        gc.freeze()  # spares the end of the process a search for garbage among all that the libraries keep

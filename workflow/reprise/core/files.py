@@ -1,0 +1,80 @@
+"""Small file helpers that every stage shares: whole files or none, canonical JSON, digests."""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from reprise.core.errors import UserError
+
+
+def canonical_json(value: Any) -> str:
+    """One text for one value: sorted keys, no optional blanks, no NaN."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def text_digest(text: str) -> str:
+    """sha256 of a text in hex."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def value_digest(value: Any) -> str:
+    """sha256 of a JSON-able value in its canonical form."""
+    return text_digest(canonical_json(value))
+
+
+def file_digest(path: Path) -> str:
+    """sha256 of a file's bytes in hex."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """A temporary path beside `path` that takes its place only if the block succeeds."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.stem}.{os.getpid()}.tmp{path.suffix}")
+    try:
+        yield temporary
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a whole text file or none."""
+    with whole_file(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def write_if_changed(path: Path, text: str) -> bool:
+    """Write only when the content differs, so that an unchanged file keeps its time; says whether it wrote."""
+    if path.is_file() and path.read_text(encoding="utf-8") == text:
+        return False
+    write_text(path, text)
+    return True
+
+
+def read_json(path: Path) -> Any:
+    """The content of a key file."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror}). Run snakemake, which writes it.") from error
+    except json.JSONDecodeError as error:
+        raise UserError(f"{path}: not valid JSON ({error}). Delete it and run snakemake again.") from error
+
+
+def matching_files(folder: Path, patterns: Iterable[str]) -> dict[str, Path]:
+    """The files of a folder that fit one of these patterns, by their relative names; none where there is no folder."""
+    paths = sorted({path for pattern in patterns for path in folder.glob(pattern) if path.is_file()})
+    return {path.relative_to(folder).as_posix(): path for path in paths}
+
+
+def inside(folder: Path, name: str) -> Path | None:
+    """`folder/name`, or None when the name would leave the folder (absolute, `..`, a link that leads out)."""
+    target = (folder / name).resolve()
+    return target if target.is_relative_to(folder.resolve()) and target != folder.resolve() else None

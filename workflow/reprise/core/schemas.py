@@ -1,0 +1,220 @@
+"""Every table's schema, in one place: a stage writes through `write_table` and reads through `read_table`."""
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from reprise.core.errors import UserError
+from reprise.core.files import whole_file
+
+
+def _schema(**columns: pl.DataType | type[pl.DataType]) -> pl.Schema:
+    return pl.Schema(columns)
+
+
+NAMED_TEXTS = pl.List(pl.Struct({"name": pl.String, "text": pl.String}))
+
+CLIPS = _schema(
+    clip_id=pl.String,  # <unit>.<part>
+    unit=pl.String,  # what is sharded and resampled together: a source video, a counterfactual pair
+    kind=pl.String,  # trim | whole | concat | segment | images
+    source_id=pl.String,  # id in the source ledger; empty for a concatenation
+    start_s=pl.Float64,  # null for a whole file
+    end_s=pl.Float64,
+    parts=pl.List(pl.String),  # clip ids joined by a concatenation, image names of a pseudo-clip
+)
+
+ITEMS = _schema(
+    item_id=pl.String,
+    clip_id=pl.String,
+    unit=pl.String,  # cluster of the bootstrap
+    task=pl.String,  # VELOCITI test, Vinoground score, TemporalBench split, ...
+    texts=NAMED_TEXTS,  # caption texts, question, options, by role
+    answer=pl.String,  # ground truth; empty where the protocol defines it
+    groups=NAMED_TEXTS,  # categories, dataset, dimensions, membership in a subset
+)
+
+SOURCES = _schema(
+    source_id=pl.String,
+    unit=pl.String,
+    status=pl.String,  # ok, or a named reason
+    transient=pl.Boolean,  # worth another try
+    attempts=pl.Int32,
+    object=pl.String,  # path under the store; empty unless ok
+    sha256=pl.String,
+    bytes=pl.Int64,
+    message=pl.String,  # raw, as it came
+)
+
+CLIP_LEDGER = _schema(
+    clip_id=pl.String,
+    unit=pl.String,
+    status=pl.String,  # ok, or a named reason
+    object=pl.String,  # path under the store; empty unless ok
+    recipe=pl.String,  # digest of what made it: source digest, span, encoder settings
+    sha256=pl.String,
+    black_start=pl.Int32,  # frame numbers of the black span [start, end) of a concatenation
+    black_end=pl.Int32,
+    message=pl.String,
+)
+
+FACTS = _schema(
+    clip_id=pl.String,
+    duration_s=pl.Float64,
+    frames=pl.Int32,  # from the packet index, never from a header
+    fps=pl.Float64,
+    variable_rate=pl.Boolean,
+    width=pl.Int32,
+    height=pl.Int32,
+    codec=pl.String,
+    shots=pl.Int32,
+    shot_detector=pl.String,  # detector, threshold, shortest shot, version
+    motion=pl.Float64,  # mean optical flow, % of the long side per sampled pair
+    motion_median=pl.Float64,
+    is_static=pl.Boolean,  # by the motion settings' threshold
+    black_share=pl.Float64,
+    sha256=pl.String,
+)
+
+FRAME_PLAN = _schema(
+    clip_id=pl.String,
+    indices=pl.List(pl.Int32),
+    times_s=pl.List(pl.Float64),
+    note=pl.String,  # why fewer or other frames than the rule asked for; usually empty
+)
+
+REQUESTS = _schema(
+    request_id=pl.String,  # <item id>#<role>
+    item_id=pl.String,
+    clip_id=pl.String,
+    role=pl.String,  # what the protocol asks of the item: pos, neg, a, b, ...
+    ask=pl.String,  # score | choose | write | similarity
+    system=pl.String,
+    prompt=pl.String,
+    options=pl.List(pl.String),
+    option_texts=pl.List(pl.String),  # what each option stands for, such as a caption; empty where it says itself
+    expected=pl.String,  # the option that is right, or the text to come close to; empty where a judge decides
+    max_tokens=pl.Int32,
+)
+
+RESPONSES = _schema(
+    request_id=pl.String,
+    item_id=pl.String,
+    role=pl.String,
+    text=pl.String,  # raw answer; empty where only scores were asked
+    scores=pl.List(pl.Float64),  # one per option, as the adapter defines them; empty where none
+    frames_shown=pl.Int32,
+    prompt_sha256=pl.String,
+    tokens_in=pl.Int32,
+    tokens_out=pl.Int32,
+    error=pl.String,  # error class; empty for an answer that every reader takes
+    key=pl.String,  # digest of the run's key
+)
+
+ANSWERS = _schema(
+    request_id=pl.String,  # of the judge's request about it: <item id>#<reader>
+    item_id=pl.String,
+    role=pl.String,
+    reader=pl.String,  # robust | authors: who took the answer out of what the model said
+    text=pl.String,
+    error=pl.String,  # error class of the model, `unreadable`, or empty for an answer
+    replies=pl.List(pl.String),  # what a judge may reply: the options of the question, or ratings where it has none
+    expected=pl.String,  # the reply that stands for a right answer
+    key=pl.String,  # digest of the run's key
+)
+
+TIMINGS = _schema(clip_id=pl.String, requests=pl.Int32, seconds=pl.Float64, resumed=pl.Int32)
+
+VERDICTS = _schema(
+    request_id=pl.String,
+    item_id=pl.String,
+    role=pl.String,
+    value=pl.String,  # the option read from the answer, or its whole text; empty if unparsed or failed
+    score=pl.Float64,  # entailment score, similarity or rating; null where the answer has none
+    right=pl.Boolean,
+    unparsed=pl.Boolean,  # not readable; of a judged answer: no reading of the judge's reply
+    failed=pl.Boolean,
+    key=pl.String,
+)
+
+METRICS = _schema(
+    run=pl.String,
+    judge=pl.String,  # whose ratings these are; null where nobody rates
+    metric=pl.String,
+    group=pl.String,
+    value=pl.Float64,  # null where nothing was asked
+    low=pl.Float64,
+    high=pl.Float64,
+    p_chance=pl.Float64,  # one-sided exact binomial against chance, samples taken as independent; null where no chance
+    asked=pl.Int32,
+    scored=pl.Int32,
+    failed=pl.Int32,
+    unparsed=pl.Int32,
+    missing=pl.Int32,
+    convention=pl.String,  # fixed | authors
+    reader=pl.String,  # robust | authors
+    note=pl.String,  # why a value is null although answers are there, or which entries are flawed; usually null
+    key=pl.String,
+)
+
+
+# The metric of a run that says how many answers its two readers read differently.
+READERS_DIFFER = "readers_differ"
+
+
+def in_group_named(name: str) -> pl.Expr:
+    """Whether an item is in the group of this name, such as a subset."""
+    entry = pl.element()
+    is_member = (entry.struct.field("name") == name) & (entry.struct.field("text") == "yes")
+    return pl.col("groups").list.eval(is_member).list.any()
+
+
+def table_of(rows: Sequence[Mapping[str, Any]], schema: pl.Schema) -> pl.DataFrame:
+    """Rows as a table. Lists of texts, few of which differ, come over once each: polars takes long over a list."""
+    return pl.DataFrame([_column(name, [row.get(name) for row in rows], dtype) for name, dtype in schema.items()])
+
+
+def _column(name: str, values: list[Any], dtype: pl.DataType) -> pl.Series:
+    if dtype != pl.List(pl.String):
+        return pl.Series(name, values, dtype=dtype)
+    places: dict[tuple[str, ...], int] = {}
+    place_of_row = [places.setdefault(tuple(value), len(places)) for value in values]
+    return pl.Series(name, list(map(list, places)), dtype=dtype).gather(place_of_row)
+
+
+def write_table(frame: pl.DataFrame, path: Path, schema: pl.Schema) -> None:
+    """Write a table with exactly this schema, whole or not at all."""
+    if frame.is_empty():
+        frame = pl.DataFrame(schema=schema)
+    frame = frame.select([pl.col(name).cast(dtype) for name, dtype in schema.items()])
+    with whole_file(path) as temporary:
+        frame.write_parquet(temporary)
+
+
+def read_table(path: Path, schema: pl.Schema, without: Collection[str] = ()) -> pl.DataFrame:
+    """Read a table and refuse another schema with the column that differs; what nobody needs stays unread."""
+    try:
+        found = pl.read_parquet_schema(path)
+        problems = [
+            f"column '{name}' is {found.get(name, 'missing')}, expected {dtype}"
+            for name, dtype in schema.items()
+            if found.get(name) != dtype
+        ]
+        if problems:
+            raise UserError(f"{path}: {'; '.join(problems)}. Delete the file and run snakemake again.")
+        return pl.read_parquet(path, columns=[name for name in schema if name not in without])
+    except (pl.exceptions.ComputeError, OSError) as error:
+        raise UserError(f"{path}: not a readable table ({error}). Delete it and run snakemake again.") from error
+
+
+def check_key(frame: pl.DataFrame, key: str, path: Path) -> None:
+    """Refuse answers that were given under another key than the run has now."""
+    others = frame.filter(pl.col("key") != key)
+    if others.height:
+        raise UserError(
+            f"{path}: {others.height} rows carry key {others['key'][0][:12]}, the run's key is {key[:12]}. "
+            "Delete the file and run snakemake again; to carry answers over a refactoring use "
+            "`python -m reprise adopt`."
+        )

@@ -1,0 +1,68 @@
+"""Released tables: rows of whatever file type, with their columns checked."""
+
+import csv
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+import polars as pl
+
+from reprise.core.errors import UserError
+
+
+def read_rows(path: Path) -> pl.DataFrame:
+    """Rows of a released table, whatever its file type, all columns as they come."""
+    readers: dict[str, Callable[[Path], pl.DataFrame]] = {
+        ".parquet": pl.read_parquet,
+        ".csv": partial(pl.read_csv, infer_schema=False),
+        ".tsv": partial(pl.read_csv, infer_schema=False, separator="\t"),
+        ".json": pl.read_json,
+        ".jsonl": pl.read_ndjson,
+    }
+    if path.suffix not in readers:
+        raise UserError(f"{path}: file type '{path.suffix}' is not known. Allowed: {', '.join(sorted(readers))}.")
+    if path.suffix in {".csv", ".tsv"}:
+        _refuse_double_columns(path, "," if path.suffix == ".csv" else "\t")
+    try:
+        return readers[path.suffix](path)
+    except (pl.exceptions.PolarsError, OSError, ValueError) as error:
+        raise UserError(f"{path}: not readable as {path.suffix[1:]}: {error}. Fetch the release again.") from error
+
+
+def _refuse_double_columns(path: Path, separator: str) -> None:
+    with path.open(encoding="utf-8", newline="") as stream:
+        header = next(csv.reader(stream, delimiter=separator), [])
+    twice = sorted({name for name in header if header.count(name) > 1})
+    if twice:
+        raise UserError(f"{path}: column '{twice[0]}' is there twice. Found: {', '.join(header)}.")
+
+
+def only_table(files: Sequence[Path], columns: Sequence[str]) -> Path:
+    """The one file of a release that is a table of these columns; beside others it is told by them."""
+    tables = [path for path in files if path.suffix in {".parquet", ".csv", ".tsv", ".json", ".jsonl"}]
+    if len(tables) > 1:
+        tables = [path for path in tables if set(columns) <= set(_columns(path))]
+    if len(tables) != 1:
+        names = ", ".join(path.name for path in files) or "nothing"
+        raise UserError(
+            f"release: expected one table with columns {', '.join(columns)}, found {len(tables)} in {names}."
+        )
+    return tables[0]
+
+
+def _columns(path: Path) -> list[str]:
+    try:
+        return read_rows(path).columns
+    except UserError:
+        return []  # a file of another shape is not the table that is looked for
+
+
+def require_columns(frame: pl.DataFrame, columns: Sequence[str], path: Path) -> pl.DataFrame:
+    """The named columns, or an error that lists those found."""
+    missing = [name for name in columns if name not in frame.columns]
+    if missing:
+        raise UserError(
+            f"{path}: column '{missing[0]}' is missing. Found: {', '.join(frame.columns)}. "
+            f"Needed: {', '.join(columns)}."
+        )
+    return frame.select(columns)

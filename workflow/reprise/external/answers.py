@@ -1,0 +1,251 @@
+"""What all imports share: answers as they come, and what is wrong with a file, named by file, line and id."""
+
+import codecs
+import csv
+import io
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from reprise.core.errors import UserError
+from reprise.core.files import whole_file
+from reprise.models.adapters.base import Answer
+from reprise.reading.readers import CONTRADICTORY
+
+# Error classes of imported answers, beside those that concern one reader only (`readers.FORGIVEN`).
+NO_ANSWER = "no_answer"
+NO_TEXT = "no_text"
+RATED_ONLY = "rated_only"  # a rating is there, the text that was rated is not
+
+# What can be wrong with an imported answer; a table counts them by these words.
+UNKNOWN_ID = "unknown id"
+BROKEN_LINE = "broken line"
+NO_FIELD = "no idx or no response"
+NOT_A_TEXT = "no text"
+SEVERAL = "several texts in one answer"
+REPEATED = "repeats an answer"
+DISAGREES = "disagrees with another answer"
+NO_NUMBER = "no number"
+NO_TRUTH = "its question has no ground truth"
+EMPTY_FILE = "empty file"
+
+csv.field_size_limit(2**27)  # a packed reply may be longer than the csv module's own limit
+
+
+class Place(NamedTuple):
+    """Where an answer stands."""
+
+    file: Path
+    line: int
+    id: str
+
+
+class Problem(NamedTuple):
+    """What is wrong with what stands there."""
+
+    file: str
+    line: int | None
+    id: str
+    problem: str
+
+
+class Given:
+    """One answer a question; a second one that differs makes the answer contradictory, with the last text."""
+
+    def __init__(self) -> None:
+        self.answers: dict[str, Answer] = {}
+        self.problems: list[Problem] = []
+
+    def complain(self, place: Place, problem: str) -> None:
+        self.problems.append(Problem(str(place.file), place.line, place.id, problem))
+
+    def add(self, question: str, answer: Answer, place: Place) -> None:
+        known = self.answers.setdefault(question, answer)
+        if known is answer:
+            return
+        if known == answer:
+            self.complain(place, REPEATED)
+        else:
+            self.complain(place, DISAGREES)
+            self.answers[question] = replace(answer, error=CONTRADICTORY)
+
+
+def response_row(asked: Mapping[str, Any], answer: Answer, key: str, frames: int = 0) -> dict[str, Any]:
+    """An imported answer as a response; how it was asked elsewhere is not known."""
+    return {
+        "request_id": asked["request_id"],
+        "item_id": asked["item_id"],
+        "role": asked["role"],
+        "text": answer.text,
+        "scores": list(answer.scores),
+        "frames_shown": frames,
+        "prompt_sha256": "",
+        "tokens_in": 0,
+        "tokens_out": 0,
+        "error": answer.error,
+        "key": key,
+    }
+
+
+def write_problems(problems: Sequence[Problem], unanswered: Sequence[str], path: Path) -> None:
+    """What is wrong with the files, and the questions that they do not answer, by id alone."""
+    lines = [*problems, *(Problem("", None, question, NO_ANSWER) for question in unanswered)]
+    with whole_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream, lineterminator="\n").writerows([Problem._fields, *lines])
+
+
+# --- JSON, one answer a line -----------------------------------------------------------------------------------------
+
+
+def read_jsonl(path: Path, given: Given) -> Iterator[tuple[Place, object]]:
+    """`{idx, response}` line by line; a line that is none is named and passed over."""
+    entries = list(_entries(path, given))
+    if not entries and not given.problems:
+        given.complain(Place(path, 0, ""), EMPTY_FILE)
+    for name in ("idx", "response"):
+        if entries and not any(name in entry for _, entry in entries):
+            found = ", ".join(map(str, entries[0][1]))
+            raise UserError(f"{path}: no line has '{name}'. Found: {found}. Needed: idx, response.")
+    for line, entry in entries:
+        place = Place(path, line, str(entry.get("idx", "")))
+        if "idx" in entry and "response" in entry:
+            yield place, entry["response"]
+        else:
+            given.complain(place, NO_FIELD)
+
+
+def _entries(path: Path, given: Given) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, line in enumerate(path.read_bytes().removeprefix(codecs.BOM_UTF8).split(b"\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            entry = json.loads(line.decode())
+        except (ValueError, RecursionError):
+            entry = None
+        if isinstance(entry, dict):
+            yield number, entry
+        else:
+            given.complain(Place(path, number, ""), BROKEN_LINE)
+
+
+def said(response: object, looked_at: Literal["character", "element", "text"]) -> tuple[Answer, str]:
+    """A response as an answer, and what is wrong with it.
+
+    A list with one text is that text. Where the authors' scorer would see something else in the list than in the text
+    (`looked_at`: the first character of its first element, or the whole element), the list stays as it is written, so
+    that their reader sees what their scorer sees: a wrong answer, but not a lacking one.
+    """
+    if isinstance(response, str):
+        return Answer(text=response), ""
+    if not isinstance(response, list) or not response or not isinstance(response[0], str):
+        return Answer(error=NO_TEXT), NOT_A_TEXT
+    first = response[0]
+    is_same = {"character": first != "", "element": len(first) == 1, "text": True}[looked_at]
+    text = first if is_same else json.dumps(response, ensure_ascii=False)
+    if any(other != first for other in response[1:]):
+        return Answer(text=text, error=CONTRADICTORY), SEVERAL
+    return Answer(text=text), ""
+
+
+def of_frames(candidates: Sequence[Path], frames: int | None, where: Path) -> list[Path]:
+    """The one file among these for a run that shows so many frames; a name may say `-frame<N>`."""
+    said_frames = {path: re.search(r"-frame(\d+)(?=[-.])", path.name) for path in candidates}
+    fitting = [path for path, match in said_frames.items() if match is not None and int(match[1]) == frames]
+    if len(fitting) == 1:
+        return fitting
+    if len(candidates) > 1 or any(match is not None and frames is not None for match in said_frames.values()):
+        shown = "a number of frames that depends on the clip" if frames is None else f"{frames} frames"
+        names = ", ".join(path.name for path in candidates)
+        raise UserError(
+            f"{where}: found {names}; which holds the answers of a run that shows {shown} is not clear. Keep one file "
+            "for each run, in a folder of its own or with -frame<N> in its name."
+        )
+    return list(candidates)
+
+
+# --- tables ----------------------------------------------------------------------------------------------------------
+
+
+class Record(NamedTuple):
+    """A row of a table, all cells as text; a blank cell is empty."""
+
+    line: int
+    cells: dict[str, str]
+
+
+def read_records(path: Path, value: str = "") -> tuple[list[str], list[Record]]:
+    """Columns and rows of a csv, tsv, xlsx or json file; of a json object `{index: value}` under the name given."""
+    try:
+        if path.suffix == ".xlsx":
+            return _sheet(path)
+        text = path.read_text(encoding="utf-8-sig")
+        if path.suffix == ".json":
+            return _objects(json.loads(text), value)
+        return _lines(text, "\t" if path.suffix == ".tsv" else ",")
+    except (ValueError, TypeError, RecursionError, csv.Error) as error:
+        raise UserError(f"{path}: not readable as {path.suffix[1:]}: {error}.") from error
+
+
+def _lines(text: str, separator: str) -> tuple[list[str], list[Record]]:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    columns = next(reader, [])
+    records = []
+    start = reader.line_num + 1
+    for row in reader:
+        if row:
+            records.append(Record(start, dict(zip(columns, [*row, *[""] * len(columns)], strict=False))))
+        start = reader.line_num + 1
+    return columns, records
+
+
+def _sheet(path: Path) -> tuple[list[str], list[Record]]:
+    from zipfile import BadZipFile
+
+    from openpyxl import load_workbook
+
+    try:
+        rows = list(load_workbook(path, read_only=True, data_only=True).worksheets[0].iter_rows(values_only=True))
+    except (BadZipFile, KeyError, OSError) as error:
+        raise UserError(f"{path}: not readable as xlsx: {error}.") from error
+    columns = [cell_text(cell) for cell in rows[0]] if rows else []
+    return columns, [
+        Record(number, dict(zip(columns, map(cell_text, row), strict=False)))
+        for number, row in enumerate(rows[1:], start=2)
+        if any(cell is not None for cell in row)
+    ]
+
+
+def _objects(content: object, value: str) -> tuple[list[str], list[Record]]:
+    """Rows of a list of objects, or of one object whose values are no objects."""
+    if isinstance(content, dict) and not any(isinstance(one, dict) for one in content.values()):
+        content = [{"index": key, value: one} for key, one in content.items()]
+    if not isinstance(content, list) or not all(isinstance(one, dict) for one in content):
+        raise ValueError(f"expected a list of objects, or an object of index and {value}")
+    columns = list(dict.fromkeys(str(name) for one in content for name in one))
+    rows = [{name: cell_text(one.get(name)) for name in columns} for one in content]
+    return columns, [Record(number, row) for number, row in enumerate(rows, start=1)]
+
+
+def cell_text(cell: object) -> str:
+    """A cell as text; a whole number has no point, what is no number is blank."""
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+        return ""
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))
+    return json.dumps(cell, ensure_ascii=False) if isinstance(cell, list | dict) else str(cell)
+
+
+def need_columns(path: Path, columns: Sequence[str], *choices: Sequence[str]) -> Sequence[str]:
+    """The first choice whose columns are all there."""
+    for choice in choices:
+        if set(choice) <= set(columns):
+            return choice
+    missing = next(name for name in choices[0] if name not in columns)
+    needed = "; or ".join(", ".join(choice) for choice in choices)
+    raise UserError(
+        f"{path}: column '{missing}' is missing. Found: {', '.join(columns) or 'nothing'}. Needed: {needed}."
+    )

@@ -1,0 +1,163 @@
+"""VELOCITI's answer files: one csv a test, by video and event, without captions."""
+
+import ast
+import csv
+import math
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from reprise.core.errors import UserError
+from reprise.core.files import whole_file
+from reprise.external.answers import (
+    EMPTY_FILE,
+    NO_ANSWER,
+    NO_NUMBER,
+    UNKNOWN_ID,
+    Given,
+    Place,
+    need_columns,
+    read_records,
+)
+from reprise.models.adapters.base import Answer
+from reprise.reading.readers import OTHER
+
+IDENTITY = ("test_name", "video_id", "event")
+SCORES, PREDICTIONS, CHOICES = ("pos_score", "neg_score"), ("pos_pred", "neg_pred"), ("gt_A", "gt_B")
+FORMS = {"entail": (SCORES, PREDICTIONS), "mc": (CHOICES,)}
+ROLE = {"pos_score": "pos", "neg_score": "neg", "pos_pred": "pos", "neg_pred": "neg", "gt_A": "a", "gt_B": "b"}
+
+
+class Row(NamedTuple):
+    """Both answers about one sample."""
+
+    place: Place
+    answers: dict[str, str]
+    """column -> cell"""
+
+
+def files(folder: Path, form: str, frames: int | None) -> list[Path]:
+    """All csv files of the folder; their rows say the test."""
+    return sorted(folder.glob("*.csv"))
+
+
+def read(files: Sequence[Path], form: str, items: pl.DataFrame, requests: pl.DataFrame) -> Given:
+    """Answers by test, video and event, several of one event in the order of the file."""
+    given = Given()
+    rows: dict[str, list[Row]] = {}
+    for path in files:
+        columns, records = read_records(path)
+        if not columns:
+            given.complain(Place(path, 0, ""), EMPTY_FILE)
+            continue
+        named = need_columns(path, columns, *((*IDENTITY, *pair) for pair in FORMS[form]))[len(IDENTITY) :]
+        for record in records:
+            event = event_id(record.cells)
+            row = Row(Place(path, record.line, event), {column: record.cells[column] for column in named})
+            rows.setdefault(event, []).append(row)
+    questions = {(row["item_id"], row["role"]): row for row in requests.iter_rows(named=True)}
+    for item_id, row in matched(rows, items["item_id"].to_list(), requests["item_id"].to_list(), given):
+        for column, cell in row.answers.items():
+            question = questions.get((item_id, ROLE[column]))
+            if question is not None:
+                given.add(question["request_id"], _answer(column, cell, question, row.place, given), row.place)
+    return given
+
+
+def event_id(cells: Mapping[str, str]) -> str:
+    """What the ids of an event's samples begin with: test, video and event or events."""
+    video = cells["video_id"].strip()
+    stem = Path(video).stem if Path(video).suffix in {".mp4", ".mkv", ".webm", ".avi"} else video
+    event = cells["event"].strip()
+    if event.startswith("["):
+        # What is no list is an event that no sample has.
+        with suppress(ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            event = "-".join(map(str, ast.literal_eval(event)))
+    return f"{cells['test_name'].strip()}/{stem}/{event or 'Ev'}"
+
+
+def matched(
+    rows: Mapping[str, Sequence[Row]], released: Sequence[str], asked: Sequence[str], given: Given
+) -> list[tuple[str, Row]]:
+    """Item and row, where an event has as many rows as samples: of the whole release, or of what the run asks."""
+    known, subset = _by_event(released), _by_event(asked)
+    for event in [event for event in rows if event not in known]:
+        for row in rows[event]:
+            given.complain(row.place, UNKNOWN_ID)
+    events = [event for event in rows if event in known]
+    for members in (known, subset):
+        if all(len(rows[event]) == len(members.get(event, ())) for event in events):
+            return [pair for event in events for pair in zip(members[event], rows[event], strict=True)]
+    members = known if subset == known else min(known, subset, key=lambda one: _unequal(rows, events, one))
+    event = next(event for event in events if len(rows[event]) != len(members.get(event, ())))
+    first = rows[event][0].place
+    raise UserError(
+        f"{first.file}: line {first.line}: {len(rows[event])} rows for {event}, but there are {len(known[event])} such "
+        f"samples in the release and {len(subset.get(event, ()))} in this run. The rows hold no captions and are "
+        "matched by their order, so the counts must be equal. Complete the file, or remove the rows of that event."
+    )
+
+
+def _unequal(rows: Mapping[str, Sequence[Row]], events: Sequence[str], members: Mapping[str, Sequence[str]]) -> int:
+    return sum(len(rows[event]) != len(members.get(event, ())) for event in events)
+
+
+def _by_event(item_ids: Sequence[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for item_id in dict.fromkeys(item_ids):
+        found.setdefault(item_id.rpartition("/")[0], []).append(item_id)
+    return found
+
+
+def _answer(column: str, cell: str, question: Mapping[str, Any], place: Place, given: Given) -> Answer:
+    if column in SCORES:
+        score = _number(cell)
+        if math.isnan(score):
+            given.complain(place, NO_NUMBER)
+        # One option alone, such as a text and a clip that match, has its own score.
+        return Answer(scores=(score,) if len(question["options"]) == 1 else (score, 1 - score))
+    if not cell.strip():
+        return Answer(error=NO_ANSWER)
+    # The authors' script counts a prediction that is neither as no answer; a person may still read it.
+    return Answer(text=cell, error=OTHER if column in PREDICTIONS and cell not in ("Yes", "No") else "")
+
+
+def _number(cell: str) -> float:
+    try:
+        value = float(cell)
+    except ValueError:
+        return math.nan
+    return value if math.isfinite(value) else math.nan
+
+
+def write(folder: Path, name: str, items: pl.DataFrame, answered: pl.DataFrame) -> list[Path]:
+    """One csv a test; a failed score is blank, a failed answer in words is `error`."""
+    has_scores = answered["scores"].list.len().fill_null(0).max() != 0
+    roles = answered["role"].unique().to_list()
+    columns = CHOICES if "a" in roles else SCORES if has_scores else PREDICTIONS
+    given = {(row["item_id"], row["role"]): row for row in answered.iter_rows(named=True)}
+    paths = []
+    for (test,), rows in items.group_by("task", maintain_order=True):
+        paths.append(folder / f"{test}.csv")
+        with whole_file(paths[-1]) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
+            lines = [_line(item_id, columns, given) for item_id in rows["item_id"]]
+            csv.writer(stream, lineterminator="\n").writerows([(*IDENTITY, *columns), *lines])
+    return paths
+
+
+def _line(item_id: str, columns: Sequence[str], given: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[str]:
+    test, video, event, _ = item_id.rsplit("/", 3)
+    events = "[" + ", ".join(f'"{one}"' for one in event.split("-")) + "]" if "-" in event else event
+    return [test, video, events, *(_cell(column, given[item_id, ROLE[column]]) for column in columns)]
+
+
+def _cell(column: str, row: Mapping[str, Any]) -> str:
+    if column not in SCORES:
+        return "error" if row["error"] else str(row["text"])
+    scores = row["scores"]
+    if row["error"] or not scores or sum(scores) <= 0:
+        return ""
+    return repr(scores[0] if len(scores) == 1 else scores[0] / sum(scores))

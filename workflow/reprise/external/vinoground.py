@@ -1,0 +1,56 @@
+"""Vinoground's answer files: `textscore-response.jsonl` and `videoscore-response.jsonl`, `{idx, response}` a line."""
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from reprise.core.files import write_text
+from reprise.external.answers import NO_TRUTH, UNKNOWN_ID, Given, of_frames, read_jsonl, said
+
+FORMS = ("questions",)
+KINDS = {"text": "textscore", "video": "videoscore"}
+
+
+def files(folder: Path, form: str, frames: int | None) -> list[Path]:
+    """One file of each kind; the authors' runners put the number of frames into the name."""
+    found = []
+    for kind in KINDS.values():
+        name = re.compile(rf"{kind}(?:-frame\d+)?-response\.jsonl")
+        found += of_frames([path for path in sorted(folder.iterdir()) if name.fullmatch(path.name)], frames, folder)
+    return found
+
+
+def read(files: Sequence[Path], form: str, items: pl.DataFrame, requests: pl.DataFrame) -> Given:
+    """Answers by kind and idx, such as `7_pos`."""
+    given = Given()
+    questions = {row["item_id"]: row for row in requests.iter_rows(named=True)}
+    for path in files:
+        task = next(task for task, kind in KINDS.items() if path.name.startswith(kind))
+        for place, response in read_jsonl(path, given):
+            question = questions.get(f"{place.id}/{task}")
+            if question is None:
+                given.complain(place, UNKNOWN_ID)
+                continue
+            answer, problem = said(response, "character")
+            for one in (problem, "" if question["expected"] else NO_TRUTH):
+                if one:
+                    given.complain(place, one)
+            given.add(question["request_id"], answer, place)
+    return given
+
+
+def write(folder: Path, name: str, items: pl.DataFrame, answered: pl.DataFrame) -> list[Path]:
+    """Both files; a failed answer has no line, as in the authors' runners."""
+    paths = []
+    for task, kind in KINDS.items():
+        rows = answered.filter(pl.col("item_id").str.ends_with(f"/{task}") & (pl.col("error") == ""))
+        lines = [
+            json.dumps({"idx": row["item_id"].removesuffix(f"/{task}"), "response": row["text"]}, ensure_ascii=False)
+            for row in rows.iter_rows(named=True)
+        ]
+        paths.append(folder / f"{kind}-response.jsonl")
+        write_text(paths[-1], "".join(f"{line}\n" for line in lines))
+    return paths

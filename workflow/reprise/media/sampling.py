@@ -1,0 +1,295 @@
+"""Which frames a model sees: every reference's rule as a named pure function, and the plan it gives for a clip.
+
+A rule follows its reference even where that repeats a frame (a clip shorter than the frames asked) or gives fewer or
+more frames than asked; the plan's note then says so. Frame counts and times come from the real packet index.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from reprise.core.errors import UserError, unknown
+
+Span = tuple[int, int]
+
+
+class Plan(NamedTuple):
+    indices: tuple[int, ...]
+    times_s: tuple[float, ...]
+    note: str
+
+
+class Clip(NamedTuple):
+    """What a rule may look at."""
+
+    frames: int
+    fps: float
+    clip_id: str = ""
+    black: Span | None = None
+    """Frame numbers [start, end) of the black span between the parts of a concatenation."""
+
+
+class Chosen(NamedTuple):
+    indices: list[int]
+    note: str = ""
+
+
+def linspace(clip: Clip, frames: int) -> list[int]:
+    """floor of numpy.linspace(0, N-1, n): Vinoground's and TemporalBench's LLaVA-OneVision runners; n=1 is frame 0."""
+    if frames == 1:
+        return [0]
+    step = (clip.frames - 1) / (frames - 1)
+    return [int(i * step) for i in range(frames - 1)] + [clip.frames - 1]
+
+
+def linspace_round(clip: Clip, frames: int) -> list[int]:
+    """rint of numpy.linspace(0, N-1, n): Vinoground's MA-LMM runner."""
+    if frames == 1:
+        return [0]
+    step = (clip.frames - 1) / (frames - 1)
+    return [round(i * step) for i in range(frames - 1)] + [clip.frames - 1]
+
+
+def linspace_capped(clip: Clip, frames: int) -> list[int]:
+    """linspace of min(n, N) frames: TemporalBench's GPT-4o runner, lmms-eval's read_video."""
+    return linspace(clip, min(frames, clip.frames))
+
+
+def linspace_and_last(clip: Clip, frames: int) -> list[int]:
+    """linspace with the last frame appended if it is not there (n=1): lmms-eval's vllm and gpt4v models."""
+    chosen = linspace(clip, frames)
+    return chosen if clip.frames - 1 in chosen else [*chosen, clip.frames - 1]
+
+
+def midpoint(clip: Clip, frames: int) -> list[int]:
+    """int((i + 0.5) * N / n): the middle of each of n equal parts."""
+    return [int((i + 0.5) * clip.frames / frames) for i in range(frames)]
+
+
+def segment(clip: Clip, frames: int) -> list[int]:
+    """int(s/2 + round(s*i)) with s = (N-1)/n: InternVL's and lmms-eval internvl2's segments."""
+    size = (clip.frames - 1) / frames
+    return [int(size / 2 + round(size * i)) for i in range(frames)]
+
+
+def interior(clip: Clip, frames: int) -> list[int]:
+    """int(i*N/(n+1)) for i = 1..n, never an end: VLMEvalKit's frame lists, MMBench-Video's reference harness."""
+    step = clip.frames / (frames + 1)
+    return [int(i * step) for i in range(1, frames + 1)]
+
+
+def spaced(clip: Clip, frames: int) -> list[int]:
+    """int of arange(0, N, N/n), which rounding can make n+1 long: VLMEvalKit's Video-LLaVA, transformers' Qwen2-VL.
+
+    The frame too many can be number N, on which the references fail; here it is the last frame once more.
+    """
+    step = clip.frames / frames
+    return [min(int(i * step), clip.frames - 1) for i in range(math.ceil(clip.frames / step))]
+
+
+def stride_head(clip: Clip, frames: int) -> list[int]:
+    """range(0, N, max(1, N//n))[:n], which drops the tail: Vinoground's VideoCLIP runner."""
+    return list(range(0, clip.frames, max(1, clip.frames // frames)))[:frames]
+
+
+def stride_thinned(clip: Clip, frames: int) -> Chosen:
+    """range(0, N, N//n), its midpoints only beyond 64 frames: Vinoground's MiniCPM and Phi (up to 2n-1 frames)."""
+    if clip.frames < frames:
+        return Chosen([], "the reference's step is 0 for a clip this short: it loses the sample")
+    chosen = list(range(0, clip.frames, clip.frames // frames))
+    if len(chosen) > 64:
+        gap = len(chosen) / 64
+        chosen = [chosen[int(i * gap + gap / 2)] for i in range(64)]
+    return Chosen(chosen)
+
+
+def fps_mid(clip: Clip, fps: float) -> list[int]:
+    """int(t*round(f)) at the middle t of each 1/fps interval below N/round(f): VELOCITI's runner at fps=1."""
+    rate = _whole_rate(clip)
+    chosen: list[int] = []
+    while (time := (len(chosen) + 0.5) / fps) < clip.frames / rate:
+        chosen.append(min(int(time * rate), clip.frames - 1))
+    return chosen
+
+
+def fps_floor(clip: Clip, fps: float) -> list[int]:
+    """int(i*f/fps) for i < int(N/f*fps): VLMEvalKit's frames by fps."""
+    return [int(i * (clip.fps / fps)) for i in range(int(clip.frames / clip.fps * fps))]
+
+
+def velociti_clip(clip: Clip) -> list[int]:
+    """round((s+0.25)*f)-1 and round((s+0.75)*f)-1 for s = 0..9: VELOCITI's CLIP frames, first 10 s only."""
+    wanted = {round((second + part) * clip.fps) - 1 for second in range(10) for part in (0.25, 0.75)}
+    return sorted(index for index in wanted if 0 <= index < clip.frames)
+
+
+def second_capped(clip: Clip, frames: int) -> list[int]:
+    """range(0, N, round(f)), linspace only beyond n frames: VLMEvalKit's LLaVA-OneVision, lmms-eval's llava_vid."""
+    chosen = list(range(0, clip.frames, _whole_rate(clip)))
+    return chosen if len(chosen) <= frames else linspace(clip, frames)
+
+
+def qwen(clip: Clip, frames: int) -> Chosen:
+    """round(linspace(0, N-1, n)), n even and at most N: qwen_vl_utils `nframes`, capped by VLMEvalKit."""
+    even = min(round(frames / 2) * 2, clip.frames // 2 * 2)
+    if even < 2:
+        return Chosen([], "the reference needs at least two frames: it loses the sample")
+    note = f"qwen_vl_utils itself refuses {frames} of {clip.frames} frames" if frames > clip.frames else ""
+    return Chosen(linspace_round(clip, even), note)
+
+
+def qwen_fps(clip: Clip, fps: float) -> Chosen:
+    """round(linspace(0, N-1, n)) with n = N/f*fps, even, 4 to 768: qwen_vl_utils `fps`."""
+    most = min(768, clip.frames) // 2 * 2
+    even = int(min(max(clip.frames / clip.fps * fps, 4), most, clip.frames)) // 2 * 2
+    if even < 2:
+        return Chosen([], "the reference needs at least two frames: it loses the sample")
+    return Chosen(linspace_round(clip, even))
+
+
+def qwen_capped(clip: Clip, frames: int) -> Chosen:
+    """linspace over qwen_vl_utils' 2 fps frames, last one forced: lmms-eval's simple qwen2_vl and qwen2_5_vl."""
+    sampled = qwen_fps(clip, 2)
+    if not sampled.indices:
+        return sampled
+    places = sorted(set(linspace_and_last(Clip(len(sampled.indices), 2.0), frames)))
+    return Chosen([sampled.indices[place] for place in places])
+
+
+def black_aware(clip: Clip, frames: int) -> Chosen:
+    """(n-1)//2 midpoints of each part and the rest of the black span: Vinoground section 4.2.
+
+    The paper's (n-1)/2 is whole for odd n only: even n gets a second black frame. Below 3 frames the rule is undefined
+    (the paper greys these scores out) and linspace stands in. A clip without a black span is sampled by linspace.
+    """
+    if clip.black is None:
+        return Chosen(linspace(clip, frames))
+    if frames < 3:
+        return Chosen(linspace(clip, frames), "the black-aware rule is undefined below 3 frames: linspace")
+    start, end = clip.black
+    each = (frames - 1) // 2
+    parts = [(0, start, each), (start, end, frames - 2 * each), (end, clip.frames, each)]
+    return Chosen([index for first, last, count in parts for index in _midpoints(first, last, count)])
+
+
+def every(clip: Clip) -> list[int]:
+    """Every frame."""
+    return list(range(clip.frames))
+
+
+def blind(clip: Clip) -> list[int]:
+    """No frame: what a language model makes of the text alone."""
+    return []
+
+
+def random_one(clip: Clip, of: dict[str, Any], seed: int = 0) -> Chosen:
+    """One of another rule's frames, drawn per clip id with a hash that is the same on every machine."""
+    pool = _choose(of, clip)
+    if not pool.indices:
+        return pool
+    draw = int(sha256(f"{seed}:{clip.clip_id}".encode()).hexdigest()[:15], 16)
+    return Chosen([pool.indices[draw % len(pool.indices)]])
+
+
+_FUNCTIONS: dict[str, tuple[Callable[..., list[int] | Chosen], frozenset[str]]] = {
+    "linspace": (linspace, frozenset({"frames"})),
+    "linspace_round": (linspace_round, frozenset({"frames"})),
+    "linspace_capped": (linspace_capped, frozenset({"frames"})),
+    "linspace_and_last": (linspace_and_last, frozenset({"frames"})),
+    "midpoint": (midpoint, frozenset({"frames"})),
+    "segment": (segment, frozenset({"frames"})),
+    "interior": (interior, frozenset({"frames"})),
+    "spaced": (spaced, frozenset({"frames"})),
+    "stride_head": (stride_head, frozenset({"frames"})),
+    "stride_thinned": (stride_thinned, frozenset({"frames"})),
+    "second_capped": (second_capped, frozenset({"frames"})),
+    "qwen": (qwen, frozenset({"frames"})),
+    "qwen_capped": (qwen_capped, frozenset({"frames"})),
+    "qwen_fps": (qwen_fps, frozenset({"fps"})),
+    "fps_mid": (fps_mid, frozenset({"fps"})),
+    "fps_floor": (fps_floor, frozenset({"fps"})),
+    "velociti_clip": (velociti_clip, frozenset()),
+    "black_aware": (black_aware, frozenset({"frames"})),
+    "all": (every, frozenset()),
+    "none": (blind, frozenset()),
+    "random_one": (random_one, frozenset({"of", "seed"})),
+}
+RULES: dict[str, frozenset[str]] = {name: parameters for name, (_, parameters) in _FUNCTIONS.items()}
+
+
+def plan(
+    rule: dict[str, Any], frames: int, times: Sequence[float], clip_id: str = "", black: Span | None = None
+) -> Plan:
+    """The frames that a named rule shows of a clip with these frame times."""
+    if len(times) != frames:
+        raise ValueError(f"{frames} frames but {len(times)} times")
+    check(rule)
+    if rule["rule"] == "none":
+        return Plan((), (), "")
+    if frames == 0:
+        return Plan((), (), "the clip has no frames")
+    chosen = _choose(rule, Clip(frames, mean_rate(times), clip_id, black))
+    return Plan(
+        tuple(chosen.indices),
+        tuple(times[index] for index in chosen.indices),
+        "; ".join(filter(None, [chosen.note, _shortfall(rule, chosen.indices, frames)])),
+    )
+
+
+def mean_rate(times: Sequence[float]) -> float:
+    """Frames a second over a clip's real times; one frame counts as one second."""
+    span = times[-1] - times[0] if times else 0.0
+    return (len(times) - 1) / span if span > 0 else 1.0
+
+
+def frames_shown(rule: Mapping[str, Any]) -> int | None:
+    """How many frames a rule shows of every clip; None where that depends on the clip."""
+    if "frames" in rule:
+        return int(rule["frames"])
+    return {"none": 0, "random_one": 1}.get(str(rule["rule"]))
+
+
+def check(rule: dict[str, Any]) -> None:
+    """Refuse a rule with an unknown name or parameter, or with a value that makes no sense."""
+    name = str(rule.get("rule"))
+    if name not in RULES:
+        raise unknown("sampling rule", name, RULES, "rule")
+    given = set(rule) - {"rule"}
+    for extra in sorted(given - RULES[name]):
+        raise unknown("parameter", extra, RULES[name], f"rule '{name}'")
+    for absent in sorted(RULES[name] - given - {"seed"}):
+        raise UserError(f"rule '{name}': '{absent}' is missing.")
+    if "frames" in rule and not (type(rule["frames"]) is int and rule["frames"] >= 1):
+        raise UserError(
+            f"rule '{name}': frames must be a whole number of at least 1, found {rule['frames']!r}; for a "
+            "blind run use rule 'none'."
+        )
+    if "fps" in rule and not (type(rule["fps"]) in (int, float) and 0 < rule["fps"] < math.inf):
+        raise UserError(f"rule '{name}': fps must be a number above 0, found {rule['fps']!r}.")
+    if "of" in rule:
+        check(rule["of"])
+
+
+def _choose(rule: dict[str, Any], clip: Clip) -> Chosen:
+    function, _ = _FUNCTIONS[rule["rule"]]
+    found = function(clip, **{key: value for key, value in rule.items() if key != "rule"})
+    return found if isinstance(found, Chosen) else Chosen(found)
+
+
+def _shortfall(rule: dict[str, Any], indices: Sequence[int], frames: int) -> str:
+    asked = rule.get("frames", len(indices))
+    notes = [f"{len(indices)} frames for {asked} asked"] if len(indices) != asked else []
+    if any(left == right for left, right in pairwise(indices)):
+        notes.append(f"repeats frames: the clip has {frames}")
+    return "; ".join(notes)
+
+
+def _midpoints(first: int, last: int, count: int) -> list[int]:
+    return [first + int((i + 0.5) * (last - first) / count) for i in range(count)]
+
+
+def _whole_rate(clip: Clip) -> int:
+    """The references round the rate; a clip below 0.5 fps would give them a step of 0."""
+    return max(1, round(clip.fps))

@@ -1,0 +1,57 @@
+"""Subtitles: WebVTT files, YouTube's automatic ones included, as timed lines of text."""
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from reprise.core.errors import UserError
+
+TIMES = re.compile(r"^((?:\d+:)?\d{1,2}:\d{2}[.,]\d{3})\s+-->\s+((?:\d+:)?\d{1,2}:\d{2}[.,]\d{3})")
+TAG = re.compile(r"<[^>]*>")
+
+
+class Cue(NamedTuple):
+    """What is said from one moment to another."""
+
+    start_s: float
+    end_s: float
+    text: str
+
+
+def read_vtt(path: Path) -> list[Cue]:
+    """The cues of a file; a line that YouTube rolls on from one cue to the next is there once."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: not readable as subtitles ({error}).") from error
+    if not text.startswith("WEBVTT"):
+        raise UserError(f"{path}: does not begin with WEBVTT, so it is no WebVTT file. Remove it or convert it.")
+    cues: list[Cue] = []
+    shown: list[str] = []
+    for block in re.split(r"\n[ \t]*\n", text.replace("\r\n", "\n")):
+        lines = block.strip().splitlines()
+        place = next((i for i, line in enumerate(lines) if TIMES.match(line)), None)
+        if place is None:
+            continue
+        spoken = [" ".join(TAG.sub("", line).split()) for line in lines[place + 1 :]]
+        new = [line for line in spoken if line and line not in shown]
+        shown = [line for line in spoken if line]
+        match = TIMES.match(lines[place])
+        if new and match:
+            cues.append(Cue(_seconds(match[1]), _seconds(match[2]), " ".join(new)))
+    return cues
+
+
+def _seconds(stamp: str) -> float:
+    seconds = 0.0
+    for part in stamp.replace(",", ".").split(":"):
+        seconds = 60 * seconds + float(part)
+    return seconds
+
+
+def as_prompt(cues: list[Cue]) -> str:
+    """The paper's form: `'0.0' - '2.5': what is said`, one cue a line, in braces; empty where nothing is said."""
+    if not cues:
+        return ""
+    lines = [f"    '{cue.start_s:.1f}' - '{cue.end_s:.1f}': {cue.text}" for cue in cues]
+    return "{\n" + ",\n".join(lines) + "\n}"

@@ -1,0 +1,1 @@
+"""How a model is asked: adapters, the journal of answers, devices, embeddings."""

@@ -1,0 +1,78 @@
+"""Adapters: how a model is asked. The registry holds import strings, so listing models imports no model library."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, Literal
+
+
+@dataclass(frozen=True)
+class AdapterInfo:
+    """What the workflow must know of an adapter before any of its code is imported."""
+
+    target: str
+    """module:class, imported in the job that needs it"""
+    needs_weights: bool = False
+    is_remote: bool = False
+    packages: tuple[str, ...] = ()
+    """distributions whose versions shape the answers"""
+    modules: tuple[str, ...] = ()
+    """modules of this library, beside the adapter's own, whose code shapes the answers"""
+    asks: tuple[str, ...] = ("score", "choose", "write")
+    """what a protocol may ask of it"""
+    is_import: bool = False
+    """answers that lie in files; nothing is asked"""
+    heads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """what a protocol may ask instead where `settings.head` of a model names one of these"""
+    frames: Literal["shown", "needed", "never"] = "shown"
+    """whether a run may show it frames, must, or must not"""
+
+    def asked(self, settings: Mapping[str, Any]) -> tuple[str, ...]:
+        """What a protocol may ask of a model with these settings."""
+        return self.heads.get(str(settings.get("head")), self.asks)
+
+    @property
+    def module(self) -> str:
+        return self.target.partition(":")[0]
+
+
+ANYTHING = ("score", "choose", "write", "similarity")
+FRAMES = ("reprise.media.probe", "reprise.media.reader", "reprise.benchmarks.prompts")
+ASKING = "reprise.models.adapters.asking"
+
+ADAPTERS: dict[str, AdapterInfo] = {
+    "transformers": AdapterInfo(
+        "reprise.models.adapters.transformers:TransformersAdapter",
+        needs_weights=True,
+        packages=("torch", "torchvision", "transformers", "av"),
+        modules=(ASKING, *FRAMES),
+    ),
+    "contrastive": AdapterInfo(
+        "reprise.models.adapters.contrastive:ContrastiveAdapter",
+        needs_weights=True,
+        packages=("torch", "transformers", "tokenizers", "pillow", "av"),
+        modules=(ASKING, "reprise.models.adapters.open_clip", *FRAMES),
+        asks=("similarity",),
+        frames="needed",
+    ),
+    "text": AdapterInfo(
+        "reprise.models.adapters.text:TextAdapter",
+        needs_weights=True,
+        packages=("torch", "transformers", "tokenizers"),
+        modules=(ASKING, "reprise.benchmarks.prompts"),
+        heads={"vera": ("similarity",)},
+        frames="never",
+    ),
+    "wordmatch": AdapterInfo("reprise.models.adapters.wordmatch:WordMatch", asks=("write",)),
+    "import": AdapterInfo("reprise.stages.import_answers:main", is_import=True),
+    "lastletter": AdapterInfo("reprise.models.adapters.lastletter:LastLetter", asks=("write",)),
+    "oracle": AdapterInfo("reprise.models.adapters.baselines:Oracle", asks=ANYTHING),
+    "constant": AdapterInfo("reprise.models.adapters.baselines:Constant", asks=ANYTHING),
+    "random": AdapterInfo("reprise.models.adapters.baselines:Random", asks=ANYTHING),
+}
+
+
+def load_adapter(name: str) -> Any:
+    """The adapter's class."""
+    module, _, attribute = ADAPTERS[name].target.partition(":")
+    return getattr(import_module(module), attribute)

@@ -1,0 +1,127 @@
+"""Adapter for models that only read: language models, which are blind, and VERA's plausibility of a statement."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+from reprise.core.errors import UserError
+from reprise.models.adapters.asking import asking, option_probabilities
+from reprise.models.adapters.base import Answer, Clip, ModelSpec, Request
+from reprise.models.torch_setup import prepare
+
+prepare()
+
+import torch  # noqa: E402  prepare() must come first
+from transformers import (  # noqa: E402
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoModelForSeq2SeqLM,
+    AutoTokenizer,
+    T5EncoderModel,
+)
+
+# Where VERA's authors put its head: rows of the embedding matrix that no word uses.
+VERA_WEIGHT, VERA_BIAS, VERA_TEMPERATURE = 32099, 32098, 32097
+VERA_TOKENS = 512
+
+
+class Reader(Protocol):
+    """A model that answers a request by its texts alone."""
+
+    def answer(self, request: Request) -> Answer: ...
+
+
+class TextAdapter:
+    """A model without eyes: it is never shown a frame."""
+
+    def __init__(self, spec: ModelSpec) -> None:
+        if spec.folder is None:
+            raise UserError("the text adapter needs weights: set checkpoint or repo in the model's file.")
+        torch.set_num_threads(spec.threads)
+        self._model: Reader = Vera(spec) if spec.settings.get("head") == "vera" else LanguageModel(spec)
+
+    def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
+        for request in requests:
+            with asking():
+                answer = self._model.answer(request)
+            yield answer
+
+
+def _load(kind: Any, spec: ModelSpec) -> Any:
+    options = {"trust_remote_code": spec.trust_remote_code, "local_files_only": True}
+    model = kind.from_pretrained(
+        spec.folder, dtype=getattr(torch, spec.dtype), attn_implementation=spec.attention, **options
+    )
+    return model.to(spec.device).eval()
+
+
+def _tokenizer(spec: ModelSpec) -> Any:
+    return AutoTokenizer.from_pretrained(spec.folder, trust_remote_code=spec.trust_remote_code, local_files_only=True)
+
+
+class LanguageModel:
+    """A decoder, or an encoder with a decoder, as the checkpoint's configuration says."""
+
+    def __init__(self, spec: ModelSpec) -> None:
+        config: Any = AutoConfig.from_pretrained(
+            spec.folder, trust_remote_code=spec.trust_remote_code, local_files_only=True
+        )
+        self._has_encoder = bool(config.is_encoder_decoder)
+        self._tokenizer = _tokenizer(spec)
+        self._model = _load(AutoModelForSeq2SeqLM if self._has_encoder else AutoModelForCausalLM, spec)
+
+    def answer(self, request: Request) -> Answer:
+        inputs = self._inputs(request)
+        tokens_in = int(inputs["input_ids"].shape[1])
+        if request.ask == "score":
+            scores = option_probabilities(self._first_logits(inputs), self._tokenizer, request.options)
+            return Answer(scores=scores, tokens_in=tokens_in)
+        written = self._model.generate(**inputs, max_new_tokens=request.max_tokens, do_sample=False)[0]
+        # A decoder goes on after the prompt; beside an encoder it begins with one token of its own.
+        new = written[1 if self._has_encoder else tokens_in :]
+        text = self._tokenizer.decode(new, skip_special_tokens=True)
+        return Answer(text=text, tokens_in=tokens_in, tokens_out=len(new))
+
+    def _inputs(self, request: Request) -> Any:
+        """The chat template's text where the tokenizer has one, else the plain prompt after its system text."""
+        if self._tokenizer.chat_template:
+            messages = [{"role": "system", "content": request.system}] if request.system else []
+            messages.append({"role": "user", "content": request.prompt})
+            text = self._tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
+        else:
+            text = f"{request.system}\n\n{request.prompt}" if request.system else request.prompt
+        # A template writes the tokens that begin a text itself.
+        adds_own = not self._tokenizer.chat_template
+        encoded = self._tokenizer(text, add_special_tokens=adds_own, return_tensors="pt")
+        wanted = {name: encoded[name] for name in ("input_ids", "attention_mask")}
+        return {name: tensor.to(self._model.device) for name, tensor in wanted.items()}
+
+    def _first_logits(self, inputs: Any) -> Any:
+        if not self._has_encoder:
+            return self._model(**inputs, logits_to_keep=1).logits[0, -1]
+        start = torch.tensor([[self._model.config.decoder_start_token_id]], device=self._model.device)
+        return self._model(**inputs, decoder_input_ids=start).logits[0, -1]
+
+
+class Vera:
+    """VERA: a T5 encoder whose last token is read by a linear head; calibrated, the plausibility of a statement."""
+
+    def __init__(self, spec: ModelSpec) -> None:
+        self._tokenizer = _tokenizer(spec)
+        self._model = _load(T5EncoderModel, spec)
+        table = self._model.shared.weight
+        if table.shape[0] <= VERA_WEIGHT:
+            raise UserError(
+                f"settings.head: vera needs an embedding matrix of more than {VERA_WEIGHT} rows, which hold its head; "
+                f"{spec.folder} has {table.shape[0]}. Remove `head` if this is a plain language model."
+            )
+        self._weight, self._bias, self._temperature = (
+            table[VERA_WEIGHT], table[VERA_BIAS, 0], table[VERA_TEMPERATURE, 0],
+        )  # fmt: skip
+
+    def answer(self, request: Request) -> Answer:
+        encoded = self._tokenizer(request.prompt, truncation=True, max_length=VERA_TOKENS, return_tensors="pt")
+        ids = encoded["input_ids"].to(self._model.device)
+        hidden = self._model(input_ids=ids).last_hidden_state[0, -1]
+        logit = (hidden @ self._weight + self._bias).double() / self._temperature.double()
+        # In double precision statements that are next to certain stay apart.
+        return Answer(scores=(float(torch.sigmoid(logit)),), tokens_in=int(ids.shape[1]))

@@ -1,0 +1,1 @@
+"""What an answer says: the readers of answers and of ratings."""

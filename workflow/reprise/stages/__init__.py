@@ -1,0 +1,1 @@
+"""One module a rule: what `python -m reprise.stages.<stage>` does."""

@@ -1,0 +1,30 @@
+"""Stage `annotations`: a benchmark's release, whatever its layout, as clips and items in one schema."""
+
+import json
+from pathlib import Path
+
+from reprise.benchmarks import load_benchmark
+from reprise.core.errors import UserError, run_command
+from reprise.core.log import log
+from reprise.core.schemas import CLIPS, ITEMS, write_table
+from reprise.stages.arguments import arguments, read_key
+
+
+def main() -> None:
+    args = arguments(
+        "Read a release into clips.parquet and items.parquet.", key=Path, release=Path, clips=Path, items=Path
+    )
+    key = read_key(args.key)
+    files = [Path(entry["path"]) for entry in json.loads(args.release.read_text(encoding="utf-8"))]
+    clips, items = load_benchmark(key["benchmark"]).annotations(files, key["clips"], key["options"])
+    for name, column, frame in (("clip", "clip_id", clips), ("item", "item_id", items)):
+        twice = frame.filter(frame[column].is_duplicated())
+        if twice.height:
+            raise UserError(f"{args.release}: {name} id '{twice[column][0]}' is there {twice.height} times.")
+    write_table(clips, args.clips, CLIPS)
+    write_table(items, args.items, ITEMS)
+    log.info(f"{clips.height} clips of {clips['unit'].n_unique()} units, {items.height} items")
+
+
+if __name__ == "__main__":
+    run_command(main)

@@ -1,0 +1,25 @@
+"""What every stage command shares: its arguments and its key file."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from reprise.core.files import read_json
+
+
+def arguments(description: str, **options: Any) -> argparse.Namespace:
+    """Parse `--name VALUE` options: a type for one value, a list of one type for several."""
+    parser = argparse.ArgumentParser(description=description)
+    for name, kind in options.items():
+        flag = f"--{name.replace('_', '-')}"
+        if isinstance(kind, list):
+            parser.add_argument(flag, type=kind[0], nargs="*", default=[])
+        else:
+            parser.add_argument(flag, type=kind, required=True)
+    return parser.parse_args()
+
+
+def read_key(path: Path) -> dict[str, Any]:
+    """The settings of a stage that the configuration has checked already."""
+    key: dict[str, Any] = read_json(path)
+    return key

@@ -1,0 +1,43 @@
+"""Stage `statistics`: numbers of the data itself, such as videos and samples of each test."""
+
+from pathlib import Path
+from typing import cast
+
+import polars as pl
+
+from reprise.benchmarks import OnVideo, load_benchmark
+from reprise.benchmarks.flaws import flaw_numbers
+from reprise.core.errors import run_command
+from reprise.core.schemas import CLIPS, FACTS, ITEMS, METRICS, read_table, write_table
+from reprise.stages.arguments import arguments, read_key
+
+
+def main() -> None:
+    args = arguments("Count a benchmark's data.", key=Path, items=Path, clips=Path, facts=[Path], out=Path)
+    key = read_key(args.key)
+    items, clips = read_table(args.items, ITEMS), read_table(args.clips, CLIPS)
+    benchmark = load_benchmark(key["benchmark"])
+    numbers = benchmark.statistics(items, clips)
+    for path in args.facts:
+        numbers += cast(OnVideo, benchmark).video_statistics(items, read_table(path, FACTS))
+    known = {"run": f"{key['benchmark']}/data", "convention": "fixed", "reader": "robust", "key": ""}
+    rows = [
+        known
+        | {
+            "metric": metric,
+            "group": group,
+            "value": value,
+            "asked": items.height,
+            "scored": items.height,
+            "failed": 0,
+            "unparsed": 0,
+            "missing": 0,
+        }
+        for metric, group, value in numbers
+    ]
+    rows += [known | number for number in flaw_numbers(items)]
+    write_table(pl.DataFrame(rows, schema=METRICS), args.out, METRICS)
+
+
+if __name__ == "__main__":
+    run_command(main)

@@ -1,0 +1,106 @@
+"""Stage `facts`: what each clip really is, measured in one pass over its frames and remembered by its content."""
+
+import argparse
+import json
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import polars as pl
+
+from reprise.core.errors import UserError, run_command
+from reprise.core.files import canonical_json, value_digest, write_text
+from reprise.core.keyfile import read_key
+from reprise.core.log import log
+from reprise.core.schemas import FACTS, write_table
+from reprise.core.store import Store
+from reprise.media.black import is_black
+from reprise.media.errors import MediaError
+from reprise.media.ledgers import present_clips
+from reprise.media.motion import MotionMeter, is_static
+from reprise.media.probe import packet_index
+from reprise.media.reader import iter_frames
+from reprise.media.settings import FactsKey
+from reprise.media.shots import WIDTH, ShotCounter, detector_name
+
+Row = dict[str, Any]
+
+
+def measure(path: Path, key: FactsKey) -> Row:
+    """Everything about a clip but its name and digest."""
+    index = packet_index(path)
+    shots, motion, black = ShotCounter(key.shots, index.fps), MotionMeter(key.motion), 0
+    for frame in iter_frames(path, size=_measuring_size(index.width, index.height), pixels="bgr24", scaling="BILINEAR"):
+        shots.add(frame.image)
+        grey = np.asarray(cv2.cvtColor(frame.image, cv2.COLOR_BGR2GRAY), np.uint8)
+        black += is_black(grey)
+        if motion.wants(frame.time_s):
+            motion.add(frame.time_s, grey)
+    mean, median = motion.mean(), motion.median()
+    return {
+        "duration_s": index.duration_s,
+        "frames": index.frames,
+        "fps": index.fps,
+        "variable_rate": index.variable_rate,
+        "width": index.width,
+        "height": index.height,
+        "codec": index.codec,
+        "shots": shots.shots(),
+        "shot_detector": detector_name(key.shots),
+        "motion": mean,
+        "motion_median": median,
+        "is_static": is_static(mean, median, key.motion),
+        "black_share": black / index.frames,
+    }
+
+
+def remembered(clip: Row, store: Store, key: FactsKey) -> Row:
+    """A clip's facts, measured once for one content, one setting and one version of the code."""
+    digest = value_digest([clip["sha256"], key.model_dump(), detector_name(key.shots)])
+    path = store.path("facts", digest, ".json")
+    if not path.is_file():
+        try:
+            write_text(path, canonical_json(measure(store.root / clip["object"], key)))
+        except MediaError as error:
+            raise UserError(
+                f"{store.root / clip['object']}: clip {clip['clip_id']} was whole and is not any more: "
+                f"{error.status}: {error.message}. Delete it and run snakemake again."
+            ) from error
+    facts: Row = json.loads(path.read_text(encoding="utf-8"))
+    return {"clip_id": clip["clip_id"], **facts, "sha256": clip["sha256"]}
+
+
+def _measuring_size(width: int, height: int) -> tuple[int, int]:
+    scale = min(1.0, WIDTH / width)
+    return max(1, round(width * scale)), max(1, round(height * scale))
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name in ("key", "store", "out"):
+        parser.add_argument(f"--{name}", type=Path, required=True)
+    parser.add_argument("--ledgers", type=Path, nargs="*", default=[])
+    parser.add_argument("--threads", type=int, default=1, help="clips measured at once")
+    return parser.parse_args()
+
+
+def main() -> None:
+    args = _arguments()
+    key = read_key(args.key, FactsKey)
+    clips = list(present_clips(args.ledgers).iter_rows(named=True))
+    work = partial(remembered, store=Store(args.store), key=key)
+    if args.threads > 1 and len(clips) > 1:
+        with ProcessPoolExecutor(args.threads, mp_context=get_context("spawn")) as pool:
+            rows = list(pool.map(work, clips, chunksize=4))
+    else:
+        rows = [work(clip) for clip in clips]
+    write_table(pl.DataFrame(rows, schema=FACTS), args.out, FACTS)
+    log.info(f"{len(rows)} clips measured")
+
+
+if __name__ == "__main__":
+    run_command(main)

@@ -1,0 +1,85 @@
+"""Stage `judgements`: what a judge made of a run's answers, a rating or an option, as each reader reads its replies."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from reprise.core.errors import run_command
+from reprise.core.log import log
+from reprise.core.schemas import ANSWERS, RESPONSES, VERDICTS, check_key, read_table, write_table
+from reprise.external.answers import NO_ANSWER, RATED_ONLY
+from reprise.reading.ratings import RATING_READERS, RATINGS
+from reprise.reading.readers import READERS, read_text
+from reprise.stages.arguments import arguments, read_key
+
+
+def main() -> None:
+    args = arguments(
+        "Read a judge's replies.",
+        key=Path, run_key=Path, judge_key=Path, answers=Path, responses=Path, authors=Path, robust=Path,
+    )  # fmt: skip
+    answers, replies = read_table(args.answers, ANSWERS), read_table(args.responses, RESPONSES)
+    check_key(answers, read_key(args.run_key)["key"], args.answers)
+    check_key(replies, read_key(args.judge_key)["key"], args.responses)
+    for reader in READERS:
+        frame = judgements(answers, replies, reader)
+        write_table(frame, getattr(args, reader), VERDICTS)
+        failed, unparsed = frame["failed"].sum(), frame["unparsed"].sum()
+        log.info(f"{reader}: {frame.height} answers; {failed} failed answers, {unparsed} failed judgements")
+
+
+def judgements(answers: pl.DataFrame, replies: pl.DataFrame, reader: str) -> pl.DataFrame:
+    """One verdict an answer: its rating or option, or that the answer failed, or that the judgement of it did."""
+    by_request = {row["request_id"]: row for row in replies.iter_rows(named=True)}
+    mine = answers.filter(pl.col("reader") == reader)
+    rows = [_verdict(answer, by_request.get(answer["request_id"]), reader) for answer in mine.iter_rows(named=True)]
+    return pl.DataFrame(rows, schema=VERDICTS)
+
+
+def _verdict(answer: dict[str, Any], reply: dict[str, Any] | None, reader: str) -> dict[str, Any]:
+    is_there = _is_there(answer["error"], reader, has_reply=reply is not None)
+    is_readable = is_there and reply is not None and not reply["error"]
+    value = read_reply(reply["text"], answer["replies"], reader) if reply and is_readable else ""
+    return {
+        "request_id": answer["request_id"],
+        "item_id": answer["item_id"],
+        "role": answer["role"],
+        "value": value,
+        "score": float(value) if value and is_rated(answer["replies"]) else None,
+        "right": bool(value) and value == answer["expected"],
+        "unparsed": is_there and not value,
+        "failed": not is_there,
+        "key": answer["key"],
+    }
+
+
+def _is_there(error: str, reader: str, *, has_reply: bool) -> bool:
+    """Whether there is an answer to rate: also one whose rating alone was imported.
+
+    To the reference harness a failure that was rated is an answer like any other, and a blank one lacks its rating.
+    """
+    if reader == "authors":
+        return not error or has_reply or error == NO_ANSWER
+    return not error or (has_reply and error == RATED_ONLY)
+
+
+def is_rated(replies: Sequence[str]) -> bool:
+    """Whether a judge rates the answer; else it says which option was chosen."""
+    return tuple(replies) == RATINGS
+
+
+def read_reply(reply: str, replies: Sequence[str], reader: str) -> str:
+    """The rating or the option that a reader reads in a judge's reply; empty where there is none.
+
+    Of an option the authors' reader takes the first character, as their scorer does.
+    """
+    if is_rated(replies):
+        rating = RATING_READERS[reader](reply)
+        return "" if rating is None else str(rating)
+    return read_text(reply, replies, [], reader, "first_character").value
+
+
+if __name__ == "__main__":
+    run_command(main)

@@ -1,0 +1,103 @@
+"""Stage `missing`: what is gone, by benchmark and table, for people to read."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from pydantic import Field
+
+from reprise.core.errors import run_command
+from reprise.core.files import write_text
+from reprise.core.keyfile import Key, Settings, read_key
+from reprise.core.log import log
+from reprise.core.schemas import CLIP_LEDGER, SOURCES, read_table
+from reprise.fetch.outcome import PERMANENT, TRANSIENT
+from reprise.media.errors import STATUSES
+from reprise.stages.arguments import arguments
+
+
+class BenchmarkLedgers(Settings):
+    """Where a benchmark's ledgers lie, and which tables stand on it."""
+
+    title: str
+    sources: tuple[Path, ...]
+    clips: tuple[Path, ...]
+    tables: tuple[str, ...] = ()
+
+
+class MissingKey(Key):
+    """Key of the stage `missing`."""
+
+    benchmarks: dict[str, BenchmarkLedgers] = Field(default_factory=dict)
+
+
+def render(benchmarks: dict[str, BenchmarkLedgers]) -> str:
+    """All benchmarks' missing sources and clips as Markdown."""
+    return "# Missing videos\n\n" + "\n".join(_section(entry) for entry in benchmarks.values())
+
+
+def _section(entry: BenchmarkLedgers) -> str:
+    sources = _gone(entry.sources, SOURCES, "source_id")
+    clips = _gone(entry.clips, CLIP_LEDGER, "clip_id")
+    lines = [
+        f"## {entry.title}",
+        "",
+        f"Sources: {_summary(sources, _count(entry.sources, SOURCES, 'source_id'))}",
+        f"Clips: {_summary(clips, _count(entry.clips, CLIP_LEDGER, 'clip_id'))}",
+    ]
+    if clips:
+        lines += ["", f"Affected: {', '.join(entry.tables) or 'no table'}."]
+    lines += _listing("Source", sources) + _listing("Clip", clips)
+    return "\n".join([*lines, ""])
+
+
+def _gone(ledgers: tuple[Path, ...], schema: pl.Schema, name: str) -> list[dict[str, Any]]:
+    frames = [read_table(path, schema).filter(pl.col("status") != "ok") for path in ledgers]
+    return pl.concat(frames).unique(name, keep="first", maintain_order=True).sort(name).to_dicts() if frames else []
+
+
+def _count(ledgers: tuple[Path, ...], schema: pl.Schema, name: str) -> int:
+    return len({value for path in ledgers for value in read_table(path, schema)[name]})
+
+
+def _summary(gone: list[dict[str, Any]], count: int) -> str:
+    if not gone:
+        return f"all {count} are there."
+    reasons = Counter(row["status"] for row in gone)
+    return f"{len(gone)} of {count} missing: " + ", ".join(f"{n} {status}" for status, n in reasons.most_common()) + "."
+
+
+def _listing(what: str, gone: list[dict[str, Any]]) -> list[str]:
+    if not gone:
+        return []
+    head = ["", f"| {what} | Reason | What it means | As it was said |", "|---|---|---|---|"]
+    return head + [
+        f"| {_cell(row.get('source_id') or row['clip_id'])} | {row['status']} | {_meaning(row['status'])} | "
+        f"{_cell(row['message'])} |"
+        for row in gone
+    ]
+
+
+def _meaning(status: str) -> str:
+    again = " (tried again)" if status in TRANSIENT else ""
+    return (TRANSIENT | PERMANENT | STATUSES).get(status, "") + again
+
+
+def _cell(text: str) -> str:
+    """One table cell: no bar, no markup, no line break out of it."""
+    plain = " ".join(text.split())
+    for sign in ("\\", "|", "<", ">", "`", "*", "_", "[", "]"):
+        plain = plain.replace(sign, f"&#{ord(sign)};")
+    return plain[:300]
+
+
+def main() -> None:
+    args = arguments(__doc__, key=Path, out=Path)
+    benchmarks = read_key(args.key, MissingKey).benchmarks
+    write_text(args.out, render(benchmarks))
+    log.info(f"{len(benchmarks)} benchmarks")
+
+
+if __name__ == "__main__":
+    run_command(main)

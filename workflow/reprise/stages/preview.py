@@ -1,0 +1,79 @@
+"""Stage `preview`: one clip's frames under one sampling as a picture, so that a person sees what a model saw."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from reprise.core.errors import UserError, run_command, suggestion
+from reprise.core.files import whole_file
+from reprise.core.keyfile import read_key
+from reprise.core.log import log
+from reprise.core.schemas import FRAME_PLAN, read_table
+from reprise.media.errors import MediaError
+from reprise.media.ledgers import present_clips
+from reprise.media.probe import packet_index
+from reprise.media.reader import read_frames
+from reprise.media.settings import FramesKey
+from reprise.stages.arguments import arguments
+
+Image = npt.NDArray[np.uint8]
+TILE_WIDTH, CAPTION, GAP, MOST_COLUMNS = 240, 22, 6, 8
+INK, PAPER = (30, 30, 30), 255
+
+
+def contact_sheet(path: Path, plan: dict[str, Any], title: str) -> Image:
+    """The planned frames in reading order, each under its number and time."""
+    index = packet_index(path)
+    size = TILE_WIDTH, max(1, round(TILE_WIDTH * index.height / index.width))
+    pictures = read_frames(path, plan["indices"], size)
+    columns = min(MOST_COLUMNS, max(1, math.ceil(math.sqrt(len(pictures)))))
+    rows = max(1, math.ceil(len(pictures) / columns))
+    step_x, step_y = TILE_WIDTH + GAP, size[1] + CAPTION + GAP
+    sheet = np.full((rows * step_y + 2 * CAPTION + GAP, max(columns, 2) * step_x + GAP, 3), PAPER, np.uint8)
+    _write(sheet, title, GAP, CAPTION - 6)
+    _write(sheet, plan["note"] or f"{len(pictures)} frames", GAP, 2 * CAPTION - 6)
+    for at, (picture, number, moment) in enumerate(zip(pictures, plan["indices"], plan["times_s"], strict=True)):
+        left, top = GAP + at % columns * step_x, 2 * CAPTION + at // columns * step_y
+        sheet[top : top + size[1], left : left + size[0]] = picture
+        _write(sheet, f"{number}  {moment:.2f} s", left, top + size[1] + CAPTION - 6)
+    return sheet
+
+
+def _write(sheet: Image, text: str, left: int, baseline: int) -> None:
+    plain = text.encode("ascii", "replace").decode()
+    cv2.putText(sheet, plain, (left, baseline), cv2.FONT_HERSHEY_SIMPLEX, 0.45, INK, 1, cv2.LINE_AA)
+
+
+def _row(frame: pl.DataFrame, clip_id: str, where: str) -> dict[str, Any]:
+    found = frame.filter(pl.col("clip_id") == clip_id)
+    if found.is_empty():
+        raise UserError(f"{where}: no clip '{clip_id}' is there.{suggestion(clip_id, frame['clip_id'])}")
+    return dict(found.row(0, named=True))
+
+
+def main() -> None:
+    args = arguments(__doc__, key=Path, frames=Path, ledgers=[Path], store=Path, clip=str, out=Path)
+    rule = read_key(args.key, FramesKey).rule
+    plan = _row(read_table(args.frames, FRAME_PLAN), args.clip, str(args.frames))
+    clip = _row(present_clips(args.ledgers), args.clip, "the clip ledgers")
+    details = ", ".join(f"{key}={value}" for key, value in rule.items() if key != "rule")
+    path = args.store / clip["object"]
+    try:
+        sheet = contact_sheet(path, plan, f"{args.clip}   {rule['rule']} {details}")
+    except MediaError as error:
+        raise UserError(f"{path}: {error.status}: {error.message}. Delete it and run snakemake again.") from error
+    with whole_file(args.out) as temporary:
+        is_written, content = cv2.imencode(".png", cv2.cvtColor(sheet, cv2.COLOR_RGB2BGR))
+        if not is_written:
+            raise RuntimeError("OpenCV could not encode the picture")
+        temporary.write_bytes(content.tobytes())
+    log.info(f"{len(plan['indices'])} frames in {args.out}")
+
+
+if __name__ == "__main__":
+    run_command(main)

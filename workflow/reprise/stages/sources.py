@@ -1,0 +1,193 @@
+"""Stage `sources`: bring the source videos of one shard into the store; a named reason for each that will not come."""
+
+import errno
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import polars as pl
+
+from reprise.core.errors import UserError, run_command
+from reprise.core.files import value_digest
+from reprise.core.keyfile import read_key
+from reprise.core.log import log
+from reprise.core.schemas import CLIPS, SOURCES, read_table, write_table
+from reprise.core.shards import shard_of
+from reprise.core.store import Store
+from reprise.fetch.held import Held, with_held
+from reprise.fetch.local import link_file
+from reprise.fetch.outcome import Fetched, Fetcher, FetchError
+from reprise.fetch.records import Record, is_transient, read_record, write_record
+from reprise.fetch.routes import fetcher_for
+from reprise.fetch.settings import SourcesKey
+from reprise.media.errors import MediaError
+from reprise.media.reader import count_decodable
+from reprise.stages.arguments import arguments
+
+IMAGE_SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".webp"}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    source_id: str
+    unit: str
+
+
+def wanted_sources(clips: pl.DataFrame, shard: int, shards: int) -> list[Wanted]:
+    """The sources of a shard's clips: a video each, or the still images of a pseudo-clip."""
+    found = set()
+    for clip in clips.iter_rows(named=True):
+        if shard_of(clip["unit"], shards) != shard:
+            continue
+        names = clip["parts"] if clip["kind"] == "images" else [clip["source_id"]]
+        found |= {(name, clip["unit"]) for name in names if name}
+    return [Wanted(*pair) for pair in sorted(found)]
+
+
+def fetch_shard(wanted: list[Wanted], fetcher: Fetcher, store: Store) -> pl.DataFrame:
+    """One ledger row a source; nothing that is wrong with one source keeps the others from coming."""
+    pending = [entry.source_id for entry in wanted if _settled(entry.source_id, fetcher, store) is None]
+    _check_room(fetcher, pending, store)
+    rows = []
+    for entry in wanted:
+        record = bring(entry.source_id, fetcher, store)
+        if record.status != "ok":
+            log.info(f"{entry.source_id}: {record.status}: {record.message}")
+        rows.append(_row(entry, record))
+    return pl.DataFrame(rows, schema=SOURCES)
+
+
+def bring(source_id: str, fetcher: Fetcher, store: Store) -> Record:
+    """The outcome for one source: remembered where asking again is not worth it, else asked for now."""
+    settled = _settled(source_id, fetcher, store)
+    if settled is not None:
+        return settled
+    asked_as = fetcher.identity(source_id)
+    asked = value_digest(asked_as)
+    earlier = read_record(store, asked)
+    attempts = earlier.attempts if earlier and earlier.status != "ok" else 0
+    scratch = store.scratch(asked)
+    scratch.mkdir(parents=True, exist_ok=True)
+    try:
+        record = _keep(fetcher.fetch(source_id, scratch), asked, asked_as, attempts + 1, store)
+    except (FetchError, MediaError) as error:
+        tried = attempts + (error.status != "stopped")
+        record = _failure(asked_as, error.status, error.message, tried, fetcher.is_remote)
+    except OSError as error:
+        status = "disk_full" if error.errno == errno.ENOSPC else "unreadable"
+        record = _failure(asked_as, status, error.strerror or str(error), attempts + 1, fetcher.is_remote)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    if record.status != "disk_full":
+        write_record(store, asked, record)
+    return record
+
+
+def check_decodes(path: Path) -> None:
+    """Accept a file only after all its frames, or its picture, decode."""
+    if path.suffix.lower() not in IMAGE_SUFFIXES:
+        count_decodable(path)
+        return
+    if cv2.imdecode(np.fromfile(path, dtype=np.uint8), cv2.IMREAD_COLOR) is None:
+        raise MediaError("corrupt", f"{path.name}: not a whole picture")
+
+
+def _settled(source_id: str, fetcher: Fetcher, store: Store) -> Record | None:
+    """What need not be asked for now: it is there, gone for good, tried often enough, or not to be found here."""
+    try:
+        asked_as = fetcher.identity(source_id)
+    except FetchError as error:
+        return _failure(source_id, error.status, error.message, 1, fetcher.is_remote)
+    known = read_record(store, value_digest(asked_as))
+    if known is None or (known.is_transient and known.attempts < fetcher.attempts):
+        return None
+    return known
+
+
+def _keep(fetched: Fetched, asked: str, asked_as: Any, attempts: int, store: Store) -> Record:
+    check_decodes(fetched.path)
+    if fetched.subtitles is not None:
+        _adopt(fetched.subtitles, fetched.is_borrowed, asked, ".vtt", store)
+    kept = _adopt(fetched.path, fetched.is_borrowed, asked, fetched.path.suffix.lower() or ".mp4", store)
+    return Record(
+        asked_as=asked_as,
+        status="ok",
+        attempts=attempts,
+        object=str(kept.relative_to(store.root)),
+        sha256=store.digest(kept),
+        bytes=kept.stat().st_size,
+    )
+
+
+def _adopt(path: Path, is_borrowed: bool, asked: str, suffix: str, store: Store) -> Path:
+    """Move a file into the store; one that belongs to somebody else is linked instead."""
+    if is_borrowed:
+        link = store.scratch(f"{asked}.link{suffix}")
+        link.unlink(missing_ok=True)
+        link_file(path, link)
+        path = link
+    return store.adopt(path, "sources", asked, suffix)
+
+
+def _failure(asked_as: Any, status: str, message: str, attempts: int, is_remote: bool) -> Record:
+    return Record(
+        asked_as=asked_as,
+        status=status,
+        attempts=attempts,
+        message=message,
+        is_transient=is_transient(status, is_remote),
+    )
+
+
+def _row(entry: Wanted, record: Record) -> dict[str, Any]:
+    return {
+        "source_id": entry.source_id,
+        "unit": entry.unit,
+        "status": record.status,
+        "transient": record.is_transient,
+        "attempts": record.attempts,
+        "object": record.object,
+        "sha256": record.sha256,
+        "bytes": record.bytes,
+        "message": record.message,
+    }
+
+
+def _check_room(fetcher: Fetcher, pending: list[str], store: Store) -> None:
+    """Say how much is about to come, and refuse to start what cannot end."""
+    needed = fetcher.estimate(pending) if pending else 0
+    if needed == 0:
+        return
+    store.root.mkdir(parents=True, exist_ok=True)
+    free = shutil.disk_usage(store.root).free
+    log.info(f"{len(pending)} sources to bring, about {needed / 1e9:.2f} GB; {free / 1e9:.2f} GB free")
+    if needed > free:
+        raise UserError(
+            f"store '{store.root}': about {needed / 1e9:.2f} GB wanted for {len(pending)} sources of this shard, "
+            f"{free / 1e9:.2f} GB free. Make room (python -m reprise store --prune), or set `store:` to a larger disk."
+        )
+
+
+def main() -> None:
+    args = arguments(__doc__, key=Path, release=Path, clips=Path, shard=int, store=Path, out=Path)
+    key = read_key(args.key, SourcesKey)
+    if not 0 <= args.shard < key.shards:
+        raise UserError(f"--shard {args.shard}: the key {args.key} has shards 0 to {key.shards - 1}.")
+    store = Store(args.store)
+    wanted = wanted_sources(read_table(args.clips, CLIPS), args.shard, key.shards)
+    held = Held.listed_in(args.release, store)
+    ledger = (
+        fetch_shard(wanted, with_held(fetcher_for(key.route, store), held), store)
+        if wanted
+        else pl.DataFrame(schema=SOURCES)
+    )
+    write_table(ledger, args.out, SOURCES)
+    arrived = ledger.filter(pl.col("status") == "ok").height
+    log.info(f"{arrived} of {ledger.height} sources are there")
+
+
+if __name__ == "__main__":
+    run_command(main)

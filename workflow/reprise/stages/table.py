@@ -1,0 +1,39 @@
+"""Stage `tables`: write one table in every format."""
+
+from pathlib import Path
+
+import polars as pl
+
+from reprise.config import TableSpec
+from reprise.core.errors import run_command
+from reprise.core.files import whole_file, write_text
+from reprise.core.schemas import METRICS, read_table
+from reprise.stages.arguments import arguments, read_key
+from reprise.tables.build import TIDY, Builder
+from reprise.tables.problems import read_problems
+from reprise.tables.published import Published
+from reprise.tables.render import FORMATS, render
+
+
+def main() -> None:
+    args = arguments(
+        "Write a table.", key=Path, published=Path, metrics=[Path], statistics=[Path], problems=[Path], out=Path
+    )
+    key = read_key(args.key)
+    metrics = [read_table(path, METRICS) for path in [*args.metrics, *args.statistics]]
+    builder = Builder(
+        key=key,
+        spec=TableSpec.model_validate(key["spec"]),
+        metrics=pl.concat(metrics) if metrics else pl.DataFrame(schema=METRICS),
+        published=Published(args.published, key["table"]),
+        problems=read_problems(args.problems, key["suite"]),
+    )
+    table = builder.table()
+    for form in FORMATS:
+        write_text(args.out.with_suffix(f".{form}"), render(table, form))
+    with whole_file(args.out.with_suffix(".csv")) as temporary:
+        pl.DataFrame(builder.tidy, schema=TIDY).write_csv(temporary)
+
+
+if __name__ == "__main__":
+    run_command(main)

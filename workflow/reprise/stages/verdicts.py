@@ -1,0 +1,92 @@
+"""Stage `verdicts`: what each reader makes of every answer."""
+
+from pathlib import Path
+
+import polars as pl
+
+from reprise.core.errors import run_command
+from reprise.core.log import log
+from reprise.core.schemas import REQUESTS, RESPONSES, VERDICTS, check_key, read_table, write_table
+from reprise.core.store import Store
+from reprise.reading.readers import FORGIVEN, READERS, UNDECIDED, read_text
+from reprise.stages.arguments import arguments, read_key
+
+
+def main() -> None:
+    args = arguments(
+        "Read a run's answers.", key=Path, run_key=Path, protocol=str, requests=Path, responses=Path,
+        store=Path, authors=Path, robust=Path,
+    )  # fmt: skip
+    key = read_key(args.key)
+    reading, embedder = key["readings"][args.protocol], key["embedders"].get(args.protocol)
+    responses = read_table(args.responses, RESPONSES)
+    check_key(responses, read_key(args.run_key)["key"], args.responses)
+    requests = read_table(args.requests, REQUESTS, without=("system", "prompt"))
+    by_reader = {reader: verdicts(requests, responses, reader, reading) for reader in READERS}
+    if embedder is not None:
+        store = Store(args.store)
+        by_reader = {reader: with_similarity(frame, requests, embedder, store) for reader, frame in by_reader.items()}
+    for reader, frame in by_reader.items():
+        write_table(frame, getattr(args, reader), VERDICTS)
+        log.info(
+            f"{reader}: {frame.height} answers, {frame['unparsed'].sum()} unparsed, {frame['failed'].sum()} failed"
+        )
+    differing = (by_reader["authors"]["value"] != by_reader["robust"]["value"]).sum()
+    log.info(f"the readers differ on {differing} answers")
+
+
+def verdicts(requests: pl.DataFrame, responses: pl.DataFrame, reader: str, reading: str) -> pl.DataFrame:
+    """One row a response: the option that the reader reads, and whether it is the expected one."""
+    asked = requests.select("request_id", "options", "option_texts", "expected")
+    joined = responses.join(asked, on="request_id", how="left", maintain_order="left")
+    failed, is_text = ~pl.col("error").is_in(["", FORGIVEN[reader]]), pl.col("scores").list.len() == 0
+    rows = joined.with_row_index().filter(~failed & is_text).select("index", "text", "options", "option_texts")
+    texts = [read_text(text, options, shown, reader, reading).value for _, text, options, shown in rows.iter_rows()]
+    words = pl.repeat("", joined.height, eager=True).scatter(rows["index"], texts)
+    by_score = option_by_score(UNDECIDED[reader])
+    value = pl.col("value")
+    return joined.with_columns(value=pl.when(failed | is_text).then(words).otherwise(by_score)).select(
+        "request_id",
+        "item_id",
+        "role",
+        "value",
+        score=pl.when(~failed & ~is_text).then(score()),
+        right=((value != "") & (value == pl.col("expected"))).fill_null(False),
+        unparsed=~failed & (value == ""),
+        failed=failed,
+        key="key",
+    )
+
+
+def score() -> pl.Expr:
+    """The first option's share of the two options' mass (paper, eq. 1); none where there is no mass or no number.
+
+    One option alone, such as a text and a clip that match, has its own score.
+    """
+    first, second = (pl.col("scores").list.get(place, null_on_oob=True) for place in (0, 1))
+    is_alone = pl.col("options").list.len() == 1
+    share = pl.when(is_alone).then(first).when(first + second > 0).then(first / (first + second))
+    return share.fill_nan(None)  # it would count as the largest of all numbers
+
+
+def option_by_score(undecided: str) -> pl.Expr:
+    """The option above one half; a tie, and a score that is no number, is undecided. One option alone is chosen."""
+    first, second = (pl.col("options").list.get(place, null_on_oob=True) for place in (0, 1))
+    is_alone, share = pl.col("options").list.len() == 1, score()
+    return pl.when(is_alone | (share > 0.5)).then(first).when(share < 0.5).then(second).otherwise(pl.lit(undecided))
+
+
+def with_similarity(frame: pl.DataFrame, requests: pl.DataFrame, embedder: str, store: Store) -> pl.DataFrame:
+    """The verdicts with the likeness of each answer and what was expected as their score; a failed one has none."""
+    from reprise.models.embeddings import similarities
+
+    expected = requests.select("request_id", "expected")
+    joined = frame.join(expected, on="request_id", how="left", maintain_order="left")
+    answered = joined.filter(~pl.col("failed"))
+    found = similarities(answered["value"].to_list(), answered["expected"].to_list(), embedder, store)
+    scores = answered.select("request_id", score=pl.Series(found, dtype=pl.Float64))
+    return frame.drop("score").join(scores, on="request_id", how="left", maintain_order="left").select(list(VERDICTS))
+
+
+if __name__ == "__main__":
+    run_command(main)

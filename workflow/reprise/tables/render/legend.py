@@ -1,0 +1,52 @@
+"""The legend of a table: every print and symbol that occurs in it, and no other."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from reprise.tables.render.numbers import EN_DASH, MINUS, format_comparison
+from reprise.tables.render.pieces import Line, Marks, Span
+from reprise.tables.render.table import Number, State, Table, numbers_of
+
+MARKS: dict[State, str] = {"published": "†", "imported": "‡", "incomplete": "§", "not run": "¶"}
+
+MEANING: dict[State, str] = {
+    "published": "Published value in italics, not reproduced here.",
+    "imported": "Scored here from answers made elsewhere.",
+    "incomplete": "Incomplete: some of its items were not asked.",
+    "not run": "Not run.",
+}
+
+NO_BREAK = "\N{NO-BREAK SPACE}"  # a symbol alone at the end of a line would explain nothing
+
+
+class Entry(NamedTuple):
+    """One line of the legend and whether the table needs it."""
+
+    needed: bool
+    line: Line
+
+
+def legend(table: Table) -> tuple[Line, ...]:
+    """The lines that explain what occurs in this table."""
+    numbers = [number for row in table.rows() for number in numbers_of(row)]
+    return tuple(entry.line for entry in entries(table, numbers) if entry.needed)
+
+
+def entries(table: Table, numbers: list[Number]) -> Iterator[Entry]:
+    """All lines that a legend can have, in order."""
+    shown = [number for number in numbers if number.value is not None]
+    best, second = any(number.best for number in shown), any(number.second for number in shown)
+    significant = any(number.significant for number in shown)
+    by_best = table.bold == "best"
+    yield Entry(by_best and best, (Span("Bold", bold=True), Span(": best of its group of rows.")))
+    yield Entry(by_best and second, (Span("Underlined", underlined=True), Span(": second best of its group of rows.")))
+    yield Entry(by_best and significant, (Marks(("*",)), Span(f"{NO_BREAK}{table.significance}.")))
+    yield Entry(not by_best and significant, (Span("Bold", bold=True), Span(f": {table.significance}.")))
+    yield Entry(not by_best and best, (Span("Underlined", underlined=True), Span(": best of its group of rows.")))
+    for state, symbol in MARKS.items():
+        yield Entry(
+            any(number.state == state for number in numbers), (Marks((symbol,)), Span(f"{NO_BREAK}{MEANING[state]}"))
+        )
+    yield Entry(len(shown) < len(numbers), (Span(f"{EN_DASH}: no value."),))
+    compared = table.comparison and any(format_comparison(number) for number in numbers)
+    yield Entry(compared, (Span(f"In parentheses: published value, and difference (here {MINUS} published)."),))

@@ -1,0 +1,28 @@
+"""How a number is printed."""
+
+from reprise.tables.render.table import Number
+
+EN_DASH = "\N{EN DASH}"
+MINUS = "\N{MINUS SIGN}"
+
+
+def format_value(value: float | None, decimals: int, *, signed: bool = False) -> str:
+    """A rounded number with a real minus sign; an en dash for None; never a negative zero."""
+    if value is None:
+        return EN_DASH
+    rounded = round(value, decimals) + 0.0  # adding 0.0 turns -0.0 into 0.0
+    return f"{rounded:{'+' if signed else ''}.{decimals}f}".replace("-", MINUS)
+
+
+def format_number(number: Number) -> str:
+    """A number's value as printed, without its marks."""
+    return format_value(number.value, number.decimals, signed=number.signed)
+
+
+def format_comparison(number: Number) -> str:
+    """`(published, difference)`, the difference being that of the printed values; nothing without both values."""
+    if number.value is None or number.published is None or number.state == "published":
+        return ""
+    difference = round(number.value, number.decimals) - round(number.published, number.decimals)
+    published = format_value(number.published, number.decimals, signed=number.signed)
+    return f"({published}, {format_value(difference, number.decimals, signed=True)})"

@@ -1,0 +1,78 @@
+"""An MMBench-Video release with the paper's numbers of videos and questions, and subtitles for half of the videos."""
+
+import csv
+import io
+from pathlib import Path
+
+from reprise.core.files import write_text
+
+from synthetic.rehearsal.beside_mmbench import write_beside
+from synthetic.rehearsal.words import SEED, WORDS, clause, dealt, identifier, sentence
+from synthetic.toyworld.generate import Dice
+
+COLUMNS = ("index", "video", "video_type", "question", "answer", "dimensions", "video_path")
+VIDEOS, QUESTIONS = 609, 1998
+TYPES = ("News", "Sports", "Movies", "Music", "Science", "Travel", "Food", "Animation")
+SECOND_ABILITY = 0.2
+CUES, CUE_SECONDS = 6, 5
+# Ability -> its share; the paper shows the distribution as a picture only.
+ABILITIES: dict[str, int] = {
+    **dict.fromkeys(("Video Topic", "Video Emotion", "Video Scene", "Video Style"), 4),
+    **dict.fromkeys(("OCR", "Object Recognition", "Attribute Recognition", "Event Recognition", "Human Motion"), 8),
+    **dict.fromkeys(("Counting", "Spatial Relationship", "Human-object Interaction", "Human Interaction"), 5),
+    **dict.fromkeys(("Hallucination", "Structuralized Image-Text Understanding", "Mathematical Calculation"), 3),
+    **dict.fromkeys(("Physical Property", "Function Reasoning", "Identity Reasoning"), 3),
+    **dict.fromkeys(("Natural Relation", "Physical Relation", "Social Relation"), 3),
+    **dict.fromkeys(("Common Sense Reasoning", "Counterfactual Reasoning", "Causal Reasoning"), 3),
+    "Future Prediction": 3,
+}
+
+
+def videos() -> list[str]:
+    """The ids of the videos."""
+    return [identifier("mmbench_video", number) for number in range(VIDEOS)]
+
+
+def rows() -> list[list[object]]:
+    """The questions of the release, video by video."""
+    dice = Dice(SEED, 7)
+    weighted = [ability for ability, weight in ABILITIES.items() for _ in range(weight)]
+    drawn = [dice.pick(weighted) for _ in range(QUESTIONS - len(ABILITIES))]
+    abilities = dice.shuffled([*ABILITIES, *drawn])
+    found: list[list[object]] = []
+    for video, count in zip(videos(), dealt(QUESTIONS, VIDEOS), strict=True):
+        kind = dice.pick(TYPES)
+        for _ in range(count):
+            asked = [abilities[len(found)]]
+            if dice.share() < SECOND_ABILITY:
+                asked.append(dice.pick([ability for ability in ABILITIES if ability not in asked]))
+            found.append([len(found), video, kind, *_question(dice), str(asked), f"./video/{video}.mp4"])
+    return found
+
+
+def _question(dice: Dice) -> tuple[str, str]:
+    """A question and its answer."""
+    one, what = clause(dice), dice.pick(("do", "hold", "look at"))
+    answer = dice.pick((one.text(), f"{one.agent} {one.deed}", f"{dice.pick(WORDS['times'])}, {one.place}"))
+    return f"What does {one.agent} {what} {one.place} after the {dice.pick(TYPES).lower()} report?", sentence(answer)
+
+
+def subtitles(dice: Dice) -> str:
+    """A few spoken sentences as WebVTT."""
+    cues = [
+        f"00:00:{CUE_SECONDS * number:02d}.000 --> 00:00:{CUE_SECONDS * (number + 1):02d}.000\n"
+        f"{sentence(clause(dice).text())}\n"
+        for number in range(CUES)
+    ]
+    return "\n".join(["WEBVTT\n", *cues])
+
+
+def write_release(folder: Path) -> None:
+    """Write `MMBench-Video.tsv`, the subtitles, and what lies beside them."""
+    buffer = io.StringIO()
+    csv.writer(buffer, delimiter="\t", lineterminator="\n").writerows([COLUMNS, *rows()])
+    write_text(folder / "MMBench-Video.tsv", buffer.getvalue())
+    dice = Dice(SEED, 8)
+    for video in videos()[::2]:
+        write_text(folder / "subtitles" / f"{video}.vtt", subtitles(dice))
+    write_beside(folder)

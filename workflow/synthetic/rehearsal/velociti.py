@@ -1,0 +1,80 @@
+"""A VELOCITI release with Table 11's numbers of videos and samples."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+from reprise.core.files import write_text
+
+from synthetic.rehearsal.words import SEED, clause, dealt, identifier, sentence, story
+from synthetic.toyworld.generate import Dice
+
+COLUMNS = ("test_name", "video_id", "event", "pos", "neg")
+# The paper counts videos test by test; this many hold all of them.
+VIDEOS = 864
+
+
+class Size(NamedTuple):
+    """A test's videos and samples."""
+
+    videos: int
+    samples: int
+
+
+SIZES = {
+    "control": Size(850, 2635),
+    "agent_random": Size(588, 873),
+    "agent_bind": Size(615, 1459),
+    "coref": Size(183, 339),
+    "action_adv": Size(355, 438),
+    "action_manner": Size(378, 458),
+    "action_bind": Size(540, 1356),
+    "chrono": Size(521, 1234),
+}
+# Test -> the part of the caption that its negative changes; the control's is a caption of something else.
+CHANGED = {
+    "agent_random": "agent",
+    "agent_bind": "agent",
+    "coref": "agent",
+    "action_adv": "deed",
+    "action_manner": "manner",
+    "action_bind": "deed",
+}
+ON_TWO_EVENTS = ("coref", "chrono")
+
+
+def rows() -> list[tuple[str, str, str, str, str]]:
+    """The rows of the release, test by test."""
+    dice = Dice(SEED, 1)
+    videos = [f"v_{identifier('velociti', number)}_seg_{5 * (number % 12)}_{5 * (number % 12) + 10}"
+              for number in range(VIDEOS)]  # fmt: skip
+    found: dict[tuple[str, str, str, str, str], None] = {}
+    for test, size in SIZES.items():
+        for video, count in zip(dice.sample(videos, size.videos), dealt(size.samples, size.videos), strict=True):
+            wanted = len(found) + count
+            while len(found) < wanted:
+                found[test, video, _event(test, dice), *_captions(test, dice)] = None
+    return list(found)
+
+
+def _event(test: str, dice: Dice) -> str:
+    events = [f"Ev{number + 1}" for number in sorted(dice.sample(range(5), 2))]
+    return json.dumps(events, separators=(",", ":")) if test in ON_TWO_EVENTS else events[0]
+
+
+def _captions(test: str, dice: Dice) -> tuple[str, str]:
+    """The caption that holds and the one that does not."""
+    first, second = clause(dice), clause(dice)
+    if test == "chrono":
+        return story([first, second]), story([second, first])
+    other = second if test == "control" else first.but(CHANGED[test], dice)
+    return sentence(first.text()), sentence(other.text())
+
+
+def write_release(folder: Path) -> None:
+    """Write `velociti.csv`."""
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n").writerows([COLUMNS, *rows()])
+    write_text(folder / "velociti.csv", buffer.getvalue())

@@ -1,0 +1,91 @@
+"""A Vinoground release with Table 2's numbers of pairs."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from reprise.core.files import write_text
+
+from synthetic.rehearsal.words import SEED, clause, identifier, story
+from synthetic.toyworld.generate import Dice
+
+COLUMNS = (
+    *("index", "major", "minor"),
+    *("pos_vid", "pos_start", "pos_end", "pos_cap"),
+    *("neg_vid", "neg_start", "neg_end", "neg_cap"),
+)
+MAJORS = {"object": 160, "action": 257, "viewpoint": 83}
+MINORS = {"interaction": 73, "cyclical": 111, "spatial": 103, "contextual": 63}
+TEXT = "Which caption best describes this video? A. {a}, B. {b}"
+VIDEO = (
+    "Which video segment matches this caption? Note: The video contains two segments separated by a 2-second black "
+    "frame. Caption: {caption}. A. First segment (before black frame), B. Second segment (after black frame)"
+)
+
+
+class Pair(NamedTuple):
+    """A pair's categories and captions, and whether the positive caption, and segment, is the one under A."""
+
+    major: str
+    minors: tuple[str, ...]
+    pos: str
+    neg: str
+    caption_first: bool
+    segment_first: bool
+
+
+def pairs() -> list[Pair]:
+    """The pairs of the release."""
+    dice = Dice(SEED, 2)
+    majors = dice.shuffled([major for major, count in MAJORS.items() for _ in range(count)])
+    places = range(len(majors))
+    members = {minor: set(dice.sample(places, count)) for minor, count in MINORS.items()}
+    caption_first, segment_first = (set(dice.sample(places, len(majors) // 2)) for _ in range(2))
+    found = []
+    for place, major in enumerate(majors):
+        first, second = clause(dice), clause(dice)
+        minors = tuple(minor for minor, chosen in members.items() if place in chosen)
+        texts = (story([first, second]), story([second, first]))
+        found.append(Pair(major, minors, *texts, place in caption_first, place in segment_first))
+    return found
+
+
+def _row(index: int, pair: Pair) -> list[object]:
+    minors = "".join(f"{name};" for name in pair.minors)
+    videos = [[identifier("vinoground", index, half), 0, 5] for half in ("pos", "neg")]
+    return [index, pair.major, minors, *videos[0], pair.pos, *videos[1], pair.neg]
+
+
+def _question(index: int, half: str, video: str, text: str, is_a: bool) -> dict[str, Any]:
+    return {"idx": f"{index}_{half}", "video_name": f"{video}.mp4", "question": text, "GT": "A" if is_a else "B"}
+
+
+def _text_questions(index: int, pair: Pair) -> list[dict[str, Any]]:
+    a, b = (pair.pos, pair.neg) if pair.caption_first else (pair.neg, pair.pos)
+    return [
+        _question(index, half, f"vinoground_videos/{index}_{half}", TEXT.format(a=a, b=b), is_pos == pair.caption_first)
+        for half, is_pos in (("pos", True), ("neg", False))
+    ]
+
+
+def _video_questions(index: int, pair: Pair) -> list[dict[str, Any]]:
+    texts = (("pos", pair.pos, True), ("neg", pair.neg, False))
+    return [
+        _question(
+            index, half, f"vinoground_videos_concated/{index}", VIDEO.format(caption=text), is_pos == pair.segment_first
+        )
+        for half, text, is_pos in texts
+    ]
+
+
+def write_release(folder: Path) -> None:
+    """Write `vinoground.csv`, `vinoground_textscore.json` and `vinoground_videoscore.json`."""
+    found = list(enumerate(pairs()))
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n").writerows([COLUMNS, *(_row(*one) for one in found)])
+    write_text(folder / "vinoground.csv", buffer.getvalue())
+    for kind, questions in (("textscore", _text_questions), ("videoscore", _video_questions)):
+        entries = [entry for one in found for entry in questions(*one)]
+        write_text(folder / f"vinoground_{kind}.json", json.dumps(entries, indent=1) + "\n")

@@ -1,0 +1,248 @@
+"""Stills of the evaluation clips as releases of MMBench and MMStar: multiple choice over all their categories."""
+
+import base64
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import cv2
+from reprise.core.files import write_text
+
+from synthetic.toyworld.generate import EVALUATION_SEED, Dice, evaluation_sources
+from synthetic.toyworld.render import render_frame
+from synthetic.toyworld.script import AGENTS, COLOURS, PATTERNS, SLOT_SECONDS, TONES, Figure, Scene, Script
+
+MMBENCH_COLUMNS = (
+    "index", "question", "hint", "A", "B", "C", "D", "answer", "category", "image", "l2-category", "split",
+)  # fmt: skip
+MMSTAR_COLUMNS = ("index", "question", "image", "answer", "category", "l2_category", "meta_info")
+LETTERS = ("A", "B", "C", "D")
+CORNERS = {"circle": 0, "triangle": 3, "square": 4, "star": 10, "cross": 12}
+QUESTIONS_PER_IMAGE = 2
+ROTATION_STEP = 1_000_000
+
+
+class Still(NamedTuple):
+    """One moment of a clip, while nobody blinks."""
+
+    script: Script
+    slot: int
+    scene: Scene
+    figures: tuple[Figure, ...]
+
+    def image(self) -> str:
+        """The picture as the releases hold it: a file in base64."""
+        picture = render_frame(self.script, float(self.slot * SLOT_SECONDS))
+        is_encoded, content = cv2.imencode(".png", cv2.cvtColor(picture, cv2.COLOR_RGB2BGR))
+        if not is_encoded:
+            raise RuntimeError("OpenCV could not encode a picture as PNG")
+        return base64.b64encode(content.tobytes()).decode("ascii")
+
+
+class Question(NamedTuple):
+    text: str
+    right: str
+    wrong: tuple[str, ...]
+
+
+Maker = Callable[[Still, Dice], Question | None]
+
+
+def _others(dice: Dice, right: str, known: Sequence[str], count: int = 3) -> tuple[str, ...]:
+    return tuple(dice.sample([one for one in known if one != right], count))
+
+
+def tone(still: Still, dice: Dice) -> Question:
+    return Question("What is the background like?", still.scene.tone, _others(dice, still.scene.tone, TONES))
+
+
+def style(still: Still, dice: Dice) -> Question:
+    return Question("How was this picture made?", "It was drawn.", ("It was photographed.",))
+
+
+def colour(still: Still, dice: Dice) -> Question:
+    agent = dice.pick(still.figures).agent
+    return Question(f"What colour is the {agent.shape}?", agent.colour, _others(dice, agent.colour, COLOURS))
+
+
+def place(still: Still, dice: Dice) -> Question | None:
+    figure = dice.pick(still.figures)
+    sides = ("In the left half.", "In the right half.")
+    right = sides[figure.x > 0.5]
+    return Question(f"Where is the {figure.agent.name}?", right, _others(dice, right, sides, 1))
+
+
+def side(still: Still, dice: Dice) -> Question | None:
+    if len(still.figures) < 2 or abs(still.figures[0].x - still.figures[1].x) < 0.2:
+        return None
+    one, two = dice.sample(still.figures, 2)
+    right, wrong = ("left", "right") if one.x < two.x else ("right", "left")
+    return Question(f"On which side of the {two.agent.name} is the {one.agent.name}?", right, (wrong,))
+
+
+def larger(still: Still, dice: Dice) -> Question | None:
+    if len(still.figures) < 2 or abs(still.figures[0].radius - still.figures[1].radius) < 0.02:
+        return None
+    one, two = sorted(still.figures[:2], key=lambda figure: -figure.radius)
+    wrong = (f"The {two.agent.name}.", "They are of the same size.")
+    return Question("Which of the two shapes is larger?", f"The {one.agent.name}.", wrong)
+
+
+def fewer(still: Still, dice: Dice) -> Question:
+    right = str(len(still.figures) - 1)
+    return Question("If one shape left, how many would be there?", right, _others(dice, right, ("0", "1", "2", "5")))
+
+
+def corners(still: Still, dice: Dice) -> Question:
+    shape = dice.pick(still.figures).agent.shape
+    right = str(CORNERS[shape])
+    return Question(
+        f"How many corners has the {shape}?", right, _others(dice, right, [str(n) for n in CORNERS.values()])
+    )
+
+
+def company(still: Still, dice: Dice) -> Question:
+    agent = dice.pick(still.figures).agent
+    sides = ("No, it is alone.", "Yes, there is another.")
+    right = sides[len(still.figures) > 1]
+    return Question(f"Has the {agent.name} company?", right, _others(dice, right, sides, 1))
+
+
+def pattern(still: Still, dice: Dice) -> Question:
+    right = still.scene.pattern
+    return Question("Which pattern has the background?", right, _others(dice, right, PATTERNS))
+
+
+def presence(still: Still, dice: Dice) -> Question:
+    here = {figure.agent for figure in still.figures}
+    absent = [f"a {agent.name}" for agent in AGENTS if agent not in here]
+    right = f"a {dice.pick(still.figures).agent.name}"
+    return Question("Which of these is in the picture?", right, tuple(dice.sample(absent, 3)))
+
+
+def painted(still: Still, dice: Dice) -> Question:
+    agent = dice.pick(still.figures).agent
+    paint = dice.pick([one for one in COLOURS if one != agent.colour])
+    wrong = _others(dice, paint, COLOURS)
+    text = f"If the {agent.shape} were painted {paint}, what would be there?"
+    return Question(text, f"a {paint} {agent.shape}", tuple(f"a {one} {agent.shape}" for one in wrong))
+
+
+def all_corners(still: Still, dice: Dice) -> Question:
+    total = sum(CORNERS[figure.agent.shape] for figure in still.figures)
+    wrong = tuple(str(total + step) for step in (1, 2, 5))
+    return Question("How many corners have all the shapes together?", str(total), wrong)
+
+
+def on_a_slope(still: Still, dice: Dice) -> Question:
+    shape = dice.pick(still.figures).agent.shape
+    deeds = ("It would roll.", "It would slide.", "It would float away.", "It would melt.")
+    right = deeds[shape != "circle"]
+    return Question(f"What would a wooden {shape} do on a slope?", right, _others(dice, right, deeds))
+
+
+# Maker, fine category, coarse category.
+MMBENCH: tuple[tuple[Maker, str, str], ...] = (
+    (tone, "image_scene", "coarse_perception"),
+    (colour, "attribute_recognition", "finegrained_perception (instance-level)"),
+    (side, "spatial_relationship", "finegrained_perception (cross-instance)"),
+    (larger, "attribute_comparison", "finegrained_perception (cross-instance)"),
+    (fewer, "future_prediction", "logic_reasoning"),
+    (corners, "physical_property_reasoning", "attribute_reasoning"),
+    (company, "social_relation", "relation_reasoning"),
+    (style, "image_style", "coarse_perception"),
+    (place, "object_localization", "finegrained_perception (instance-level)"),
+)
+MMSTAR: tuple[tuple[Maker, str, str], ...] = (
+    (pattern, "image scene and topic", "coarse perception"),
+    (colour, "attribute & celebrity recognition", "fine-grained perception"),
+    (presence, "single-instance reasoning", "instance reasoning"),
+    (painted, "common reasoning", "logical reasoning"),
+    (all_corners, "numeric commonsense and calculation", "math"),
+    (on_a_slope, "natural science", "science & technology"),
+)
+
+
+def stills() -> list[Still]:
+    """One moment of the first clip of every evaluation source, with as many figures as there are at once."""
+    found = []
+    for source in evaluation_sources():
+        script = next(iter(source.clips().values()))
+        by_slot = {slot: tuple(f for f in script.figures if f.slot == slot) for slot in range(script.slots)}
+        calm = [slot for slot, here in by_slot.items() if here and all(figure.action != "blink" for figure in here)]
+        slot = max(calm, key=lambda one: (len(by_slot[one]), one))
+        scene = next(scene for scene in reversed(script.scenes) if scene.slot <= slot)
+        found.append(Still(script, slot, scene, by_slot[slot]))
+    return found
+
+
+class Asked(NamedTuple):
+    """A question about a still with its options in order."""
+
+    image: int
+    question: Question
+    options: tuple[str, ...]
+    fine: str
+    coarse: str
+
+
+def asked(pictures: Sequence[Still], makers: Sequence[tuple[Maker, str, str]], seed: int) -> Iterator[Asked]:
+    """Each still gets the questions that fit it and were asked least so far."""
+    counts = [0] * len(makers)
+    for number, still in enumerate(pictures):
+        dice = Dice(EVALUATION_SEED, seed + number)
+        wanted = QUESTIONS_PER_IMAGE
+        for spot in sorted(range(len(makers)), key=lambda spot: counts[spot]):
+            maker, fine, coarse = makers[spot]
+            question = maker(still, dice) if wanted else None
+            if question:
+                counts[spot] += 1
+                wanted -= 1
+                options = tuple(dice.shuffled((question.right, *question.wrong)))
+                yield Asked(number, question, options, fine, coarse)
+
+
+def mmbench_rows(pictures: Sequence[Still]) -> list[list[str]]:
+    """As released: further questions about an image name the row that holds it, and so does every rotation."""
+    rows: list[list[str]] = []
+    holders: dict[int, str] = {}
+    for number, one in enumerate(asked(pictures, MMBENCH, 4_000_000), start=1):
+        hint = "The picture shows shapes on a stage." if number % 5 == 0 else ""
+        for turn in range(len(one.options)):
+            options = one.options[turn:] + one.options[:turn]
+            cells = [*options, *[""] * (len(LETTERS) - len(options))]
+            image = holders.get(one.image) or pictures[one.image].image()
+            index = str(number + ROTATION_STEP * turn)
+            holders.setdefault(one.image, index)
+            answer = LETTERS[options.index(one.question.right)]
+            rows.append([index, one.question.text, hint, *cells, answer, one.fine, image, one.coarse, "dev"])
+    return rows
+
+
+def mmstar_rows(pictures: Sequence[Still]) -> list[list[str]]:
+    """As released: the options stand in the question."""
+    rows = []
+    for number, one in enumerate(asked(pictures, MMSTAR, 5_000_000)):
+        listed = ", ".join(f"{letter}: {text}" for letter, text in zip(LETTERS, one.options, strict=True))
+        answer = LETTERS[one.options.index(one.question.right)]
+        origin = json.dumps({"source": "toy world", "split": "val", "image_path": f"images/{one.image}.png"})
+        image = pictures[one.image].image()
+        rows.append(
+            [str(number), f"{one.question.text}\nOptions: {listed}", image, answer, one.coarse, one.fine, origin]
+        )
+    return rows
+
+
+def write_tables(folder: Path, mmbench: Sequence[Still], mmstar: Sequence[Still]) -> None:
+    """Write `MMBench_DEV_TOY.tsv` and `MMStar.tsv`, two questions about each of these stills."""
+    _write(folder / "MMBench_DEV_TOY.tsv", MMBENCH_COLUMNS, mmbench_rows(mmbench))
+    _write(folder / "MMStar.tsv", MMSTAR_COLUMNS, mmstar_rows(mmstar))
+
+
+def _write(path: Path, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    buffer = io.StringIO()
+    csv.writer(buffer, delimiter="\t", lineterminator="\n").writerows([columns, *rows])
+    write_text(path, buffer.getvalue())

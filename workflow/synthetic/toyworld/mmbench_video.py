@@ -1,0 +1,298 @@
+"""The evaluation clips as an MMBench-Video release: questions over its 26 abilities, subtitles for half of them."""
+
+import csv
+import io
+from collections.abc import Callable
+from itertools import combinations
+from pathlib import Path
+
+from reprise.core.files import write_text
+
+from synthetic.toyworld import captions
+from synthetic.toyworld.generate import EVALUATION_SEED, Dice, evaluation_sources
+from synthetic.toyworld.image_choice import stills, write_tables
+from synthetic.toyworld.render import write_video
+from synthetic.toyworld.script import ACTION, AGENTS, SLOT_SECONDS, Agent, Figure, Script
+
+COLUMNS = ("index", "video", "video_type", "question", "answer", "dimensions", "video_path")
+QUESTIONS_PER_VIDEO = 5
+VIDEOS_OF_SET = 6
+SIZE_CHANGES = frozenset({"grow", "shrink", "stretch"})
+LIFTS = frozenset({"jump", "float"})
+UNKNOWN = "There is no way to know from the video."
+
+
+Maker = Callable[[Script, Dice], tuple[str, str] | None]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _listed(agents: set[Agent]) -> str:
+    names = [f"the {agent.name}" for agent in sorted(agents)]
+    return " and ".join(names)[:1].upper() + " and ".join(names)[1:] + "." if names else "Nobody."
+
+
+def _event(script: Script, dice: Dice) -> Figure:
+    return dice.pick(script.events)
+
+
+def _does(script: Script, agent: Agent) -> str:
+    deeds = [captions.deed_words(e.action, e.strength) for e in script.events if e.agent == agent]
+    return " ".join(f"It {deed}." for deed in deeds)
+
+
+def _together(script: Script, dice: Dice) -> tuple[Figure, Figure] | None:
+    """Two who are on stage in one slot."""
+    pairs = [(a, b) for a, b in combinations(script.figures, 2) if a.slot == b.slot]
+    return dice.pick(pairs) if pairs else None
+
+
+def topic(script: Script, dice: Dice) -> tuple[str, str]:
+    return "What is this video about?", f"It is about what {_listed(set(script.agents))[:-1].lower()} do."
+
+
+def emotion(script: Script, dice: Dice) -> tuple[str, str]:
+    strong = sum(event.strength == "strong" for event in script.events)
+    return "What is the mood of the video?", "Lively." if 2 * strong > len(script.events) else "Calm."
+
+
+def scene(script: Script, dice: Dice) -> tuple[str, str]:
+    first = script.scenes[0]
+    return "What does the first background look like?", f"It is {first.tone} with a {first.pattern} pattern."
+
+
+def style(script: Script, dice: Dice) -> tuple[str, str]:
+    return "How is the video made?", f"It is an animation of {_count(len(script.scenes), 'shot')}."
+
+
+def ocr(script: Script, dice: Dice) -> tuple[str, str]:
+    return "What words are written in the video?", "No words are written."
+
+
+def objects(script: Script, dice: Dice) -> tuple[str, str]:
+    return "Which shapes appear?", _listed(set(script.agents))
+
+
+def attribute(script: Script, dice: Dice) -> tuple[str, str] | None:
+    alone = [a for a in script.agents if sum(a.shape == other.shape for other in script.agents) == 1]
+    return (f"What colour is the {(one := dice.pick(alone)).shape}?", f"It is {one.colour}.") if alone else None
+
+
+def event_of(script: Script, dice: Dice) -> tuple[str, str]:
+    event = _event(script, dice)
+    return f"Who is {captions.doing_words(event.action, event.strength)}?", f"The {event.agent.name}."
+
+
+def motion(script: Script, dice: Dice) -> tuple[str, str]:
+    agent = _event(script, dice).agent
+    return f"What does the {agent.name} do?", _does(script, agent)
+
+
+def counting(script: Script, dice: Dice) -> tuple[str, str]:
+    return "How many different shapes appear?", f"{_count(len(script.agents), 'shape')} appear."
+
+
+def spatial(script: Script, dice: Dice) -> tuple[str, str] | None:
+    pair = _together(script, dice)
+    if pair is None or abs(pair[0].x - pair[1].x) < 0.2:
+        return None
+    first, second = pair
+    side = "left" if first.x < second.x else "right"
+    return f"When they begin, on which side of the {second.agent.name} is the {first.agent.name}?", f"On its {side}."
+
+
+def with_object(script: Script, dice: Dice) -> tuple[str, str] | None:
+    pairs = [(e, f) for e in script.events for f in script.figures if f.slot == e.slot and not f.acts]
+    if not pairs:
+        return None
+    event, other = dice.pick(pairs)
+    doing = captions.doing_words(event.action, event.strength)
+    return f"What does the {other.agent.name} do while the {event.agent.name} is {doing}?", "It stands there."
+
+
+def interaction(script: Script, dice: Dice) -> tuple[str, str]:
+    doubles = [{a.agent, b.agent} for a, b in combinations(script.events, 2) if a.slot == b.slot]
+    return "Which two act at the same time?", _listed(doubles[0]) if doubles else "Nobody."
+
+
+def hallucination(script: Script, dice: Dice) -> tuple[str, str]:
+    absent = [agent for agent in AGENTS if agent not in script.agents]
+    return f"What does the {dice.pick(absent).name} do?", UNKNOWN
+
+
+def structure(script: Script, dice: Dice) -> tuple[str, str]:
+    return "List all that happens, in order.", captions.description(script)
+
+
+def arithmetic(script: Script, dice: Dice) -> tuple[str, str]:
+    return "If every deed were done twice, how many deeds would there be?", f"{2 * len(script.events)} deeds."
+
+
+def physical_property(script: Script, dice: Dice) -> tuple[str, str]:
+    return "What changes its size?", _listed({e.agent for e in script.events if e.action in SIZE_CHANGES})
+
+
+def function(script: Script, dice: Dice) -> tuple[str, str]:
+    return "What could get over a low wall?", _listed({e.agent for e in script.events if e.action in LIFTS})
+
+
+def identity(script: Script, dice: Dice) -> tuple[str, str]:
+    event = _event(script, dice)
+    rest = [o for o in script.events if o.agent == event.agent and o != event]
+    doing = captions.doing_words(event.action, event.strength)
+    deeds = " ".join(f"It {captions.deed_words(o.action, o.strength)}." for o in rest)
+    return f"What else does the thing that is {doing} do?", deeds or "Nothing."
+
+
+def natural(script: Script, dice: Dice) -> tuple[str, str]:
+    kinds = {event.action for event in script.events}
+    opposite = any({a, b} <= kinds for a, b in (("slide_left", "slide_right"), ("float", "sink"), ("grow", "shrink")))
+    return "Are two of the deeds opposites of each other?", "Yes, they are." if opposite else "No, none are."
+
+
+def physical_relation(script: Script, dice: Dice) -> tuple[str, str] | None:
+    pair = _together(script, dice)
+    if pair is None or abs(pair[0].radius - pair[1].radius) < 0.02:
+        return None
+    first, second = pair
+    larger = max(pair, key=lambda figure: figure.radius)
+    return f"Which begins larger, the {first.agent.name} or the {second.agent.name}?", f"The {larger.agent.name}."
+
+
+def social(script: Script, dice: Dice) -> tuple[str, str] | None:
+    if len(script.agents) < 2:
+        return None
+    first, second = dice.sample(script.agents, 2)
+    slots = [{f.slot for f in script.figures if f.agent == agent} for agent in (first, second)]
+    answer = "Together." if slots[0] & slots[1] else "Apart."
+    return f"Are the {first.name} and the {second.name} ever seen together or always apart?", answer
+
+
+def common_sense(script: Script, dice: Dice) -> tuple[str, str]:
+    event = _event(script, dice)
+    return f"Would a real {event.agent.shape} be {ACTION[event.action].gerund} by itself?", "No, it needs to be moved."
+
+
+def counterfactual(script: Script, dice: Dice) -> tuple[str, str]:
+    agent = _event(script, dice).agent
+    return f"Who would act if the {agent.name} did not?", _listed({e.agent for e in script.events} - {agent})
+
+
+def causal(script: Script, dice: Dice) -> tuple[str, str] | None:
+    moved = [e for e in script.events if e.action in {"slide_left", "slide_right"}]
+    if not moved:
+        return None
+    event = dice.pick(moved)
+    deed = captions.deed_words(event.action, event.strength)
+    return f"Why does the {event.agent.name} end up elsewhere?", f"Because it {deed}."
+
+
+def future(script: Script, dice: Dice) -> tuple[str, str]:
+    last = max(script.events, key=lambda event: (event.slot, event.agent))
+    deed = captions.deed_words(last.action, last.strength)
+    return f"What may the {last.agent.name} do next?", f"It may be that it {deed} again."
+
+
+MAKERS: tuple[tuple[Maker, tuple[str, ...]], ...] = (
+    (topic, ("Video Topic",)),
+    (emotion, ("Video Emotion",)),
+    (scene, ("Video Scene",)),
+    (style, ("Video Style", "Counting")),
+    (ocr, ("OCR",)),
+    (objects, ("Object Recognition",)),
+    (attribute, ("Attribute Recognition",)),
+    (event_of, ("Event Recognition",)),
+    (motion, ("Human Motion",)),
+    (counting, ("Object Recognition", "Counting")),
+    (spatial, ("Spatial Relationship",)),
+    (with_object, ("Human-object Interaction",)),
+    (interaction, ("Human Interaction",)),
+    (hallucination, ("Hallucination",)),
+    (structure, ("Structuralized Image-Text Understanding",)),
+    (arithmetic, ("Counting", "Mathematical Calculation")),
+    (physical_property, ("Physical Property",)),
+    (function, ("Function Reasoning",)),
+    (identity, ("Identity Reasoning",)),
+    (natural, ("Natural Relation",)),
+    (physical_relation, ("Physical Relation",)),
+    (social, ("Social Relation",)),
+    (common_sense, ("Common Sense Reasoning",)),
+    (counterfactual, ("Counterfactual Reasoning",)),
+    (causal, ("Event Recognition", "Causal Reasoning")),
+    (future, ("Future Prediction",)),
+)
+
+
+SET_MAKERS = tuple(pair for pair in MAKERS if pair[0] in (objects, attribute, motion))
+
+
+def videos() -> dict[str, Script]:
+    """The first clip of every evaluation source; the clip's id is the video's name."""
+    return dict(next(iter(source.clips().items())) for source in evaluation_sources())
+
+
+def rows() -> list[list[str]]:
+    """The rows of the released table: each video gets the questions that fit it and were asked least so far."""
+    found: list[list[str]] = []
+    asked = [0] * len(MAKERS)
+    for number, (video, script) in enumerate(videos().items()):
+        dice = Dice(EVALUATION_SEED, 3_000_000 + number)
+        wanted = len(found) + QUESTIONS_PER_VIDEO
+        for place in sorted(range(len(MAKERS)), key=lambda place: asked[place]):
+            maker, leaves = MAKERS[place]
+            made = maker(script, dice) if len(found) < wanted else None
+            if made:
+                asked[place] += 1
+                found.append([str(len(found)), video, "Animation", *made, str(list(leaves)), f"./video/{video}.mp4"])
+    return found
+
+
+def subtitles(script: Script) -> str:
+    """A voice that says what happens, as it happens."""
+    cues = [
+        f"{_stamp(event.slot * SLOT_SECONDS)} --> {_stamp((event.slot + 1) * SLOT_SECONDS)}\n"
+        f"{captions.caption(*event.deed)}\n"
+        for event in sorted(script.events, key=lambda event: (event.slot, event.agent))
+    ]
+    return "\n".join(["WEBVTT\n", *cues])
+
+
+def _stamp(seconds: int) -> str:
+    return f"00:{seconds // 60:02d}:{seconds % 60:02d}.000"
+
+
+def write_release(folder: Path) -> None:
+    """Write `MMBench-Video.tsv` and what may lie beside it: subtitles, image benchmarks, a set of other videos."""
+    buffer = io.StringIO()
+    csv.writer(buffer, delimiter="\t", lineterminator="\n").writerows([COLUMNS, *rows()])
+    write_text(folder / "MMBench-Video.tsv", buffer.getvalue())
+    for video, script in list(videos().items())[::2]:
+        write_text(folder / "subtitles" / f"{video}.vtt", subtitles(script))
+    pictures = stills()
+    write_tables(folder, pictures[::2], pictures[1::2])
+    write_set(folder / "sets" / "toy-clips")
+
+
+def write_set(folder: Path) -> None:
+    """Videos with their manifest: the last clips of a few sources, and what is easy to ask about them."""
+    buffer = io.StringIO()
+    manifest = csv.writer(buffer, lineterminator="\n")
+    manifest.writerow(("video", "question", "answer", "capability"))
+    for number, source in enumerate(evaluation_sources()[:VIDEOS_OF_SET]):
+        video, script = list(source.clips().items())[-1]
+        folder.mkdir(parents=True, exist_ok=True)
+        write_video(script, folder / f"{video}.mp4")
+        for maker, (leaf, *_) in SET_MAKERS:
+            made = maker(script, Dice(EVALUATION_SEED, 6_000_000 + number))
+            if made:
+                manifest.writerow((f"{video}.mp4", *made, leaf))
+    write_text(folder.with_suffix(".csv"), buffer.getvalue())
+
+
+def known_ratings() -> list[tuple[str, str, int]]:
+    """What two models' answers deserve (run, question, rating): one is always right, one says that it cannot tell."""
+    run = "mmbench_video/unpacked/interior8"
+    found = [(f"{run}/oracle", row[0], 3) for row in rows()]
+    return found + [(f"{run}/cannot-tell", row[0], 3 if row[4] == UNKNOWN else 0) for row in rows()]

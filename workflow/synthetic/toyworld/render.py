@@ -1,0 +1,203 @@
+"""Pictures of a script at any instant, and whole videos of it."""
+
+import math
+import subprocess
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+from reprise.core.files import whole_file
+from reprise.media.ffmpeg import ffmpeg_executable
+
+from synthetic.toyworld.poses import Pose, pose_at
+from synthetic.toyworld.script import FPS, SIZE, SLOT_SECONDS, Figure, Scene, Script, Source
+from synthetic.toyworld.sources import load_source_script
+
+Image = npt.NDArray[np.uint8]
+PAINT = {
+    "red": (222, 48, 44),
+    "blue": (44, 92, 236),
+    "green": (56, 186, 76),
+    "yellow": (242, 222, 58),
+    "purple": (168, 62, 206),
+    "white": (246, 246, 246),
+}
+BACKDROPS = {
+    "slate": ((84, 90, 104), (100, 106, 120)),
+    "earth": ((120, 104, 88), (138, 120, 102)),
+    "moss": ((70, 96, 84), (84, 112, 98)),
+    "plum": ((98, 76, 98), (114, 90, 114)),
+    "fog": ((138, 142, 146), (156, 160, 164)),
+}
+SUBPIXEL = 4
+INK = (22, 22, 26)
+
+
+def _ring(count: int, radii: Sequence[float], turn: float) -> npt.NDArray[np.float64]:
+    angles = [turn + 2 * math.pi * i / count for i in range(count)]
+    points = [(radii[i % len(radii)] * math.sin(a), -radii[i % len(radii)] * math.cos(a)) for i, a in enumerate(angles)]
+    return np.array(points, dtype=np.float64)
+
+
+_ARM = 0.36
+OUTLINES = {
+    "circle": _ring(24, (0.98,), 0.0),
+    "square": _ring(4, (1.22,), math.pi / 4),
+    "triangle": np.array([(0.0, -1.0), (1.05, 0.95), (-1.05, 0.95)]),
+    "star": _ring(10, (1.12, 0.46), 0.0),
+    "cross": np.array(
+        [
+            (-_ARM, -1.0),
+            (_ARM, -1.0),
+            (_ARM, -_ARM),
+            (1.0, -_ARM),
+            (1.0, _ARM),
+            (_ARM, _ARM),
+            (_ARM, 1.0),
+            (-_ARM, 1.0),
+            (-_ARM, _ARM),
+            (-1.0, _ARM),
+            (-1.0, -_ARM),
+            (-_ARM, -_ARM),
+        ]
+    ),
+}
+
+
+@cache
+def _backdrop(pattern: str, tone: str) -> Image:
+    """The empty stage, always the same array: copy before drawing."""
+    dark, light = (np.array(colour, dtype=np.float64) for colour in BACKDROPS[tone])
+    rows, columns = np.mgrid[0:SIZE, 0:SIZE]
+    if pattern == "stripes":
+        share = ((rows // 16) % 2).astype(np.float64)
+    elif pattern == "checker":
+        share = ((rows // 16 + columns // 16) % 2).astype(np.float64)
+    elif pattern == "gradient":
+        share = rows / (SIZE - 1)
+    else:
+        share = np.full((SIZE, SIZE), 0.5)
+    stage: Image = np.rint(dark + share[..., None] * (light - dark)).astype(np.uint8)
+    return stage
+
+
+def _fixed(points: npt.NDArray[np.float64]) -> npt.NDArray[np.int32]:
+    """Canvas shares as OpenCV's fixed-point pixels."""
+    fixed: npt.NDArray[np.int32] = np.rint((points * SIZE - 0.5) * (1 << SUBPIXEL)).astype(np.int32)
+    return fixed
+
+
+def _draw_shadow(image: Image, figure: Figure, pose: Pose) -> None:
+    centre = _fixed(np.array([pose.x, figure.floor]))
+    axes = _fixed(np.array([pose.rx * 0.8, 0.022]))
+    shade = tuple(int(value * 0.55) for value in image[0, 0])
+    cv2.ellipse(image, centre.tolist(), axes.tolist(), 0, 0, 360, shade, -1, cv2.LINE_AA, SUBPIXEL)
+
+
+def _draw_figure(image: Image, figure: Figure, pose: Pose) -> None:
+    cos, sin = math.cos(pose.angle), math.sin(pose.angle)
+    turn = np.array([[cos, sin], [-sin, cos]])
+    scale = np.array([pose.rx, pose.ry])
+    centre = np.array([pose.x, pose.y])
+    outline = _fixed(OUTLINES[figure.agent.shape] @ turn * scale + centre)
+    paint = PAINT[figure.agent.colour]
+    if pose.hollow:
+        cv2.fillPoly(image, [outline], INK, cv2.LINE_AA, SUBPIXEL)
+        cv2.polylines(image, [outline], True, paint, 3, cv2.LINE_AA, SUBPIXEL)
+        return
+    cv2.fillPoly(image, [outline], paint, cv2.LINE_AA, SUBPIXEL)
+    cv2.polylines(image, [outline], True, INK, 2, cv2.LINE_AA, SUBPIXEL)
+    # The mark shows a turn of shapes that look the same turned.
+    mark = _fixed(np.array([0.0, -0.52]) @ turn * scale + centre)
+    size = max(1, round(0.22 * min(pose.rx, pose.ry) * SIZE * (1 << SUBPIXEL)))
+    cv2.circle(image, mark.tolist(), size, INK, -1, cv2.LINE_AA, SUBPIXEL)
+
+
+def _scene_at(script: Script, slot: int) -> Scene:
+    return next(scene for scene in reversed(script.scenes) if scene.slot <= slot)
+
+
+def render_frame(script: Script, t: float) -> Image:
+    """The picture at `t` seconds, RGB, 128x128."""
+    slot = min(max(int(t // SLOT_SECONDS), 0), script.slots - 1)
+    u = min(max(t / SLOT_SECONDS - slot, 0.0), 1.0)
+    scene = _scene_at(script, slot)
+    image = _backdrop(scene.pattern, scene.tone).copy()
+    poses = [(figure, pose_at(figure, u)) for figure in script.figures if figure.slot == slot]
+    for figure, pose in poses:
+        _draw_shadow(image, figure, pose)
+    for figure, pose in reversed(poses):
+        _draw_figure(image, figure, pose)
+    return image
+
+
+def render_source_frame(source: Source, t: float) -> Image:
+    """The picture of a source at `t` seconds."""
+    part = next(part for part in reversed(source.parts) if part.start <= t or part.start == 0)
+    return render_frame(part.script, t - part.start)
+
+
+def _frames(work: Script | Source) -> Iterator[Image]:
+    for number in range(work.seconds * FPS):
+        t = number / FPS
+        yield render_frame(work, t) if isinstance(work, Script) else render_source_frame(work, t)
+
+
+def _encode_command(path: Path) -> list[str]:
+    """ffmpeg for raw frames on stdin; one thread and bitexact, so that two runs give the same bytes."""
+    return [
+        ffmpeg_executable(),
+        "-hide_banner",
+        "-loglevel",
+        "error",
+        "-nostdin",
+        "-y",
+        "-f",
+        "rawvideo",
+        "-pix_fmt",
+        "rgb24",
+        "-s",
+        f"{SIZE}x{SIZE}",
+        "-r",
+        str(FPS),
+        "-i",
+        "pipe:0",
+        "-c:v",
+        "libx264",
+        "-preset",
+        "veryfast",
+        "-crf",
+        "16",
+        "-pix_fmt",
+        "yuv420p",
+        "-threads",
+        "1",
+        "-fflags",
+        "+bitexact",
+        "-flags:v",
+        "+bitexact",
+        "-map_metadata",
+        "-1",
+        "-movflags",
+        "+faststart",
+        "-f",
+        "mp4",
+        str(path),
+    ]
+
+
+def write_video(work: Script | Source, path: Path) -> None:
+    """Render a clip or a source to an mp4, whole or not at all."""
+    frames = b"".join(frame.tobytes() for frame in _frames(work))
+    with whole_file(path) as temporary:
+        done = subprocess.run(_encode_command(temporary), input=frames, capture_output=True, check=False)
+        if done.returncode:
+            raise RuntimeError(f"{path}: ffmpeg failed: {done.stderr.decode(errors='replace').strip()}")
+
+
+def render_source(source_id: str, path: Path) -> None:
+    """Render one evaluation source to a video file."""
+    write_video(load_source_script(source_id), path)

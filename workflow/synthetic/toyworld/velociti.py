@@ -1,0 +1,146 @@
+"""The evaluation set in the authors' released VELOCITI layout, with VidSitu-like annotations and the scripts."""
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from reprise.core.files import write_text
+
+from synthetic.toyworld.captions import caption
+from synthetic.toyworld.generate import EVALUATION_SEED, Dice, evaluation_sources
+from synthetic.toyworld.pairs import PAIR_MAKERS, TESTS, Pair, Setting
+from synthetic.toyworld.script import ACTION, SLOTS, Figure, Script, Source, to_json
+
+PAIRS_PER_CLIP = 2
+ATTEMPTS = 24
+COLUMNS = ("test_name", "video_id", "event", "pos", "neg")
+
+
+class Row(NamedTuple):
+    """One line of the release."""
+
+    test_name: str
+    video_id: str
+    event: str
+    pos: str
+    neg: str
+
+
+def _drawn(test: str, script: Script, dice: Dice) -> list[Pair]:
+    """Up to two different pairs of one test on one clip."""
+    found: list[Pair] = []
+    for _ in range(ATTEMPTS):
+        pair = PAIR_MAKERS[test](Setting(script, script, training=False), dice)
+        if pair and pair.pos not in [known.pos for known in found]:
+            found.append(pair)
+        if len(found) == PAIRS_PER_CLIP:
+            break
+    return found
+
+
+def _control_pairs(scripts: dict[str, Script], dice: Dice) -> dict[str, list[Pair]]:
+    """Every true caption is the false one of exactly one other clip, so the captions alone say nothing."""
+    asked = [(clip, event) for clip, script in scripts.items() for event in dice.sample(script.events, PAIRS_PER_CLIP)]
+    pairs: dict[str, list[Pair]] = {clip: [] for clip in scripts}
+    order = dice.shuffled(range(len(asked)))
+    while any(asked[order[i]][1].deed in scripts[asked[i][0]].deeds for i in range(len(asked))):
+        order = dice.shuffled(range(len(asked)))
+    for i, (clip, event) in enumerate(asked):
+        other = asked[order[i]][1]
+        pairs[clip].append(Pair("control", (event,), caption(*event.deed), caption(*other.deed)))
+    return pairs
+
+
+def clip_pairs(sources: Sequence[Source], seed: int) -> dict[str, list[Pair]]:
+    """All pairs of all clips of some sources, by clip id."""
+    scripts = {clip: script for source in sources for clip, script in source.clips().items()}
+    pairs = _control_pairs(scripts, Dice(seed, 1_000_000))
+    for number, (clip, script) in enumerate(scripts.items()):
+        dice = Dice(seed, 2_000_000 + number)
+        pairs[clip] += [pair for test in TESTS if test != "control" for pair in _drawn(test, script, dice)]
+    return pairs
+
+
+def event_label(pair: Pair) -> str:
+    """`Ev3`, or a JSON list for tests on two events; a coreference names its second event twice, as the authors do."""
+    names = [f"Ev{event.slot + 1}" for event in pair.events]
+    if len(names) == 1:
+        return names[0]
+    return json.dumps([*names, names[-1]] if pair.test == "coref" else names, separators=(",", ":"))
+
+
+def evaluation_rows() -> list[Row]:
+    """The rows of the release, sorted by test."""
+    pairs = clip_pairs(evaluation_sources(), EVALUATION_SEED)
+    return [
+        Row(test, clip, event_label(pair), pair.pos, pair.neg)
+        for test in TESTS
+        for clip, of_clip in pairs.items()
+        for pair in of_clip
+        if pair.test == test
+    ]
+
+
+def _arguments(figure: Figure) -> dict[str, str]:
+    """The semantic roles of an event, in VidSitu's names."""
+    if not figure.acts:
+        return {"Arg0 (stander)": f"the {figure.agent.name}", "AScn (scene of the event)": "on stage"}
+    action = ACTION[figure.action]
+    manner = action.strong if figure.strength == "strong" else action.weak
+    roles = {
+        "Arg0 (agent)": f"the {figure.agent.name}",
+        "ADir (direction)": action.direction,
+        "AMnr (manner)": manner,
+        "AScn (scene of the event)": "on stage",
+    }
+    return {role: text for role, text in roles.items() if text}
+
+
+def _annotated(clip: str, figure: Figure, slot: int) -> dict[str, Any]:
+    arguments = _arguments(figure)
+    verb = figure.action if figure.acts else "stand"
+    return {
+        "vid_uid": clip,
+        "vid_seg_int": clip,
+        "Verb": f"{verb.split('_')[0]} ({ACTION[verb].gerund if figure.acts else 'standing'})",
+        "VerbID": f"{verb.split('_')[0]}.01",
+        "Arg_List": {role: position for position, role in enumerate(arguments)},
+        "Args": arguments,
+        "EvRel": "Null" if slot == 2 else "NoRel",
+    }
+
+
+def vidsitu_annotations(clip: str, script: Script) -> list[dict[str, Any]]:
+    """One annotation of the clip's five events; a second one when two things happen at once."""
+
+    def layer(depth: int) -> dict[str, Any]:
+        events = {}
+        for slot in range(SLOTS):
+            acting = [figure for figure in script.events if figure.slot == slot]
+            present = acting or [figure for figure in script.figures if figure.slot == slot]
+            events[f"Ev{slot + 1}"] = _annotated(clip, present[min(depth, len(acting) - 1) if acting else 0], slot)
+        return events
+
+    double = any(one.slot == two.slot for one in script.events for two in script.events if one != two)
+    return [layer(0), layer(1)] if double else [layer(0)]
+
+
+def _json_text(value: Any) -> str:
+    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+
+
+def write_release(folder: Path) -> None:
+    """Write `velociti.csv`, the VidSitu folders and `velociti_sources.json`."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerows([COLUMNS, *evaluation_rows()])
+    clips = {clip: script for source in evaluation_sources() for clip, script in source.clips().items()}
+    annotations = [entry for clip, script in clips.items() for entry in vidsitu_annotations(clip, script)]
+    vidsitu = folder / "vidsitu_annotations"
+    write_text(folder / "velociti.csv", buffer.getvalue())
+    write_text(vidsitu / "split_files" / "vseg_split_valid_lb.json", _json_text(list(clips)))
+    write_text(vidsitu / "vseg_ann_files" / "vsann_valid_lb.json", _json_text(annotations))
+    write_text(folder / "velociti_sources.json", _json_text([to_json(source) for source in evaluation_sources()]))

@@ -1,0 +1,103 @@
+"""Counterfactual pairs in the authors' released Vinoground layout: the table and both files of questions."""
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from reprise.core.files import write_text
+
+from synthetic.toyworld.counterfactuals import (
+    COUNTERFACTUAL_SEED,
+    PAIR_SOURCES,
+    Counterfactual,
+    counterfactual_sources,
+    counterfactuals,
+)
+from synthetic.toyworld.generate import Dice, evaluation_sources
+
+COLUMNS = (
+    *("index", "major", "minor"),
+    *("pos_vid", "pos_start", "pos_end", "pos_cap"),
+    *("neg_vid", "neg_start", "neg_end", "neg_cap"),
+)
+# The toy models know few sentences: captions are asked about as they were trained, segments as in the paper.
+TEXT = (
+    "Carefully watch the video and pay attention to the sequence of events, the details and actions of persons.\n"
+    "Here are two captions that describe the video.\nA) {a}\nB) {b}\n"
+    "Based on your observation, select the caption that best describes the video.\nJust print either A or B."
+)
+VIDEO = (
+    "Which video segment matches this caption? Note: The video contains two segments separated by a 2-second black "
+    "frame. Caption: {caption}. A. First segment (before black frame), B. Second segment (after black frame)"
+)
+
+
+class Place(NamedTuple):
+    """Where both videos of a pair are cut from."""
+
+    pos_source: str
+    neg_source: str
+    start: int
+    end: int
+
+
+def _pairs() -> list[tuple[Place, Counterfactual]]:
+    sources = zip(evaluation_sources()[:PAIR_SOURCES], counterfactual_sources(), strict=True)
+    return [
+        (
+            Place(source.source_id, other.source_id, part.start, part.start + part.script.seconds),
+            counterfactuals()[source.clip_id(part)],
+        )
+        for source, other in sources
+        for part in source.parts
+        if part.is_clip
+    ]
+
+
+def _table(pairs: Sequence[tuple[Place, Counterfactual]]) -> str:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for index, (place, pair) in enumerate(pairs):
+        span = (place.start, place.end)
+        minors = "".join(f"{name};" for name in pair.minors)
+        writer.writerow(
+            [index, pair.major, minors, place.pos_source, *span, pair.pos, place.neg_source, *span, pair.neg]
+        )
+    return buffer.getvalue()
+
+
+def _question(index: int, half: str, video: str, text: str, is_a: bool) -> dict[str, Any]:
+    return {"idx": f"{index}_{half}", "video_name": f"{video}.mp4", "question": text, "GT": "A" if is_a else "B"}
+
+
+def _questions(pairs: Sequence[tuple[Place, Counterfactual]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Two questions a pair of each kind; in half of the pairs the positive caption, or segment, comes first."""
+    texts: list[dict[str, Any]] = []
+    videos: list[dict[str, Any]] = []
+    half_of = len(pairs) // 2
+    caption_first, segment_first = (
+        set(Dice(COUNTERFACTUAL_SEED, 1_000_000 + kind).sample(range(len(pairs)), half_of)) for kind in (0, 1)
+    )
+    for index, (_, pair) in enumerate(pairs):
+        a, b = (pair.pos, pair.neg) if index in caption_first else (pair.neg, pair.pos)
+        asked = TEXT.format(a=a, b=b)
+        for half, caption in (("pos", pair.pos), ("neg", pair.neg)):
+            is_pos = half == "pos"
+            single, joined = f"vinoground_videos/{index}_{half}", f"vinoground_videos_concated/{index}"
+            texts.append(_question(index, half, single, asked, is_pos == (index in caption_first)))
+            which = VIDEO.format(caption=caption.removesuffix("."))
+            videos.append(_question(index, half, joined, which, is_pos == (index in segment_first)))
+    return texts, videos
+
+
+def write_release(folder: Path) -> None:
+    """Write `vinoground.csv`, `vinoground_textscore.json` and `vinoground_videoscore.json`."""
+    pairs = _pairs()
+    texts, videos = _questions(pairs)
+    write_text(folder / "vinoground.csv", _table(pairs))
+    write_text(folder / "vinoground_textscore.json", json.dumps(texts, indent=1) + "\n")
+    write_text(folder / "vinoground_videoscore.json", json.dumps(videos, indent=1) + "\n")

@@ -1,0 +1,221 @@
+"""The training run: three stages, saved every few minutes, resumable at any step."""
+
+import json
+import time
+from pathlib import Path
+
+import torch
+from reprise.core.errors import UserError
+from reprise.core.files import value_digest, whole_file, write_text
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+from transformers import LlavaOnevisionForConditionalGeneration
+
+from training.batches import LETTER, STATEMENT, TEXT, VERDICT, Batch, Encoder
+from training.config import TrainConfig, config_values, load_config
+from training.export import export_checkpoint
+from training.model import build_heads, build_model, deed_loss, scene_loss
+from training.optimiser import MasterAdamW
+from training.packed import PLAIN, Paths, compiled_paths, frame_tokens, packed_hidden
+from training.ranks import ALONE, Exchange, make_exchange, spawn_context, start_followers
+from training.schedule import VIDEO_TOKENS, batch_of_step, learning_rate, load_tokenizer
+from training.score import FRAMES, Scorer, summary, validation_cases
+from training.tokenizer import save_tokenizer
+
+LOSS_WEIGHTS = {VERDICT: 2.0, LETTER: 0.7, TEXT: 0.5, STATEMENT: 0.25}
+LOSS_NAMES = {VERDICT: "verdict", LETTER: "letter", TEXT: "text", STATEMENT: "statement"}
+SEEING_WEIGHT = 1.0
+DECAY = 0.02
+COMPILED_KINDS = ("see", "describe", "mix", "benchmarks", "joined")
+VALIDATION_SOURCES = 24
+STATE, PROGRESS = "state.safetensors", "progress.json"
+
+
+class Trainer:
+    """The model, its optimiser and where the run stands."""
+
+    rank: int = 0
+    exchange: Exchange = ALONE
+
+    def __init__(self, config: TrainConfig, folder: Path, checkpoint: Path | None = None) -> None:
+        torch.manual_seed(config.seed)
+        self.config, self.folder, self.step = config, folder, 0
+        self.tokenizer = load_tokenizer(folder / "tokenizer")
+        self.encoder = Encoder(self.tokenizer, VIDEO_TOKENS)
+        self.model = build_model(config.size, self.tokenizer)
+        if checkpoint:
+            self.model.load_state_dict(LlavaOnevisionForConditionalGeneration.from_pretrained(checkpoint).state_dict())
+        self.scene_head, self.deed_head = build_heads(config.size)
+        self.parameters = [*self.model.parameters(), *self.scene_head.parameters(), *self.deed_head.parameters()]
+        self.optimiser = MasterAdamW(self.parameters, DECAY)
+        self.model.bfloat16()
+        self.scene_head.bfloat16()
+        self.deed_head.bfloat16()
+        self.paths = compiled_paths() if config.compile else PLAIN
+
+    def _text_losses(self, batch: Batch, hidden: tuple[Tensor, ...]) -> dict[int, Tensor]:
+        """The mean cross-entropy of each kind of token."""
+        rows, targets, kinds = [], [], []
+        for group, states in zip(batch.groups, hidden, strict=True):
+            kind = torch.from_numpy(group.kinds)[..., 1:].reshape(-1)
+            keep = kind.nonzero()[:, 0]
+            rows.append(states[:, :, :-1].reshape(-1, states.shape[-1])[keep])
+            targets.append(torch.from_numpy(group.ids)[..., 1:].reshape(-1)[keep])
+            kinds.append(kind[keep])
+        logits = self.model.lm_head(torch.cat(rows)).float()
+        losses = nn.functional.cross_entropy(logits, torch.cat(targets), reduction="none")
+        kind = torch.cat(kinds)
+        return {number: losses[kind == number].mean() for number in LOSS_WEIGHTS if bool((kind == number).any())}
+
+    def _seen(self, batch: Batch, paths: Paths) -> tuple[Tensor | None, Tensor]:
+        """The frame tokens (clips, tokens, width), and the loss of what the first head reads in them."""
+        if not batch.frames.shape[1]:
+            return None, torch.zeros(())
+        frames = torch.from_numpy(batch.frames)
+        tokens = frame_tokens(self.model, frames.flatten(0, 1), paths)
+        asked = torch.from_numpy(batch.queries).flatten(0, 1)
+        loss = scene_loss(self.scene_head(tokens.flatten(1), asked), torch.from_numpy(batch.targets).flatten(0, 1))
+        return tokens.reshape(len(frames), -1, tokens.shape[-1]), loss
+
+    def _deed_loss(self, batch: Batch, tapped: Tensor) -> Tensor:
+        """Read each slot's deeds at its second frame, which can look back at the first."""
+        deeds = torch.from_numpy(batch.deeds)
+        clips, slots = deeds.shape[:2]
+        count = (VIDEO_TOKENS - 1) // (2 * slots)
+        pairs = tapped[:, -VIDEO_TOKENS:-1].reshape(clips * slots, 2, count, -1)
+        asked = torch.from_numpy(batch.queries)[:, ::2].flatten(0, 1)
+        return deed_loss(self.deed_head(pairs[:, 1].flatten(1), asked), deeds.flatten(0, 1))
+
+    def losses(self, batch: Batch) -> tuple[Tensor, dict[str, float]]:
+        """The loss of a batch and its parts."""
+        paths = self.paths if batch.kind in COMPILED_KINDS else PLAIN
+        tokens, scene = self._seen(batch, paths)
+        segments = [torch.from_numpy(group.ids) for group in batch.groups]
+        prefix = torch.from_numpy(batch.prefix)
+        hidden = packed_hidden(self.model, prefix, tokens, segments, len(batch.frames), paths)
+        found = {"scene": scene} if tokens is not None else {}
+        if batch.frames.shape[1] == FRAMES:
+            found["deed"] = self._deed_loss(batch, hidden.tapped)
+        share = 1.0 if batch.kind == "see" else SEEING_WEIGHT
+        total = share * sum(found.values(), torch.zeros(()))
+        if segments:
+            for kind, loss in self._text_losses(batch, hidden.groups).items():
+                total = total + LOSS_WEIGHTS[kind] * loss
+                found[LOSS_NAMES[kind]] = loss
+        return total, {name: float(loss.detach()) for name, loss in found.items()}
+
+    def advance(self) -> dict[str, float]:
+        """One training step."""
+        batch = batch_of_step(self.config, self.encoder, self.step, self.rank)
+        if self.step == self.config.see_steps:
+            self.optimiser.restart()
+        total, parts = self.losses(batch)
+        total.backward()
+        gradient = self.exchange.mean(self.optimiser.take_gradient(), self.rank, self.step)
+        parts["norm"] = self.optimiser.step(gradient, learning_rate(self.config, self.step))
+        self.step += 1
+        return parts
+
+    def save(self) -> None:
+        """Write the state, whole or not at all."""
+        with whole_file(self.folder / STATE) as temporary:
+            save_file({**self.optimiser.state(), "count": torch.tensor([self.optimiser.count, self.step])}, temporary)
+        digest = value_digest(config_values(self.config))
+        write_text(self.folder / PROGRESS, json.dumps({"step": self.step, "config": digest}) + "\n")
+
+    def resume(self) -> None:
+        """Go on where the saved state stands."""
+        state = load_file(self.folder / STATE)
+        known = json.loads((self.folder / PROGRESS).read_text(encoding="utf-8"))
+        if known["config"] != value_digest(config_values(self.config)):
+            raise UserError(f"{self.folder}: was started with another configuration. Give another --out.")
+        count, self.step = (int(value) for value in state.pop("count"))
+        self.optimiser.load(state, count)
+
+    def exact_model(self) -> LlavaOnevisionForConditionalGeneration:
+        """A copy of the model with the fp32 master weights."""
+        copy = build_model(self.config.size, self.tokenizer)
+        at = 0
+        with torch.no_grad():
+            for parameter in copy.parameters():
+                parameter.copy_(self.optimiser.master[at : at + parameter.numel()].view_as(parameter))
+                at += parameter.numel()
+        return copy.eval()
+
+    def progress_line(self) -> str:
+        """The validation numbers."""
+        yes, no = (self.tokenizer.convert_tokens_to_ids(word) for word in ("Yes", "No"))
+        scorer = Scorer(self.exact_model(), self.encoder, yes, no)
+        return summary(scorer.run(validation_cases(VALIDATION_SOURCES)))
+
+    def export(self, name: str) -> None:
+        """Write a checkpoint that the plain transformers classes load."""
+        export_checkpoint(self.exact_model(), self.tokenizer, self.config.size.patch, self.folder / name)
+
+
+def _log(message: str) -> None:
+    print(message, flush=True)
+
+
+def _lead(trainer: Trainer) -> None:
+    """Train to the end as rank 0, which also prints, saves and evaluates."""
+    config = trainer.config
+    began = saved = time.monotonic()
+    while trainer.step < config.total_steps:
+        parts = trainer.advance()
+        step, now = trainer.step, time.monotonic()
+        if step % 25 == 0:
+            values = " ".join(f"{name} {value:.3f}" for name, value in parts.items())
+            _log(f"step {step} {now - began:.0f}s {values}")
+        if now - saved > config.save_every_seconds:
+            trainer.save()
+            saved = now
+        if step > config.see_steps and step % config.evaluate_every_steps == 0:
+            _log(f"EVAL step {step} {now - began:.0f}s {trainer.progress_line()}")
+            trainer.export(f"step-{step}")
+        if step == config.early_step:
+            trainer.export("llava-ov-early")
+
+
+def _begun(config_file: Path, folder: Path, resume: bool, checkpoint: Path | None) -> Trainer:
+    config = load_config(config_file)
+    if config.ranks > 1:
+        torch.set_num_threads(1)
+    trainer = Trainer(config, folder, None if resume else checkpoint)
+    if resume:
+        trainer.resume()
+    return trainer
+
+
+def follow(
+    config_file: Path, folder: Path, resume: bool, checkpoint: Path | None, exchange: Exchange, rank: int
+) -> None:
+    """Train to the end as another rank: the same model and updates, another share of the clips."""
+    trainer = _begun(config_file, folder, resume, checkpoint)
+    trainer.rank, trainer.exchange = rank, exchange
+    while trainer.step < trainer.config.total_steps:
+        trainer.advance()
+
+
+def train(config_file: Path, folder: Path, resume: bool, checkpoint: Path | None = None) -> None:
+    """Run the training; `resume` goes on where a killed run stopped, `checkpoint` begins with its weights and words."""
+    ranks = load_config(config_file).ranks
+    if resume != (folder / STATE).exists():
+        hint = "drop --resume to start" if resume else "add --resume to go on, or give another --out"
+        raise UserError(f"{folder}: {'no saved state' if resume else 'holds a run'}; {hint}.")
+    if checkpoint and not resume:
+        load_tokenizer(checkpoint).save_pretrained(folder / "tokenizer")
+    elif not resume:
+        save_tokenizer(folder / "tokenizer")
+    trainer = _begun(config_file, folder, resume, checkpoint)
+    followers = []
+    if ranks > 1:
+        context = spawn_context()
+        trainer.exchange = make_exchange(ranks, trainer.optimiser.master.numel(), context)
+        followers = start_followers(ranks, context, (config_file, folder, resume, checkpoint, trainer.exchange))
+    _lead(trainer)
+    for follower in followers:
+        follower.join()
+    trainer.save()
+    trainer.export("llava-ov-late")
+    _log(f"END step {trainer.step} {trainer.progress_line()}")

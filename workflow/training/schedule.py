@@ -1,0 +1,60 @@
+"""What each step of a run trains: its stage, its batch and its learning rate."""
+
+import math
+from pathlib import Path
+
+from transformers import PreTrainedTokenizerFast
+
+from training.batches import Batch, Encoder, make_batch
+from training.config import TrainConfig
+
+VIDEO_TOKENS = 41
+# The kinds of the last stage in turn, in which the questions of the other benchmarks join in.
+TUNE = (
+    *("benchmarks", "joined", "benchmarks", "sparse", "benchmarks", "joined", "mix", "thinking joined"),
+    *("benchmarks", "joined", "examples", "reason", "benchmarks", "joined", "sparse", "thinking"),
+    *("benchmarks", "joined", "mix", "counts", "benchmarks", "joined", "blind", "thinking joined"),
+)
+LAST_RATE = 0.03
+
+
+def batch_kind(config: TrainConfig, step: int) -> str:
+    """What a step trains."""
+    if step < config.see_steps:
+        return "see"
+    if step < config.see_steps + config.describe_steps:
+        return "describe"
+    if config.total_steps - config.tune_steps <= step < config.total_steps:
+        return TUNE[step % len(TUNE)]
+    if step % 40 == 20:
+        return "blind"
+    if step % 30 == 15:
+        return "counts"
+    return "reason" if step % 16 == 8 else "mix"
+
+
+def mix_progress(config: TrainConfig, step: int) -> float:
+    """How far the last stage is, 0 to 1."""
+    return max(0.0, (step - config.see_steps - config.describe_steps) / max(1, config.mix_steps))
+
+
+def batch_of_step(config: TrainConfig, encoder: Encoder, step: int, rank: int) -> Batch:
+    """A rank's share of the batch of a step, whatever came before it."""
+    clips, seed = config.clips // config.ranks, (config.seed, step, rank)
+    return make_batch(encoder, batch_kind(config, step), clips, seed, mix_progress(config, step))
+
+
+def learning_rate(config: TrainConfig, step: int) -> float:
+    """Linear decay while it learns to see; then warm-up, a flat part and a cosine."""
+    if step < config.see_steps:
+        return config.see_rate * (1 - step / config.see_steps)
+    done, total = step - config.see_steps, config.describe_steps + config.mix_steps + config.tune_steps
+    if done < config.warmup_steps:
+        return config.rate * (done + 1) / config.warmup_steps
+    share = (done / total - config.flat_share) / (1 - config.flat_share)
+    return config.rate * (LAST_RATE + (1 - LAST_RATE) * 0.5 * (1 + math.cos(math.pi * max(0.0, share))))
+
+
+def load_tokenizer(folder: Path) -> PreTrainedTokenizerFast:
+    """The tokenizer of a run."""
+    return PreTrainedTokenizerFast.from_pretrained(folder)

@@ -9,7 +9,6 @@ from reprise.models.torch_setup import prepare
 prepare()
 
 import torch  # noqa: E402  prepare() must come first
-from reprise.models.adapters.base import Clip, ModelSpec, Request  # noqa: E402
 from safetensors.torch import save_file  # noqa: E402
 from tokenizers.processors import TemplateProcessing  # noqa: E402
 from training.tokenizer import build_tokenizer  # noqa: E402
@@ -37,18 +36,6 @@ LONGEST = 24
 TOWER = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
 WORDS = {**TOWER, "vocab_size": VOCABULARY, "max_position_embeddings": LONGEST}
 SQUARE = {"height": SIDE, "width": SIDE}
-
-
-def spec(folder: Path, **settings: Any) -> ModelSpec:
-    return ModelSpec(folder, "cpu", 1, "float32", "sdpa", False, settings)
-
-
-def request(prompt: str, ask: str = "similarity", options: tuple[str, ...] = ("match",), system: str = "") -> Request:
-    return Request(f"r {prompt}", "i", "pos", ask, system, prompt, options, options[0] if options else "", 8)
-
-
-def blind() -> Clip:
-    return Clip("clip", None, (), ())
 
 
 def tokenizer(*, ends: bool = True, template: str | None = None) -> PreTrainedTokenizerFast:

@@ -245,6 +245,18 @@ def test_the_model_sees_the_frames_of_the_plan(
     assert seen == [filled] and answer.frames_shown == len(indices)
 
 
+@pytest.mark.parametrize("family", [LLAVA, QWEN], ids=["llava", "qwen2_vl"])
+def test_a_processor_that_would_choose_frames_itself_does_not(
+    family: Family, video: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = family.make(tmp_path / "model")
+    own = json.loads((folder / "processor_config.json").read_text(encoding="utf-8"))["video_processor"]
+    change(folder / "processor_config.json", video_processor=own | {"do_sample_frames": True, "num_frames": 2})
+    seen = seen_by(family, monkeypatch)
+    (answer,) = TransformersAdapter(spec(folder)).answers(shown(video, INDICES), [request(QUESTION, "score", YES_NO)])
+    assert seen == [[*INDICES]] and answer.frames_shown == len(INDICES)
+
+
 def test_a_clip_is_decoded_once(subject: Subject, video: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     decoded = []
     monkeypatch.setattr(

@@ -60,8 +60,16 @@ class TransformersAdapter:
         if request.system:
             messages.insert(0, {"role": "system", "content": [{"type": "text", "text": request.system}]})
         text = self._processor.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
-        video = {} if frames is None else {"videos": [frames], "video_metadata": [metadata_of(clip)]}
-        return self._processor(text=[text], return_tensors="pt", **video).to(self._device, self._model.dtype)
+        return self._processor(text=[text], return_tensors="pt", **_video(clip, frames)).to(
+            self._device, self._model.dtype
+        )
+
+
+def _video(clip: Clip, frames: "np.ndarray | None") -> dict[str, Any]:
+    """What a processor is given of a clip: its frames are sampled already, whatever the checkpoint's own setting is."""
+    if frames is None:
+        return {}
+    return {"videos": [frames], "video_metadata": [metadata_of(clip)], "do_sample_frames": False}
 
 
 def metadata_of(clip: Clip) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Language models without eyes, and VERA's head, against a plain computation with the same checkpoint."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import torch
 from reprise.core.errors import UserError
 from reprise.models.adapters.base import Answer, Request
 from reprise.models.adapters.text import TextAdapter
+from safetensors.torch import load_file, save_file
 from transformers import (
     AutoTokenizer,
     LlamaForCausalLM,
@@ -98,6 +100,17 @@ def test_an_encoder_with_a_decoder_writes_greedily(tmp_path: Path) -> None:
             written.append(int(model(input_ids=ids, decoder_input_ids=torch.tensor([written])).logits[0, -1].argmax()))
     answer = ask(folder, request(QUESTION, "choose", OPTIONS))
     assert answer.text == words.decode(written[1:], skip_special_tokens=True) and answer.tokens_out == len(written) - 1
+
+
+@pytest.mark.parametrize("make", [tiny.llama, tiny.t5])
+@pytest.mark.parametrize("ask_for", ["score", "write"])
+def test_numbers_that_are_not_finite_are_no_answer(make: Callable[[Path], Path], ask_for: str, tmp_path: Path) -> None:
+    folder = make(tmp_path / "model")
+    weights = load_file(folder / "model.safetensors")
+    save_file(
+        {name: value * float("nan") for name, value in weights.items()}, folder / "model.safetensors", {"format": "pt"}
+    )
+    assert ask(folder, request(QUESTION, ask_for, OPTIONS)) == Answer(error="not_finite")
 
 
 def test_vera_reads_its_head_out_of_the_embedding_matrix(tmp_path: Path) -> None:

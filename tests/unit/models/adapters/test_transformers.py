@@ -10,8 +10,9 @@ import numpy.typing as npt
 import pytest
 import torch
 from reprise.media.reader import read_frames
-from reprise.models.adapters.base import Answer, Clip, Request
+from reprise.models.adapters.base import Answer, AnswerError, Clip, Request
 from reprise.models.adapters.transformers import TransformersAdapter, metadata_of
+from safetensors.torch import load_file, save_file
 from training.prompts import REPOSITORY, rendered
 from transformers import (
     LlavaOnevisionForConditionalGeneration,
@@ -272,3 +273,26 @@ def test_a_processor_is_told_how_fast_the_shown_frames_follow_one_another() -> N
     assert second_frames == {"total_num_frames": 3, "fps": 1.0, "duration": 3.0, "frames_indices": [0, 1, 2]}
     assert metadata_of(Clip("clip", None, (0, 5), (0.0, 0.2)))["fps"] == 5.0
     assert metadata_of(Clip("clip", None, (9,), (0.3,)))["fps"] == 1.0
+
+
+# --- what fails --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ask", ["score", "write"])
+def test_numbers_that_are_not_finite_fail_their_question_alone(ask: str, folder: Path, video: Path) -> None:
+    weights = load_file(folder / "model.safetensors")
+    next(value for name, value in weights.items() if "projector.linear_1.bias" in name).fill_(float("nan"))
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    adapter, asked = TransformersAdapter(spec(folder)), [request(QUESTION, ask, YES_NO), request(OTHER, ask, YES_NO)]
+    assert list(adapter.answers(shown(video, INDICES), asked)) == [Answer(error="not_finite")] * 2
+    assert [answer.error for answer in adapter.answers(BLIND, asked)] == ["", ""], "only frames reach that weight"
+
+
+def test_a_full_device_fails_the_clip_by_name(subject: Subject, video: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise torch.cuda.OutOfMemoryError("2.00 GiB")
+
+    monkeypatch.setattr(subject.family.inner, "get_video_features", full)
+    with pytest.raises(AnswerError, match=r"2\.00 GiB") as caught:
+        subject.answer(shown(video, INDICES), request(QUESTION, "score", YES_NO))
+    assert caught.value.status == "out_of_memory"

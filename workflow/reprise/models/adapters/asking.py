@@ -1,15 +1,21 @@
 """What adapters that run torch models share: how a forward is guarded, and the probabilities of options."""
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from reprise.models.adapters.base import AnswerError
+from reprise.models.adapters.base import Answer, AnswerError
 from reprise.models.torch_setup import prepare
 
 prepare()
 
 import torch  # noqa: E402  prepare() must come first
+from transformers import LogitsProcessor, LogitsProcessorList  # noqa: E402
+
+
+class NotFiniteError(Exception):
+    """A model computed NaN, as half precision may; its likeliest token would be token 0."""
 
 
 @contextmanager
@@ -21,6 +27,31 @@ def asking() -> Iterator[None]:
     except torch.cuda.OutOfMemoryError as error:
         torch.cuda.empty_cache()
         raise AnswerError("out_of_memory", str(error)) from error
+
+
+def answered(ask: Callable[[], Answer]) -> Answer:
+    """The answer to one question; numbers that are not finite fail this question and no other."""
+    try:
+        with asking():
+            answer = ask()
+    except NotFiniteError:
+        return Answer(error="not_finite")
+    return answer if all(map(math.isfinite, answer.scores)) else Answer(error="not_finite")
+
+
+class _RefuseNaN(LogitsProcessor):  # type: ignore[misc]
+    """Stops a text at the first token that was not computed."""
+
+    def __call__(self, input_ids: Any, scores: Any) -> Any:
+        if torch.isnan(scores).any():
+            raise NotFiniteError
+        return scores
+
+
+def written_greedily(model: Any, inputs: Any, max_tokens: int) -> Any:
+    """The token ids that `generate` returns for one prompt, always the likeliest token."""
+    checks = LogitsProcessorList([_RefuseNaN()])
+    return model.generate(**inputs, max_new_tokens=max_tokens, do_sample=False, logits_processor=checks)[0]
 
 
 def option_probabilities(logits: Any, tokenizer: Any, options: Sequence[str]) -> tuple[float, ...]:

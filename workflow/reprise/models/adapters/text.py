@@ -1,10 +1,11 @@
 """Adapter for models that only read: language models, which are blind, and VERA's plausibility of a statement."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 from reprise.core.errors import UserError
-from reprise.models.adapters.asking import asking, option_probabilities
+from reprise.models.adapters.asking import answered, option_probabilities, written_greedily
 from reprise.models.adapters.base import Answer, Clip, ModelSpec, Request
 from reprise.models.torch_setup import prepare
 
@@ -41,9 +42,7 @@ class TextAdapter:
 
     def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
         for request in requests:
-            with asking():
-                answer = self._model.answer(request)
-            yield answer
+            yield answered(partial(self._model.answer, request))
 
 
 def _load(kind: Any, spec: ModelSpec) -> Any:
@@ -75,7 +74,7 @@ class LanguageModel:
         if request.ask == "score":
             scores = option_probabilities(self._first_logits(inputs), self._tokenizer, request.options)
             return Answer(scores=scores, tokens_in=tokens_in)
-        written = self._model.generate(**inputs, max_new_tokens=request.max_tokens, do_sample=False)[0]
+        written = written_greedily(self._model, inputs, request.max_tokens)
         # A decoder goes on after the prompt; beside an encoder it begins with one token of its own.
         new = written[1 if self._has_encoder else tokens_in :]
         text = self._tokenizer.decode(new, skip_special_tokens=True)

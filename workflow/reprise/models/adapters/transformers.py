@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from reprise.core.errors import UserError
 from reprise.media.reader import read_frames
-from reprise.models.adapters.asking import asking, option_probabilities
+from reprise.models.adapters.asking import answered, option_probabilities, written_greedily
 from reprise.models.adapters.base import Answer, Clip, ModelSpec, Request
 from reprise.models.torch_setup import prepare
 
@@ -37,9 +38,7 @@ class TransformersAdapter:
         """Decode the clip once, then ask its questions one by one."""
         frames = read_frames(clip.path, clip.indices) if clip.path is not None and clip.indices else None
         for request in requests:
-            with asking():
-                answer = self._answer(request, clip, frames)
-            yield answer
+            yield answered(partial(self._answer, request, clip, frames))
 
     def _answer(self, request: Request, clip: Clip, frames: "np.ndarray | None") -> Answer:
         inputs = self._inputs(request, clip, frames)
@@ -49,7 +48,7 @@ class TransformersAdapter:
             logits = self._model(**inputs, logits_to_keep=1).logits[0, -1]
             scores = option_probabilities(logits, self._processor.tokenizer, request.options)
             return Answer(scores=scores, frames_shown=shown, tokens_in=tokens_in)
-        new = self._model.generate(**inputs, max_new_tokens=request.max_tokens, do_sample=False)[0, tokens_in:]
+        new = written_greedily(self._model, inputs, request.max_tokens)[tokens_in:]
         text = self._processor.tokenizer.decode(new, skip_special_tokens=True)
         return Answer(text=text, frames_shown=shown, tokens_in=tokens_in, tokens_out=len(new))
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
+from reprise.core.errors import UserError
 from reprise.media.reader import read_frames
 from reprise.models.adapters.base import Answer, AnswerError, Clip, Request
 from reprise.models.adapters.transformers import TransformersAdapter, metadata_of
@@ -296,3 +297,15 @@ def test_a_full_device_fails_the_clip_by_name(subject: Subject, video: Path, mon
     with pytest.raises(AnswerError, match=r"2\.00 GiB") as caught:
         subject.answer(shown(video, INDICES), request(QUESTION, "score", YES_NO))
     assert caught.value.status == "out_of_memory"
+
+
+def test_options_that_begin_with_the_same_token_cannot_be_scored(folder: Path) -> None:
+    change(folder / "tokenizer.json", normalizer={"type": "Prepend", "prepend": "_"})
+    adapter = TransformersAdapter(spec(folder))
+    message = (
+        r"options \['Yes', 'No'\] begin with tokens \['_', '_'\]; .* Ask this model by a protocol with `ask: choose`"
+    )
+    with pytest.raises(UserError, match=message):
+        list(adapter.answers(BLIND, [request(QUESTION, "score", YES_NO)]))
+    (answer,) = adapter.answers(BLIND, [request(QUESTION, "choose", YES_NO)])
+    assert answer.tokens_out == 8 and not answer.error

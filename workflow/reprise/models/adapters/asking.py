@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from reprise.core.errors import UserError
 from reprise.models.adapters.base import Answer, AnswerError
 from reprise.models.torch_setup import prepare
 
@@ -56,9 +57,17 @@ def written_greedily(model: Any, inputs: Any, max_tokens: int) -> Any:
 
 def option_probabilities(logits: Any, tokenizer: Any, options: Sequence[str]) -> tuple[float, ...]:
     """Softmax over the whole vocabulary at the first answer position, at each option's first sub-token."""
+    tokens = _first_tokens(tokenizer, options)
     probabilities = torch.softmax(logits.double(), dim=-1)
-    return tuple(float(probabilities[_first_token(tokenizer, option)]) for option in options)
+    return tuple(float(probabilities[token]) for token in tokens)
 
 
-def _first_token(tokenizer: Any, option: str) -> int:
-    return int(tokenizer(option, add_special_tokens=False)["input_ids"][0])
+def _first_tokens(tokenizer: Any, options: Sequence[str]) -> list[int]:
+    tokens = [int(tokenizer(option, add_special_tokens=False)["input_ids"][0]) for option in options]
+    if len(set(tokens)) < len(tokens):
+        raise UserError(
+            f"{tokenizer.name_or_path}: options {list(options)} begin with tokens "
+            f"{tokenizer.convert_ids_to_tokens(tokens)}; a score needs a first token of its own for each of them. "
+            "Ask this model by a protocol with `ask: choose` or `ask: write`."
+        )
+    return tokens

@@ -16,7 +16,6 @@ from transformers import AutoImageProcessor, AutoModel, AutoTokenizer, CLIPModel
 
 from tests.unit.asked import BLIND, request, shown, spec
 from tests.unit.models.adapters import tiny
-from tests.unit.videos import barcode_video
 
 CAPTIONS = [
     "The red circle slides left quickly.",
@@ -24,13 +23,6 @@ CAPTIONS = [
     "First, the red circle spins slowly. Then, it blinks.",
 ]
 INDICES = (0, 9, 20, 33)
-
-
-@pytest.fixture(scope="module")
-def video(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("video") / "v.mp4"
-    barcode_video(path, 48, width=96, height=64)
-    return path
 
 
 def compared(caption: str) -> Request:

@@ -1,4 +1,4 @@
-"""Video-language models against hand-written calls of the same checkpoints, and what is refused."""
+"""Video-language models against hand-written calls of the same checkpoints, and the frames that they see."""
 
 import json
 from collections.abc import Callable
@@ -9,11 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
-from reprise.core.errors import UserError
 from reprise.media.reader import read_frames
-from reprise.models.adapters.base import Answer, AnswerError, Clip, Request
+from reprise.models.adapters.base import Answer, Clip, Request
 from reprise.models.adapters.transformers import TransformersAdapter, metadata_of
-from safetensors.torch import load_file, save_file
 from training.prompts import REPOSITORY, rendered
 from transformers import (
     LlavaOnevisionForConditionalGeneration,
@@ -26,13 +24,12 @@ from transformers import (
 
 from tests.unit.asked import BLIND, request, shown, spec
 from tests.unit.models.adapters import tiny
-from tests.unit.videos import barcode_video, numbers
+from tests.unit.videos import numbers
 
 QUESTION = "Does the red circle slide left quickly?"
 OTHER = "Who is spinning slowly?"
 YES_NO = ("Yes", "No")
 INDICES = (3, 17, 17, 30)
-WIDTH, HEIGHT = 96, 64
 
 
 def qwen_rendered(user: str, system: str = "", video: bool = True) -> str:
@@ -84,11 +81,6 @@ class Subject(NamedTuple):
         return next(iter(self.adapter.answers(clip, [asked])))
 
 
-@pytest.fixture(scope="module")
-def video(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return barcode_video(tmp_path_factory.mktemp("video") / "v.mp4", 48, width=WIDTH, height=HEIGHT)
-
-
 def load(family: Family, folder: Path) -> Subject:
     adapter = TransformersAdapter(spec(folder))
     model = family.model.from_pretrained(folder, dtype=torch.float32).eval()
@@ -99,16 +91,6 @@ def load(family: Family, folder: Path) -> Subject:
 def subject(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Subject:
     family = FAMILIES[request.param]
     return load(family, family.make(tmp_path_factory.mktemp("checkpoint") / request.param))
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A checkpoint that a test may change."""
-    return tiny.llava(tmp_path / "model")
-
-
-def change(file: Path, **values: Any) -> None:
-    file.write_text(json.dumps(json.loads(file.read_text(encoding="utf-8")) | values), encoding="utf-8")
 
 
 # --- what is answered --------------------------------------------------------------------------------------------
@@ -167,7 +149,7 @@ def test_words_are_the_likeliest_ones_up_to_the_limit(
 def test_a_text_ends_where_the_checkpoint_ends_it(folder: Path) -> None:
     subject = load(LLAVA, folder)
     new = greedy(subject, subject.inputs(BLIND, QUESTION), 6)
-    change(folder / "generation_config.json", eos_token_id=new[2])
+    tiny.change(folder / "generation_config.json", eos_token_id=new[2])
     (cut,) = TransformersAdapter(spec(folder)).answers(BLIND, [request(QUESTION, "write")])
     assert len(set(new[:3])) == 3 and cut.tokens_out == 3
     assert cut.text == subject.processor.tokenizer.decode(new[:3], skip_special_tokens=True)
@@ -176,7 +158,7 @@ def test_a_text_ends_where_the_checkpoint_ends_it(folder: Path) -> None:
 def test_sampling_that_a_checkpoint_asks_for_is_off(folder: Path) -> None:
     asked = [request(QUESTION, "score", YES_NO), request(QUESTION, "write")]
     before = list(TransformersAdapter(spec(folder)).answers(BLIND, asked))
-    change(folder / "generation_config.json", do_sample=True, top_k=50, top_p=0.9, temperature=5.0)
+    tiny.change(folder / "generation_config.json", do_sample=True, top_k=50, top_p=0.9, temperature=5.0)
     assert list(TransformersAdapter(spec(folder)).answers(BLIND, asked)) == before
 
 
@@ -253,7 +235,7 @@ def test_a_processor_that_would_choose_frames_itself_does_not(
 ) -> None:
     folder = family.make(tmp_path / "model")
     own = json.loads((folder / "processor_config.json").read_text(encoding="utf-8"))["video_processor"]
-    change(folder / "processor_config.json", video_processor=own | {"do_sample_frames": True, "num_frames": 2})
+    tiny.change(folder / "processor_config.json", video_processor=own | {"do_sample_frames": True, "num_frames": 2})
     seen = seen_by(family, monkeypatch)
     (answer,) = TransformersAdapter(spec(folder)).answers(shown(video, INDICES), [request(QUESTION, "score", YES_NO)])
     assert seen == [[*INDICES]] and answer.frames_shown == len(INDICES)
@@ -274,38 +256,3 @@ def test_a_processor_is_told_how_fast_the_shown_frames_follow_one_another() -> N
     assert second_frames == {"total_num_frames": 3, "fps": 1.0, "duration": 3.0, "frames_indices": [0, 1, 2]}
     assert metadata_of(Clip("clip", None, (0, 5), (0.0, 0.2)))["fps"] == 5.0
     assert metadata_of(Clip("clip", None, (9,), (0.3,)))["fps"] == 1.0
-
-
-# --- what fails --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("ask", ["score", "write"])
-def test_numbers_that_are_not_finite_fail_their_question_alone(ask: str, folder: Path, video: Path) -> None:
-    weights = load_file(folder / "model.safetensors")
-    next(value for name, value in weights.items() if "projector.linear_1.bias" in name).fill_(float("nan"))
-    save_file(weights, folder / "model.safetensors", {"format": "pt"})
-    adapter, asked = TransformersAdapter(spec(folder)), [request(QUESTION, ask, YES_NO), request(OTHER, ask, YES_NO)]
-    assert list(adapter.answers(shown(video, INDICES), asked)) == [Answer(error="not_finite")] * 2
-    assert [answer.error for answer in adapter.answers(BLIND, asked)] == ["", ""], "only frames reach that weight"
-
-
-def test_a_full_device_fails_the_clip_by_name(subject: Subject, video: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: Any, **__: Any) -> None:
-        raise torch.cuda.OutOfMemoryError("2.00 GiB")
-
-    monkeypatch.setattr(subject.family.inner, "get_video_features", full)
-    with pytest.raises(AnswerError, match=r"2\.00 GiB") as caught:
-        subject.answer(shown(video, INDICES), request(QUESTION, "score", YES_NO))
-    assert caught.value.status == "out_of_memory"
-
-
-def test_options_that_begin_with_the_same_token_cannot_be_scored(folder: Path) -> None:
-    change(folder / "tokenizer.json", normalizer={"type": "Prepend", "prepend": "_"})
-    adapter = TransformersAdapter(spec(folder))
-    message = (
-        r"options \['Yes', 'No'\] begin with tokens \['_', '_'\]; .* Ask this model by a protocol with `ask: choose`"
-    )
-    with pytest.raises(UserError, match=message):
-        list(adapter.answers(BLIND, [request(QUESTION, "score", YES_NO)]))
-    (answer,) = adapter.answers(BLIND, [request(QUESTION, "choose", YES_NO)])
-    assert answer.tokens_out == 8 and not answer.error

@@ -243,3 +243,8 @@ def open_clip(folder: Path, **changes: Any) -> Path:
     )
     words.save_pretrained(folder)
     return folder
+
+
+def change(file: Path, **values: Any) -> None:
+    """Set keys of one of a checkpoint's JSON files."""
+    file.write_text(json.dumps(json.loads(file.read_text(encoding="utf-8")) | values), encoding="utf-8")

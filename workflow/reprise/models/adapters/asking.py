@@ -6,17 +6,38 @@ from contextlib import contextmanager
 from typing import Any
 
 from reprise.core.errors import UserError
-from reprise.models.adapters.base import Answer, AnswerError
+from reprise.models.adapters.base import Answer, AnswerError, ModelSpec
 from reprise.models.torch_setup import prepare
 
 prepare()
 
 import torch  # noqa: E402  prepare() must come first
+from safetensors import SafetensorError  # noqa: E402
 from transformers import LogitsProcessor, LogitsProcessorList  # noqa: E402
 
 
 class NotFiniteError(Exception):
     """A model computed NaN, as half precision may; its likeliest token would be token 0."""
+
+
+def load_part(kind: Any, spec: ModelSpec, **options: Any) -> Any:
+    """A model, processor or tokenizer of a checkpoint, by one of transformers' auto classes."""
+    try:
+        return kind.from_pretrained(
+            spec.folder, trust_remote_code=spec.trust_remote_code, local_files_only=True, **options
+        )
+    except (OSError, ValueError, ImportError, SafetensorError) as error:
+        reason = str(error).partition("\n")[0]
+        raise UserError(
+            f"{spec.folder}: {kind.__name__} cannot load this checkpoint: {reason} "
+            "Correct the checkpoint, or `adapter`, `attention` or `trust_remote_code` in the model's file."
+        ) from error
+
+
+def load_model(kind: Any, spec: ModelSpec) -> Any:
+    """A model with the settings of its file, ready to be asked."""
+    model = load_part(kind, spec, dtype=getattr(torch, spec.dtype), attn_implementation=spec.attention)
+    return model.to(spec.device).eval()
 
 
 @contextmanager

@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from reprise.core.errors import UserError
 from reprise.media.reader import read_frames
-from reprise.models.adapters.asking import answered, option_probabilities, written_greedily
+from reprise.models.adapters.asking import answered, load_model, load_part, option_probabilities, written_greedily
 from reprise.models.adapters.base import Answer, Clip, ModelSpec, Request
 from reprise.models.torch_setup import prepare
 
@@ -26,12 +27,9 @@ class TransformersAdapter:
         if spec.folder is None:
             raise UserError("the transformers adapter needs weights: set checkpoint or repo in the model's file.")
         torch.set_num_threads(spec.threads)
-        options: dict[str, Any] = {"trust_remote_code": spec.trust_remote_code, "local_files_only": True}
-        self._processor: Any = AutoProcessor.from_pretrained(spec.folder, **options)
-        model: Any = AutoModelForImageTextToText.from_pretrained(
-            spec.folder, dtype=getattr(torch, spec.dtype), attn_implementation=spec.attention, **options
-        )
-        self._model = model.to(spec.device).eval()
+        self._processor = load_part(AutoProcessor, spec)
+        _check_processor(self._processor, spec.folder)
+        self._model = load_model(AutoModelForImageTextToText, spec)
         self._device = spec.device
 
     def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
@@ -61,6 +59,19 @@ class TransformersAdapter:
         text = self._processor.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
         return self._processor(text=[text], return_tensors="pt", **_video(clip, frames)).to(
             self._device, self._model.dtype
+        )
+
+
+def _check_processor(processor: Any, folder: Path) -> None:
+    if not hasattr(processor, "tokenizer"):
+        raise UserError(
+            f"{folder}: the transformers adapter needs a processor for text and video, found a "
+            f"{type(processor).__name__}. A language model has `adapter: text`, a dual encoder `adapter: contrastive`."
+        )
+    if not processor.chat_template:
+        raise UserError(
+            f"{folder}: the checkpoint has no chat template. Add the chat_template.jinja of its model family to the "
+            "checkpoint, or use a revision that has one."
         )
 
 

@@ -12,6 +12,7 @@ import torch
 from reprise.media.reader import read_frames
 from reprise.models.adapters.base import Answer, Clip, Request
 from reprise.models.adapters.transformers import TransformersAdapter, metadata_of
+from tokenizers.processors import TemplateProcessing
 from training.prompts import REPOSITORY, rendered
 from transformers import (
     LlavaOnevisionForConditionalGeneration,
@@ -153,6 +154,24 @@ def test_a_text_ends_where_the_checkpoint_ends_it(folder: Path) -> None:
     (cut,) = TransformersAdapter(spec(folder)).answers(BLIND, [request(QUESTION, "write")])
     assert len(set(new[:3])) == 3 and cut.tokens_out == 3
     assert cut.text == subject.processor.tokenizer.decode(new[:3], skip_special_tokens=True)
+
+
+@pytest.mark.parametrize("template", ["{{ bos_token }}", ""], ids=["in the template", "by the tokenizer"])
+def test_the_token_that_begins_a_text_comes_once(template: str, folder: Path) -> None:
+    subject, asked = load(LLAVA, folder), request(QUESTION, "score", YES_NO)
+    plain, words = subject.answer(BLIND, asked), subject.processor.tokenizer
+    words.bos_token = words.pad_token
+    words.backend_tokenizer.post_processor = TemplateProcessing(
+        single=f"{words.bos_token} $A", special_tokens=[(words.bos_token, words.bos_token_id)]
+    )
+    subject.processor.chat_template = template + subject.processor.chat_template
+    subject.processor.save_pretrained(folder)
+    inputs = words(words.bos_token + rendered(QUESTION, video=False), add_special_tokens=False, return_tensors="pt")
+    with torch.inference_mode():
+        probabilities = torch.softmax(subject.model(**inputs, logits_to_keep=1).logits[0, -1].double(), -1)
+    (answer,) = TransformersAdapter(spec(folder)).answers(BLIND, [asked])
+    assert answer.tokens_in == plain.tokens_in + 1
+    assert answer.scores == tuple(probabilities[words.convert_tokens_to_ids([*YES_NO])].tolist())
 
 
 def test_sampling_that_a_checkpoint_asks_for_is_off(folder: Path) -> None:

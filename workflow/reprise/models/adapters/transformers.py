@@ -57,9 +57,8 @@ class TransformersAdapter:
         if request.system:
             messages.insert(0, {"role": "system", "content": [{"type": "text", "text": request.system}]})
         text = self._processor.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
-        return self._processor(text=[text], return_tensors="pt", **_video(clip, frames)).to(
-            self._device, self._model.dtype
-        )
+        given = {**_video(clip, frames), **_specials(text, self._processor.tokenizer.bos_token)}
+        return self._processor(text=[text], return_tensors="pt", **given).to(self._device, self._model.dtype)
 
 
 def _check_processor(processor: Any, folder: Path) -> None:
@@ -80,6 +79,11 @@ def _video(clip: Clip, frames: "np.ndarray | None") -> dict[str, Any]:
     if frames is None:
         return {}
     return {"videos": [frames], "video_metadata": [metadata_of(clip)], "do_sample_frames": False}
+
+
+def _specials(text: str, begin: str | None) -> dict[str, bool]:
+    """A tokenizer adds the token that begins a text, unless the chat template wrote it already."""
+    return {"add_special_tokens": False} if begin and text.startswith(begin) else {}
 
 
 def metadata_of(clip: Clip) -> dict[str, Any]:

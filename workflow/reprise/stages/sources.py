@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import cv2
-import numpy as np
 import polars as pl
 
 from reprise.core.errors import UserError, run_command
@@ -24,6 +22,7 @@ from reprise.fetch.records import Record, is_transient, read_record, write_recor
 from reprise.fetch.routes import fetcher_for
 from reprise.fetch.settings import SourcesKey
 from reprise.media.errors import MediaError
+from reprise.media.opening import check_picture
 from reprise.media.reader import count_decodable
 from reprise.stages.arguments import arguments
 
@@ -88,11 +87,10 @@ def bring(source_id: str, fetcher: Fetcher, store: Store) -> Record:
 
 def check_decodes(path: Path) -> None:
     """Accept a file only after all its frames, or its picture, decode."""
-    if path.suffix.lower() not in IMAGE_SUFFIXES:
+    if path.suffix.lower() in IMAGE_SUFFIXES:
+        check_picture(path)
+    else:
         count_decodable(path)
-        return
-    if cv2.imdecode(np.fromfile(path, dtype=np.uint8), cv2.IMREAD_COLOR) is None:
-        raise MediaError("corrupt", f"{path.name}: not a whole picture")
 
 
 def _settled(source_id: str, fetcher: Fetcher, store: Store) -> Record | None:

@@ -1,6 +1,5 @@
 """Clips made with ffmpeg: frame-exact trims, concatenations over a black span, pseudo-clips of still images."""
 
-import errno
 import re
 import subprocess
 from bisect import bisect_left
@@ -12,6 +11,7 @@ from typing import Any
 
 import ffmpeg
 
+from reprise.core.errors import stop_on_fault_of_ffmpeg
 from reprise.media.errors import MediaError
 from reprise.media.ffmpeg import BIT_EXACT, QUIET, ffmpeg_executable
 from reprise.media.opening import drawn_input, ffmpeg_input, ffmpeg_target, picture_input
@@ -161,10 +161,10 @@ def _write(stream: Any, target: Path, settings: Encode, **options: Any) -> None:
     )
     command = ffmpeg.compile(output.global_args(*QUIET).overwrite_output(), cmd=ffmpeg_executable())
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    stop_on_fault_of_ffmpeg(done.returncode, done.stderr, target)
     if done.returncode != 0:
         target.unlink(missing_ok=True)
         # Without the addresses of ffmpeg's objects, so that the same failure is the same message.
         lines = [ADDRESS.sub("", line) for line in done.stderr.strip().splitlines()[-3:]]
         message = " | ".join(lines).replace(ffmpeg_target(target.parent) + "/", "")
-        is_full = "No space left on device" in done.stderr or done.returncode == errno.ENOSPC
-        raise MediaError("disk_full" if is_full else "encode_failed", message)
+        raise MediaError("encode_failed", message)

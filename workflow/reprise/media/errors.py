@@ -12,7 +12,6 @@ STATUSES = {
     "out_of_range": "the span lies beyond the video",
     "no_black": "a concatenation lacks its black span",
     "encode_failed": "ffmpeg could not write the clip",
-    "disk_full": "no room to write",
     "unsafe_path": "the name leaves its folder",
     "unreadable": "the operating system refuses to read the file",
 }

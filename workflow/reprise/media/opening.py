@@ -18,6 +18,7 @@ from av.container import InputContainer
 from reprise.media.errors import MediaError
 
 HEAD_BYTES = 4096
+OUT_OF_MEMORY = -4  # OpenCV's StsNoMem
 # How a file begins (offset, bytes) and the demuxer that reads it.
 BOXES = (b"ftyp", b"moov", b"mdat", b"moof", b"styp", b"sidx", b"wide", b"free", b"skip", b"pnot")
 VIDEOS = {
@@ -100,6 +101,8 @@ def check_picture(path: Path) -> None:
     try:
         is_whole = cv2.imdecode(content, cv2.IMREAD_COLOR) is not None
     except cv2.error as error:  # for one, more pixels than OpenCV takes
+        if error.code == OUT_OF_MEMORY:
+            raise MemoryError(error.err) from error
         raise MediaError("corrupt", f"{path.name}: {error.err}") from error
     if not is_whole:
         raise MediaError("corrupt", f"{path.name}: not a whole picture")

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from reprise.core.errors import UserError, run_command
+from reprise.core.errors import UserError, run_command, stop_on_fault
 from reprise.core.files import value_digest
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
@@ -73,15 +73,17 @@ def bring(source_id: str, fetcher: Fetcher, store: Store) -> Record:
     try:
         record = _keep(fetcher.fetch(source_id, scratch), asked, asked_as, attempts + 1, store)
     except (FetchError, MediaError) as error:
+        stop_on_fault(error, store.root)
+        if error.status == "disk_full":
+            stop_on_fault(OSError(errno.ENOSPC, error.message, str(store.root)))
         tried = attempts + (error.status != "stopped")
         record = _failure(asked_as, error.status, error.message, tried, fetcher.is_remote)
     except OSError as error:
-        status = "disk_full" if error.errno == errno.ENOSPC else "unreadable"
-        record = _failure(asked_as, status, error.strerror or str(error), attempts + 1, fetcher.is_remote)
+        stop_on_fault(error, store.root)
+        record = _failure(asked_as, "unreadable", error.strerror or str(error), attempts + 1, fetcher.is_remote)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    if record.status != "disk_full":
-        write_record(store, asked, record)
+    write_record(store, asked, record)
     return record
 
 
@@ -99,6 +101,9 @@ def _settled(source_id: str, fetcher: Fetcher, store: Store) -> Record | None:
         asked_as = fetcher.identity(source_id)
     except FetchError as error:
         return _failure(source_id, error.status, error.message, 1, fetcher.is_remote)
+    except OSError as error:
+        stop_on_fault(error, store.root)
+        return _failure(source_id, "unreadable", error.strerror or str(error), 1, fetcher.is_remote)
     known = read_record(store, value_digest(asked_as))
     if known is None or (known.is_transient and known.attempts < fetcher.attempts):
         return None

@@ -16,7 +16,6 @@ from reprise.core.schemas import ITEMS, METRICS, READERS_DIFFER, VERDICTS, check
 from reprise.media.sampling import frames_shown
 from reprise.stages.arguments import arguments, read_key
 from reprise.stages.requests import chosen_items
-from reprise.stats import binomial_p
 from reprise.stats.measures import Measure, Resampling
 
 # A convention and the reader that goes with it: what tables show, and what is compared with published numbers.
@@ -101,9 +100,7 @@ def row_of(one: Measure, benchmark: Benchmark, undefined: str | None = None) -> 
         return counts | {"note": undefined}
     numbers = counts | {"value": one.value, "low": one.low, "high": one.high}
     chance = benchmark.CHANCE.get(one.metric)
-    if one.right is None or chance is None:
-        return numbers
-    return numbers | {"p_chance": binomial_p(round(one.right), one.asked, chance / 100)}
+    return numbers if chance is None else numbers | {"p_chance": one.p_above(chance / 100)}
 
 
 if __name__ == "__main__":

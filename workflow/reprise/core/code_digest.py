@@ -34,53 +34,6 @@ def _closure(module: str) -> frozenset[str]:
     return frozenset(seen)
 
 
-@cache
-def function_digest(module: str, function: str) -> str:
-    """Digest of one function of a module and of all that it uses of this library, directly or not.
-
-    A benchmark is one module: this keeps a change of its metrics from rerunning its reader. A name of another module
-    stands for that whole module.
-    """
-    path = _module_file(module)
-    named, imported = _top_level(path), _imported_names(path)
-    seen: set[str] = set()
-    helpers: set[str] = set()
-    waiting = [function]
-    while waiting:
-        name = waiting.pop()
-        if name in imported:
-            helpers.add(imported[name])
-        elif name in named and name not in seen:
-            seen.add(name)
-            waiting += [node.id for node in ast.walk(named[name]) if isinstance(node, ast.Name)]
-    own = {name: _node_digest(named[name]) for name in sorted(seen)}
-    return value_digest([own, {helper: closure_digest(helper) for helper in sorted(helpers)}])[:16]
-
-
-@cache
-def _imported_names(path: Path) -> dict[str, str]:
-    """The names that a file takes from other modules of this library, with those modules."""
-    return {
-        alias.asname or alias.name: node.module
-        for node in _tree(path).body
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] in PACKAGES
-        for alias in node.names
-    }
-
-
-@cache
-def _top_level(path: Path) -> dict[str, ast.stmt]:
-    """The definitions and assignments of a module by name."""
-    found: dict[str, ast.stmt] = {}
-    for node in _tree(path).body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            found[node.name] = node
-        elif isinstance(node, ast.Assign | ast.AnnAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            found |= {target.id: node for target in targets if isinstance(target, ast.Name)}
-    return found
-
-
 def _module_file(module: str) -> Path:
     path = WORKFLOW.joinpath(*module.split("."))
     return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.benchmarks import load_benchmark
+from reprise.benchmarks.registry import load_scores
 from reprise.config import load
 from reprise.core.errors import UserError, suggestion
 from reprise.core.schemas import ITEMS, VERDICTS, read_table
@@ -46,7 +46,7 @@ def _outcomes(plan: Plan, run: Run, form: str) -> dict[str, pl.DataFrame]:
     if not path.is_file():
         raise UserError(f"compare: {path} is not there. Run snakemake for a table with this run first.")
     items = read_table(plan.results / "annotations" / run.benchmark / "items.parquet", ITEMS)
-    return load_benchmark(run.benchmark).outcomes(form, items, read_table(path, VERDICTS))
+    return load_scores(run.benchmark).outcomes(form, items, read_table(path, VERDICTS))
 
 
 def _by_task(ours: pl.DataFrame, theirs: pl.DataFrame, plan: Plan) -> Iterator[tuple[str, PairedComparison]]:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from reprise.benchmarks import MODULES, load_benchmark
 from reprise.benchmarks.prompts import load_prompts
+from reprise.benchmarks.registry import benchmark_names, load_data_statistics, load_scores
 from reprise.config.external import import_problems, is_import
 from reprise.config.schema import Column, Configuration, Model, Protocol, Row, TableSpec
 from reprise.core.errors import UserError, suggestion, unknown
@@ -54,10 +54,10 @@ def benchmark_problems(found: Configuration, root: Path) -> list[str]:
     problems: list[str] = []
     for name, spec in found.benchmarks.items():
         file = f"config/benchmarks/{name}.yaml"
-        if name not in MODULES:
-            problems.append(str(unknown("benchmark", name, MODULES, file)))
+        if name not in benchmark_names():
+            problems.append(str(unknown("benchmark", name, benchmark_names(), file)))
             continue
-        forms = load_benchmark(name).FORMS
+        forms = load_scores(name).FORMS
         prompts = load_prompts(root / spec.prompts)
         for protocol, settings in spec.protocols.items():
             named = [("form", settings.form, forms), ("prompt", settings.prompt, prompts)]
@@ -80,9 +80,9 @@ def benchmark_problems(found: Configuration, root: Path) -> list[str]:
 
 
 def _column_problems(spec: TableSpec, benchmark: str, more_groups: Sequence[str]) -> list[str]:
-    module = load_benchmark(benchmark)
-    known_groups = (*module.GROUPS, *more_groups)
-    metrics = {name for form in module.FORMS.values() for name in form} | module.STATISTICS
+    scores, data = load_scores(benchmark), load_data_statistics(benchmark)
+    known_groups = (*scores.GROUPS, *more_groups)
+    metrics = {name for form in scores.FORMS.values() for name in form} | (data.STATISTICS if data else set())
     named = [(column, metric) for column in spec.columns for metric in measured_metrics(spec, column)]
     problems = [
         f"column '{column.title}': unknown metric '{metric}'.{suggestion(metric, metrics)} "

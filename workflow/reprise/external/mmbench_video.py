@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.benchmarks.image_choice import CHOICE, CIRCULAR, LETTERS, ROTATION_STEP
+from reprise.benchmarks.mmbench_video.images.taxonomy import CHOICE, CIRCULAR, LETTERS, ROTATION_STEP
 from reprise.core.errors import UserError
 from reprise.core.files import whole_file
 from reprise.external.answers import (

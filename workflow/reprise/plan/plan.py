@@ -7,10 +7,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from reprise.benchmarks import benchmark_module, load_benchmark
 from reprise.benchmarks.prompts import Prompt, load_prompts
+from reprise.benchmarks.registry import has_part, load_scores, load_video_statistics, module_name
 from reprise.config import Configuration, Model, ReleaseHub, Row, TableSpec, load
-from reprise.core.code_digest import closure_digest, function_digest, modules_digest
+from reprise.core.code_digest import closure_digest, modules_digest
 from reprise.core.errors import UserError
 from reprise.core.files import canonical_json, matching_files, value_digest, write_if_changed, write_text
 from reprise.core.store import Store, append_line, read_lines
@@ -153,7 +153,7 @@ class Plan:
         if isinstance(release, ReleaseHub) and release.revision == UNPINNED:
             return False
         spec = self.config.tables[benchmark].tables[table]
-        chance = load_benchmark(benchmark).CHANCE
+        chance = load_scores(benchmark).CHANCE
         is_counted = any(chance.get(metric, 0.0) is None for c in spec.columns for metric in spec.metrics_of(c))
         return any(row.dataset or (row.chance and is_counted) for row in spec.rows())
 
@@ -238,8 +238,7 @@ class Plan:
                 f"statistics/{benchmark}",
                 {
                     "benchmark": benchmark,
-                    "numbers": function_digest(benchmark_module(benchmark), "statistics"),
-                    "of_videos": function_digest(benchmark_module(benchmark), "video_statistics"),
+                    "numbers": _code(benchmark, "data_statistics"),
                     "code": closure_digest("reprise.stages.data_statistics"),
                 },
             )
@@ -268,7 +267,7 @@ class Plan:
             "clips": {"shards": suite.shards, **suite.clip_settings.model_dump()},
             "facts": suite.fact_settings.model_dump(),
         }
-        settings["annotations"]["reader"] = function_digest(benchmark_module(benchmark), "annotations")
+        settings["annotations"]["reader"] = _code(benchmark, "release")
         for stage in DATA_STAGES:
             yield f"{stage}/{benchmark}", settings[stage] | {"code": closure_digest(f"reprise.stages.{stage}")}
 
@@ -286,7 +285,7 @@ class Plan:
             "benchmark": benchmark,
             "protocol": spec.model_dump(),
             "prompt": {"name": prompt.name, "source": prompt.source, "system": prompt.system, "user": prompt.user},
-            "form": function_digest(benchmark_module(benchmark), "requests"),
+            "form": _code(benchmark, "questions"),
             "code": modules_digest(("reprise.stages.requests", "reprise.benchmarks.prompts")),
         }
 
@@ -313,7 +312,7 @@ class Plan:
                     "form": protocol.form,
                     "max_tokens": protocol.judge_tokens,
                     "prompt": asdict(prompt),
-                    "reader": function_digest(benchmark_module(benchmark), "answers"),
+                    "reader": _code(benchmark, "answers"),
                     "code": closure_digest("reprise.stages.judge_requests"),
                 },
             )
@@ -339,7 +338,7 @@ class Plan:
 
     def measures_videos(self, benchmark: str) -> bool:
         """Whether numbers of the data need the videos themselves; a site that runs nothing on them brings none."""
-        return benchmark in self.data_benchmarks() and hasattr(load_benchmark(benchmark), "video_statistics")
+        return benchmark in self.data_benchmarks() and load_video_statistics(benchmark) is not None
 
     def _metric_key(self, benchmark: str) -> dict[str, Any]:
         protocols = self.config.benchmarks[benchmark].protocols
@@ -350,7 +349,7 @@ class Plan:
                 name: {"form": protocol.form, "items": protocol.items, "frames_min": protocol.frames_min}
                 for name, protocol in protocols.items()
             },
-            "measures": function_digest(benchmark_module(benchmark), "measures"),
+            "measures": _code(benchmark, "scores"),
             "code": closure_digest("reprise.stages.metrics"),
         }
 
@@ -437,6 +436,11 @@ class Plan:
                 f"Found: {', '.join(sorted(path.name for path in folder.iterdir())) or 'nothing'}."
             )
         return {"checkpoint": self.store.folder_digest(folder)}
+
+
+def _code(benchmark: str, part: str) -> str:
+    """Digest of one module of a benchmark and of what it uses; empty where the benchmark has no such module."""
+    return closure_digest(module_name(benchmark, part)) if has_part(benchmark, part) else ""
 
 
 def _version(distribution: str) -> str:

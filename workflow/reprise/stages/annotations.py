@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from reprise.benchmarks import load_benchmark
+from reprise.benchmarks.registry import load_release
 from reprise.core.errors import UserError, run_command
 from reprise.core.log import log
 from reprise.core.schemas import CLIPS, ITEMS, write_table
@@ -16,7 +16,7 @@ def main() -> None:
     )
     key = read_key(args.key)
     files = [Path(entry["path"]) for entry in json.loads(args.release.read_text(encoding="utf-8"))]
-    clips, items = load_benchmark(key["benchmark"]).annotations(files, key["clips"], key["options"])
+    clips, items = load_release(key["benchmark"]).read_release(files, key["clips"], key["options"])
     for name, column, frame in (("clip", "clip_id", clips), ("item", "item_id", items)):
         twice = frame.filter(frame[column].is_duplicated())
         if twice.height:

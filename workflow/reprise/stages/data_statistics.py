@@ -1,12 +1,11 @@
 """Stage `statistics`: numbers of the data itself, such as videos and samples of each test."""
 
 from pathlib import Path
-from typing import cast
 
 import polars as pl
 
-from reprise.benchmarks import OnVideo, load_benchmark
 from reprise.benchmarks.flaws import flaw_numbers
+from reprise.benchmarks.registry import load_data_statistics, load_video_statistics
 from reprise.core.errors import run_command
 from reprise.core.schemas import CLIPS, FACTS, ITEMS, METRICS, read_table, write_table
 from reprise.stages.arguments import arguments, read_key
@@ -16,10 +15,10 @@ def main() -> None:
     args = arguments("Count a benchmark's data.", key=Path, items=Path, clips=Path, facts=[Path], out=Path)
     key = read_key(args.key)
     items, clips = read_table(args.items, ITEMS), read_table(args.clips, CLIPS)
-    benchmark = load_benchmark(key["benchmark"])
-    numbers = benchmark.statistics(items, clips)
+    counted, of_videos = load_data_statistics(key["benchmark"]), load_video_statistics(key["benchmark"])
+    numbers = counted.statistics(items, clips) if counted else []
     for path in args.facts:
-        numbers += cast(OnVideo, benchmark).video_statistics(items, read_table(path, FACTS))
+        numbers += of_videos.video_statistics(items, read_table(path, FACTS)) if of_videos else []
     known = {"run": f"{key['benchmark']}/data", "convention": "fixed", "reader": "robust", "key": ""}
     rows = [
         known

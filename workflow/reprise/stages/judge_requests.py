@@ -9,9 +9,10 @@ from typing import Any
 
 import polars as pl
 
-from reprise.benchmarks import Judged, load_judged
+from reprise.benchmarks.contract import FreeAnswers
 from reprise.benchmarks.prompts import Prompt, fill
-from reprise.core.errors import run_command
+from reprise.benchmarks.registry import load_answers
+from reprise.core.errors import UserError, run_command
 from reprise.core.log import log
 from reprise.core.schemas import ANSWERS, ITEMS, REQUESTS, RESPONSES, check_key, read_table, table_of, write_table
 from reprise.reading.ratings import RATINGS
@@ -29,7 +30,10 @@ def main() -> None:
     check_key(responses, run_key["key"], args.responses)
     items = read_table(args.items, ITEMS)
     asked = read_table(args.requests, REQUESTS, without=("system", "prompt"))
-    answers = given_answers(load_judged(key["benchmark"]), key["form"], items, asked, responses, run_key["key"])
+    free = load_answers(key["benchmark"])
+    if free is None:
+        raise UserError(f"{key['benchmark']}: a protocol names a judge, but the benchmark has no answers.py.")
+    answers = given_answers(free, key["form"], items, asked, responses, run_key["key"])
     write_table(answers, args.answers, ANSWERS)
     requests = judge_requests(answers, items, Prompt(**key["prompt"]), key["max_tokens"])
     write_table(requests, args.out, REQUESTS)
@@ -37,7 +41,7 @@ def main() -> None:
 
 
 def given_answers(
-    benchmark: Judged, form: str, items: pl.DataFrame, requests: pl.DataFrame, responses: pl.DataFrame, key: str
+    benchmark: FreeAnswers, form: str, items: pl.DataFrame, requests: pl.DataFrame, responses: pl.DataFrame, key: str
 ) -> pl.DataFrame:
     """What was answered to each item, as each reader takes it out of what the model said."""
     joined = responses.join(

@@ -7,9 +7,10 @@ from typing import Any
 
 import polars as pl
 
-from reprise.benchmarks import Benchmark, load_benchmark
+from reprise.benchmarks.contract import Scores
 from reprise.benchmarks.flaws import flaw_numbers
 from reprise.benchmarks.human_ratings import agreement, read_ratings
+from reprise.benchmarks.registry import load_scores
 from reprise.core.errors import run_command
 from reprise.core.log import log
 from reprise.core.schemas import ITEMS, METRICS, READERS_DIFFER, VERDICTS, check_key, read_table, write_table
@@ -34,7 +35,7 @@ def main() -> None:
     items = chosen_items(read_table(args.items, ITEMS, without=("texts",)), protocol["items"])
     undefined = undefined_metrics(protocol["frames_min"], run_key["answers"]["sampling"])
     named = {"run": run_key["run"], "judge": next(iter(args.judge), None), "key": run_key["key"]}
-    benchmark, resampling = load_benchmark(key["benchmark"]), Resampling(**key["bootstrap"])
+    benchmark, resampling = load_scores(key["benchmark"]), Resampling(**key["bootstrap"])
     found: list[tuple[Measure, dict[str, Any]]] = []
     readings: list[pl.DataFrame] = []
     for convention, reader in CONVENTIONS:
@@ -64,7 +65,7 @@ def readers_differ(robust: pl.DataFrame, authors: pl.DataFrame) -> dict[str, Any
 
 
 def measured(
-    benchmark: Benchmark,
+    benchmark: Scores,
     form: str,
     items: pl.DataFrame,
     verdicts: pl.DataFrame,
@@ -92,7 +93,7 @@ def undefined_metrics(frames_min: Mapping[str, int], rule: Mapping[str, Any]) ->
     }
 
 
-def row_of(one: Measure, benchmark: Benchmark, undefined: str | None = None) -> dict[str, Any]:
+def row_of(one: Measure, benchmark: Scores, undefined: str | None = None) -> dict[str, Any]:
     """A measure as a row of the table; where it says nothing on these frames, the reason stands for its value."""
     counts = {
         name: getattr(one, name) for name in ("metric", "group", "asked", "scored", "failed", "unparsed", "missing")

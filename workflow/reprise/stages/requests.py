@@ -4,8 +4,8 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.benchmarks import load_benchmark
 from reprise.benchmarks.prompts import Prompt
+from reprise.benchmarks.registry import load_questions
 from reprise.core.errors import run_command
 from reprise.core.log import log
 from reprise.core.schemas import ITEMS, REQUESTS, in_group_named, read_table, write_table
@@ -17,7 +17,7 @@ def main() -> None:
     key = read_key(args.key)
     protocol = key["protocol"]
     items = chosen_items(read_table(args.items, ITEMS), protocol["items"])
-    rows = load_benchmark(key["benchmark"]).requests(items, protocol["form"], Prompt(**key["prompt"]))
+    rows = load_questions(key["benchmark"]).requests(items, protocol["form"], Prompt(**key["prompt"]))
     frame = pl.DataFrame(
         [row | {"ask": protocol["ask"], "max_tokens": protocol["max_tokens"]} for row in rows], schema=REQUESTS
     )

@@ -9,8 +9,8 @@ from typing import Any, cast
 import polars as pl
 
 from reprise import __version__
-from reprise.benchmarks import load_benchmark
 from reprise.benchmarks.flaws import FLAWS
+from reprise.benchmarks.registry import load_scores
 from reprise.config import Column, Row, TableSpec
 from reprise.core.errors import UserError
 from reprise.core.schemas import READERS_DIFFER
@@ -65,7 +65,7 @@ class Builder:
     tidy: list[dict[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.benchmark = load_benchmark(self.key["benchmark"])
+        self.benchmark = load_scores(self.key["benchmark"])
         self.numbers = {
             (_source(row), row["metric"], row["group"], row["convention"], row["reader"]): row
             for row in self.metrics.iter_rows(named=True)

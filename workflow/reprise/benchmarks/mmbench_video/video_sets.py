@@ -6,12 +6,11 @@ from pathlib import Path
 
 import polars as pl
 
+from reprise.benchmarks.mmbench_video.taxonomy import SETS
 from reprise.core.errors import UserError
 from reprise.core.tabular import read_rows, require_columns
 from reprise.fetch.held import held_source
 
-# Every question of every such set, for protocols; a set's own group has its name.
-SETS = "sets"
 COLUMNS = ("video", "question", "answer")
 NAME = re.compile(r"^[a-z0-9][a-z0-9_-]*$")
 

@@ -1,42 +1,24 @@
-"""Vinoground: pairs of counterfactual videos and captions, by text, video and group score."""
+"""Vinoground's release: pairs of counterfactual videos and captions, and the questions about them."""
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from reprise.benchmarks import plain_answers
 from reprise.benchmarks.clip_ids import vinoground as segment_of
 from reprise.benchmarks.flaws import Flaws
-from reprise.benchmarks.prompts import Prompt, fill
+from reprise.benchmarks.vinoground.taxonomy import HALVES, LETTERS, MAJOR, MINOR
 from reprise.core.errors import UserError
 from reprise.core.files import text_digest
-from reprise.core.schemas import CLIPS, ITEMS, in_group_named
+from reprise.core.schemas import CLIPS, ITEMS
 from reprise.core.tabular import only_table, read_rows, require_columns
-from reprise.stats import chance_pair_similarities
-from reprise.stats.measures import Measure, Resampling, measure, ones
 
-ALL = "all"
-MAJOR = ("object", "action", "viewpoint")
-MINOR = ("interaction", "cyclical", "spatial", "contextual")
-GROUPS = (ALL, *MAJOR, *MINOR)
-SCORES = ("text", "video", "group")
-# `questions`: two about captions, two about segments of a concatenation; `similarity`: four numbers, no concatenation.
-FORMS = {"questions": frozenset(SCORES), "similarity": frozenset(SCORES)}
-STATISTICS = frozenset({"pairs"})
-# What the paper prints: four random similarities. Random answers to two-way questions reach 6.25 as group score.
-CHANCE = {name: 100 * value for name, value in chance_pair_similarities()._asdict().items()}
-
-HALVES = ("pos", "neg")
-ROLES = {task: [f"{task}_{half}" for half in HALVES] for task in ("text", "video")}
 FIELDS = ("index", "major", "minor", "pos_cap", "neg_cap")
 SPANS = ("pos_vid", "pos_start", "pos_end", "neg_vid", "neg_start", "neg_end")
 QUESTION_FIELDS = ("idx", "video_name", "question", "GT")
-LETTERS = ("A", "B")
 SEGMENTS = ("First segment (before black frame)", "Second segment (after black frame)")
 # Section 4.2 of the paper, for a release without its question files.
 TEXT_QUESTION = "Which caption best describes this video? A. {a}, B. {b}"
@@ -58,7 +40,7 @@ Questions = dict[tuple[str, str], Question]
 """(index, half) -> question"""
 
 
-def annotations(files: Sequence[Path], clips: str, options: Mapping[str, Any]) -> tuple[pl.DataFrame, pl.DataFrame]:
+def read_release(files: Sequence[Path], clips: str, options: Mapping[str, Any]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Four items a pair: each video with both captions, each caption with the concatenation of both videos.
 
     Released questions are used as they are. Without them the paper's wording is filled in, captions and segments in a
@@ -250,142 +232,3 @@ def _item(
             *flaws.groups(_pair(row["index"])),
         ],
     }
-
-
-def requests(items: pl.DataFrame, form: str, prompt: Prompt) -> list[dict[str, object]]:
-    """The four questions of a pair (roles `text_pos`, ...), or its four similarities (roles `<video>_<caption>`)."""
-    asked: list[dict[str, object]] = []
-    for item in items.iter_rows(named=True):
-        texts, groups = ({entry["name"]: entry["text"] for entry in item[part]} for part in ("texts", "groups"))
-        half = groups["half"]
-        if form == "questions" and texts["question"]:
-            shown = [texts["a"], texts["b"]] if item["answer"] and texts["a"] and texts["b"] else []
-            options = {"options": list(LETTERS), "option_texts": shown, "expected": item["answer"]}
-            asked.append(_request(item, f"{item['task']}_{half}", prompt, {"question": texts["question"]}, options))
-        elif form == "similarity" and item["task"] == "text":
-            for caption in filter(texts.get, HALVES):
-                options = {"options": ["match"], "option_texts": [], "expected": "match" if caption == half else ""}
-                asked.append(_request(item, f"{half}_{caption}", prompt, {"caption": texts[caption]}, options))
-    return asked
-
-
-def _request(
-    item: Mapping[str, Any], role: str, prompt: Prompt, values: Mapping[str, str], options: Mapping[str, object]
-) -> dict[str, object]:
-    return {
-        "request_id": f"{item['item_id']}#{role}",
-        "item_id": item["item_id"],
-        "clip_id": item["clip_id"],
-        "role": role,
-        "system": fill(prompt.system, values),
-        "prompt": fill(prompt.user, values),
-        **options,
-    }
-
-
-def answers(form: str, items: pl.DataFrame, responses: pl.DataFrame, reader: str) -> list[dict[str, str]]:
-    """What was answered to each question, step by step; a judge says which option it comes to."""
-    return plain_answers(responses)
-
-
-def measures(
-    form: str, items: pl.DataFrame, verdicts: pl.DataFrame, resampling: Resampling, *, drop_unread: bool
-) -> list[Measure]:
-    """Text, video and group score over all pairs and over the pairs of each category.
-
-    `drop_unread` is the authors' convention: every pair of the table counts, a question without an answer is wrong, and
-    one that the text score stops at takes the pair's video score with it.
-    """
-    pairs = _pairs(form, items, verdicts, by_authors=drop_unread)
-    found = []
-    for group in GROUPS:
-        members = in_group(pairs, group)
-        for score in SCORES:
-            rows = members.filter(f"{score}_asked").with_columns(
-                failed=pl.col(f"{score}_failed"), unparsed=pl.col(f"{score}_unparsed")
-            )
-            one = measure(score, group, rows, [(rows[f"{score}_right"], ones(rows))], resampling)
-            found.append(replace(one, missing=members.height - rows.height))
-    return found
-
-
-def _pairs(form: str, items: pl.DataFrame, verdicts: pl.DataFrame, *, by_authors: bool) -> pl.DataFrame:
-    """One row a pair; for each score whether it was asked, right, failed, unparsed."""
-    if form == "similarity":
-        return _similarity_pairs(items, verdicts)
-    pairs = _side_by_side(items, verdicts, [role for roles in ROLES.values() for role in roles])
-    pairs = _as_authors(pairs) if by_authors else pairs
-    roles = {**ROLES, "group": [role for roles in ROLES.values() for role in roles]}
-    right = {score: pl.all_horizontal(f"{role}_right" for role in roles[score]).fill_null(False) for score in SCORES}
-    return pairs.with_columns(_columns(right, roles))
-
-
-def _columns(right: Mapping[str, pl.Expr], roles: Mapping[str, Sequence[str]]) -> Iterator[pl.Expr]:
-    """For each score: right, whether all its answers were asked, whether any failed or could not be read."""
-    for score in SCORES:
-        yield right[score].alias(f"{score}_right")
-        yield pl.all_horizontal(pl.col(f"{role}_failed").is_not_null() for role in roles[score]).alias(f"{score}_asked")
-        for state in ("failed", "unparsed"):
-            any_of = pl.any_horizontal(f"{role}_{state}" for role in roles[score])
-            yield any_of.fill_null(False).alias(f"{score}_{state}")
-
-
-def _side_by_side(items: pl.DataFrame, verdicts: pl.DataFrame, roles: Sequence[str]) -> pl.DataFrame:
-    """One row a pair with the verdicts of its four roles; null where a question was never asked."""
-    pairs = items.select("unit", "groups").unique("unit", keep="first", maintain_order=True)
-    answers = verdicts.join(items.select("item_id", "unit"), on="item_id", how="inner")
-    for role in roles:
-        columns = [pl.col(part).alias(f"{role}_{part}") for part in ("right", "score", "failed", "unparsed")]
-        one = answers.filter(pl.col("role") == role).select("unit", *columns)
-        pairs = pairs.join(one, on="unit", how="left", maintain_order="left")
-    return pairs
-
-
-def _as_authors(pairs: pl.DataFrame) -> pl.DataFrame:
-    """The released scorer: looking up an answer that is lacking or empty ends its pair there.
-
-    It looks at the second text answer only if the first is right, and at the video answers after the text answers.
-    """
-
-    def lacks(role: str) -> pl.Expr:
-        return pl.col(f"{role}_right").is_null() | pl.col(f"{role}_failed") | pl.col(f"{role}_unparsed")
-
-    ends = lacks("text_pos") | (pl.col("text_pos_right") & lacks("text_neg"))
-    right = [pl.col(f"{role}_right").fill_null(False) for role in ROLES["text"]]
-    right += [pl.col(f"{role}_right").fill_null(False) & ~ends for role in ROLES["video"]]
-    failed = [pl.col(f"{role}_failed").fill_null(True) for roles in ROLES.values() for role in roles]
-    return pairs.with_columns(*right, *failed)
-
-
-def _similarity_pairs(items: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
-    """The scores by four similarities, as Winoground defines them; a tie is not larger, so it fails."""
-    roles = [f"{video}_{caption}" for video in HALVES for caption in HALVES]
-
-    def above(one: str, other: str) -> pl.Expr:
-        return (pl.col(f"{one}_score") > pl.col(f"{other}_score")).fill_null(False)
-
-    text = above("pos_pos", "pos_neg") & above("neg_neg", "neg_pos")
-    video = above("pos_pos", "neg_pos") & above("neg_neg", "pos_neg")
-    right = {"text": text, "video": video, "group": text & video}
-    return _side_by_side(items, verdicts, roles).with_columns(_columns(right, dict.fromkeys(SCORES, roles)))
-
-
-def outcomes(form: str, items: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """Metric -> one row a pair, for comparing two models pair by pair."""
-    pairs = _pairs(form, items, verdicts, by_authors=False)
-    return {
-        score: pairs.filter(f"{score}_asked").select(
-            pl.col("unit").alias("item_id"), "unit", pl.lit(ALL).alias("task"), pl.col(f"{score}_right").alias("right")
-        )
-        for score in SCORES
-    }
-
-
-def in_group(items: pl.DataFrame, group: str) -> pl.DataFrame:
-    """The items that a group's numbers are about."""
-    return items if group == ALL else items.filter(in_group_named(group))
-
-
-def statistics(items: pl.DataFrame, clips: pl.DataFrame) -> list[tuple[str, str, float]]:
-    """Pairs in each category and in all (Table 2)."""
-    return [("pairs", group, float(in_group(items, group)["unit"].n_unique())) for group in GROUPS]

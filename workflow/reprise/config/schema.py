@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from reprise.fetch.settings import Route
 from reprise.media.settings import ClipSettings, FactSettings
+from reprise.stats.settings import Bootstrap
 
 SLUG = r"^[a-z0-9][a-z0-9._-]*$"
 Slug = Annotated[str, Field(pattern=SLUG)]
@@ -15,12 +16,6 @@ class Strict(BaseModel):
     """A part of the configuration; a key it does not know is a mistake."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Bootstrap(Strict):
-    draws: int = Field(2000, ge=100)
-    level: float = Field(0.95, gt=0.5, lt=1)
-    seed: int = 0
 
 
 class Main(Strict):

@@ -96,5 +96,6 @@ Route = Annotated[Toyworld | Rehearsal | Folder | Archive | Http | Huggingface |
 class SourcesKey(Key):
     """Key of the stage `sources`."""
 
+    STAGE = "reprise.stages.sources"
     shards: int = Field(ge=1)
     route: Route

@@ -14,6 +14,7 @@ from reprise.core.code_digest import closure_digest, function_digest, modules_di
 from reprise.core.errors import UserError
 from reprise.core.files import canonical_json, matching_files, value_digest, write_if_changed, write_text
 from reprise.core.store import Store, append_line, read_lines
+from reprise.fetch.plugins import plugin_module
 from reprise.fetch.records import wants_another_try
 from reprise.fetch.settings import Remote
 from reprise.models.adapters import ADAPTERS
@@ -269,8 +270,10 @@ class Plan:
             "facts": suite.fact_settings.model_dump(),
         }
         settings["annotations"]["reader"] = function_digest(benchmark_module(benchmark), "annotations")
+        plugins = {"release": plugin_module(entry.release.kind), "sources": plugin_module(entry.route.kind)}
         for stage in DATA_STAGES:
-            yield f"{stage}/{benchmark}", settings[stage] | {"code": closure_digest(f"reprise.stages.{stage}")}
+            code = [closure_digest(name) for name in (f"reprise.stages.{stage}", plugins.get(stage)) if name]
+            yield f"{stage}/{benchmark}", settings[stage] | {"code": code}
 
     def _extras(self, folder: str | None, patterns: list[str]) -> dict[str, Any] | None:
         """The files that a user laid beside a release, by their content: laying another one there is a change."""

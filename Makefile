@@ -19,6 +19,7 @@ check: $(READY)
 	$(BIN)/ruff check workflow tests bench
 	$(BIN)/snakefmt --check Snakefile workflow/rules
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo --no-cache
 
 bench: $(READY)
 	$(BIN)/python -m bench

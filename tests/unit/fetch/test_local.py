@@ -10,10 +10,11 @@ import pytest
 from reprise.core.errors import UserError
 from reprise.core.store import Store
 from reprise.fetch.direct import download
-from reprise.fetch.local import archive, folder, toyworld
+from reprise.fetch.local import archive, folder
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError, nothing, safe_name
 from reprise.fetch.pickles import read_videos
-from reprise.fetch.settings import Archive, Folder, Http
+from reprise.fetch.routes import fetcher_for
+from reprise.fetch.settings import Archive, Folder, Http, Toyworld
 from reprise.stages.sources import bring
 
 from tests.unit.fetch.server import Behaviour, serving
@@ -155,5 +156,6 @@ def test_a_full_disk_has_a_name_and_is_not_remembered(video: Path, tmp_path: Pat
 
 
 def test_the_toy_worlds_sources_are_rendered_once(tmp_path: Path) -> None:
+    store = Store(tmp_path)
     with pytest.raises(UserError, match="no source 'nothing'"):
-        bring("nothing", toyworld(), Store(tmp_path))
+        bring("nothing", fetcher_for(Toyworld(kind="toyworld"), store), store)

@@ -1,4 +1,4 @@
-"""Routes without a network: the toy world, a folder, archives on this machine."""
+"""Routes without a network: a folder, archives on this machine."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from reprise.core.errors import UserError
-from reprise.core.files import canonical_json, file_digest, inside, value_digest, write_text
+from reprise.core.files import canonical_json, inside, value_digest, write_text
 from reprise.core.store import Store
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError, nothing, safe_name
 from reprise.fetch.parts import Holder, gather, opened_zip
@@ -18,22 +18,6 @@ from reprise.fetch.pickles import read_videos
 from reprise.fetch.settings import Archive, Folder
 
 SUBTITLES = ".vtt"
-
-
-def toyworld() -> Fetcher:
-    """Render the toy world's videos; a change of its code makes other sources."""
-    from synthetic import toyworld as world
-    from synthetic.toyworld.render import render_source
-
-    code = value_digest({path.name: file_digest(path) for path in sorted(Path(world.__path__[0]).glob("*.py"))})
-
-    def fetch(source_id: str, folder: Path) -> Fetched:
-        target = folder / safe_name("{source_id}.mp4", source_id)
-        render_source(source_id, target)
-        subtitles = target.with_suffix(SUBTITLES)
-        return Fetched(target, subtitles=subtitles if subtitles.is_file() else None)
-
-    return Fetcher(lambda source_id: ["toyworld", code, source_id], fetch, nothing)
 
 
 def folder(settings: Folder, store: Store) -> Fetcher:

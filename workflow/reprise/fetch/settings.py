@@ -10,13 +10,19 @@ from reprise.core.keyfile import Key, Settings
 AVC_FIRST = "bv*[vcodec^=avc1][height<=720]/b[vcodec^=avc1][height<=720]/bv*[height<=720]/b[height<=720]"
 
 
-class Toyworld(Settings):
+class Made(Settings):
+    """Videos that a plug-in of `reprise.fetch.plugins` makes."""
+
+    kind: str
+
+
+class Toyworld(Made):
     """Videos rendered from the toy world's scripts."""
 
     kind: Literal["toyworld"]
 
 
-class Rehearsal(Settings):
+class Rehearsal(Made):
     """One of a few short rendered videos for any id: all stages run, and none of them for long."""
 
     kind: Literal["rehearsal"]

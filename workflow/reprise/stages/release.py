@@ -9,6 +9,7 @@ from reprise.core.errors import UserError, run_command
 from reprise.core.files import matching_files, value_digest, write_text
 from reprise.core.log import log
 from reprise.core.store import Store
+from reprise.fetch.plugins import load_world, plugin_module
 from reprise.stages.arguments import arguments, read_key
 
 
@@ -37,15 +38,8 @@ def release_folder(
         if not folder.is_dir():
             raise UserError(f"release of {benchmark}: no folder '{folder}'. Set release.path in the suite's file.")
         return folder
-    if release["kind"] == "toyworld":
-        from synthetic.toyworld.releases import write_release
-
-        write_release(benchmark, results)
-        return results
-    if release["kind"] == "rehearsal":
-        from synthetic.rehearsal.releases import write_release as write_rehearsal
-
-        write_rehearsal(benchmark, results)
+    if plugin_module(release["kind"]) is not None:
+        load_world(release["kind"]).write_release(benchmark, results)
         return results
     return _hub_folder(benchmark, release, patterns, store)
 

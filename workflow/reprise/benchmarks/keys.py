@@ -1,6 +1,8 @@
-"""Keys of what is made of a benchmark's release: annotations, requests, a judge's requests, metrics, numbers of the data."""
+"""Keys of what is made of a release: annotations, requests, a judge's requests, metrics, numbers of the data."""
 
 from typing import Any, ClassVar, Literal
+
+from pydantic import Field
 
 from reprise.benchmarks.prompts import Prompt
 from reprise.benchmarks.registry import has_part, module_name
@@ -26,7 +28,7 @@ class AnnotationsKey(BenchmarkKey):
     STAGE = "reprise.stages.annotations"
     PART = "release"
     clips: Literal["ids", "release"]
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = Field({})
     """options of the release's reader, and the suite's subset"""
     subset_sha256: str = ""
     """digest of the file that lists the subset"""
@@ -68,5 +70,5 @@ class MetricsKey(BenchmarkKey):
     PART = "scores"
     form: str
     items: str | None = None
-    frames_min: dict[str, int] = {}
+    frames_min: dict[str, int] = Field({})
     bootstrap: Bootstrap

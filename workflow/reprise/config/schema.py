@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from reprise.fetch.settings import Route
+from reprise.fetch.settings import Release, Route
 from reprise.media.settings import ClipSettings, FactSettings
 from reprise.stats.settings import Bootstrap
 
@@ -29,34 +29,6 @@ class Main(Strict):
     store: str = "resources/store"
     bootstrap: Bootstrap = Bootstrap()
     samplings: dict[Slug, dict[str, Any]]
-
-
-class ReleaseToy(Strict):
-    kind: Literal["toyworld"]
-
-
-class ReleaseFolder(Strict):
-    """A folder on this machine in the authors' layout."""
-
-    kind: Literal["folder"]
-    path: str
-
-
-class ReleaseHub(Strict):
-    """A Hugging Face data set at a pinned revision."""
-
-    kind: Literal["huggingface"]
-    repo: str
-    revision: str
-
-
-class ReleaseRehearsal(Strict):
-    """A synthetic release in the authors' layout with as many items as the paper counts."""
-
-    kind: Literal["rehearsal"]
-
-
-Release = Annotated[ReleaseToy | ReleaseFolder | ReleaseHub | ReleaseRehearsal, Field(discriminator="kind")]
 
 
 class SubsetFile(Strict):

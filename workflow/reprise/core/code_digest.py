@@ -3,6 +3,7 @@ imports for type checkers change nothing, a statement does."""
 
 import ast
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,12 +28,12 @@ class CodeDigests:
         self._modules: dict[str, Module] = {}
 
     def closure(self, roots: Sequence[str], without: Sequence[str] = ()) -> str:
-        """Digest of modules and of all that they import, directly or not, but for the packages in `without`."""
+        """Digest of modules and of all that they import, directly or not, but for those that fit `without`."""
         seen: dict[str, str] = {}
         waiting = list(roots)
         while waiting:
             name = waiting.pop()
-            if name not in seen and not any(name.startswith(f"{package}.") for package in without):
+            if name not in seen and not any(fnmatchcase(name, pattern) for pattern in without):
                 module = self._module(name)
                 seen[name] = module.digest
                 waiting += module.imports

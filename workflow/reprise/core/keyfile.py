@@ -12,6 +12,11 @@ from reprise.core.errors import UserError
 from reprise.core.files import read_json
 
 T = TypeVar("T", bound=BaseModel)
+# How a job is told what to do (the values of its settings count, and the key file holds them) and says what it did.
+CARRIERS = (
+    *("reprise.core.errors", "reprise.core.keyfile", "reprise.core.log", "reprise.core.paths", "reprise.*faults"),
+    *("reprise.*.keys", "reprise.*.settings", "reprise.stages.arguments"),
+)
 
 
 class Settings(BaseModel):
@@ -25,8 +30,8 @@ class Key(Settings):
 
     STAGE: ClassVar[str] = ""
     """the module that does the job"""
-    CARRIERS: ClassVar[tuple[str, ...]] = ()
-    """packages whose code carries what the job makes and does not shape it"""
+    CARRIERS: ClassVar[tuple[str, ...]] = CARRIERS
+    """patterns of modules that such a job uses and that do not shape what it makes"""
     code: str = ""
 
     def modules(self) -> tuple[str, ...]:

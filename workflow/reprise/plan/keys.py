@@ -8,10 +8,11 @@ from typing import Any, TypeVar
 
 from reprise.benchmarks.keys import AnnotationsKey, JudgeRequestsKey, MetricsKey, RequestsKey, StatisticsKey
 from reprise.benchmarks.prompts import Prompt, load_prompts
-from reprise.config import Model, SubsetFile, TableSpec
+from reprise.config import Model, TableSpec
+from reprise.config.schema import SubsetFile
 from reprise.core.code_digest import CodeDigests
 from reprise.core.errors import UserError
-from reprise.core.files import canonical_json, file_digest, matching_files, write_if_changed
+from reprise.core.files import canonical_json, matching_files, write_if_changed
 from reprise.core.keyfile import Key, Settings
 from reprise.core.paths import Run
 from reprise.core.store import append_line, read_lines
@@ -53,6 +54,7 @@ class _Keys:
         self._code = code
         self._prompts = {name: load_prompts(Path(spec.prompts)) for name, spec in self._config.benchmarks.items()}
         self._versions = {name: _version(name) for adapter in ADAPTERS.values() for name in adapter.packages}
+        self._runs = plan.runs()
         self._weights: dict[str, dict[str, str]] = {}
 
     def all(self) -> Iterator[tuple[Path, Settings]]:
@@ -63,7 +65,7 @@ class _Keys:
                 yield from self._of_protocol(benchmark, protocol)
         yield key("missing"), self._coded(self._missing())
         yield key("judgements"), self._coded(JudgementsKey())
-        runs = {run: self._run(run) for run in self._plan.runs()}
+        runs = {run: self._run(run) for run in self._runs}
         for run, run_key in runs.items():
             yield self._plan.results.run_key(run), run_key
         adopted = self._adopted()
@@ -112,12 +114,12 @@ class _Keys:
             benchmark=benchmark,
             clips=entry.clips,
             options=self._config.benchmarks[benchmark].options | {"subset": subset.model_dump() if subset else None},
-            subset_sha256=self._digest_if_there(Path(subset.file)) if isinstance(subset, SubsetFile) else "",
+            subset_sha256=self._subset_digest(subset.file) if isinstance(subset, SubsetFile) else "",
         )
 
-    def _digest_if_there(self, path: Path) -> str:
-        """The digest of a file; the stage that reads it says that it is missing."""
-        return file_digest(path) if path.is_file() else ""
+    def _subset_digest(self, file: str) -> str:
+        """The digest of a subset's list; where it is missing, the stage that reads it says so."""
+        return self._plan.store.digest(Path(file)) if Path(file).is_file() else ""
 
     def _missing(self) -> MissingKey:
         shards, ledger = range(self._config.suite.shards), self._plan.results.ledger
@@ -226,11 +228,11 @@ class _Keys:
         return {"checkpoint": self._plan.store.folder_digest(folder)}
 
     def _imported_run(self, run: Run, form: str, sampling: dict[str, Any]) -> ImportedRunKey:
-        files = self._plan.imports.answer_files(run.name)
+        files = self._plan.imports.answer_files(run)
         if not files:
             raise UserError(
-                f"{run.name}: no answers are there. Put the files where settings.runs of config/models/{run.model}.yaml "
-                "says, or remove the run."
+                f"{run.name}: no answers are there. Put the files where settings.runs of "
+                f"config/models/{run.model}.yaml says, or remove the run."
             )
         answers = self._coded(
             RunFiles(
@@ -244,8 +246,8 @@ class _Keys:
         return ImportedRunKey(run=run.name, key=answers.digest(), answers=answers)
 
     def _imported_ratings(self, name: str, benchmark: str, protocol: str, judge: str) -> ImportedRatingsKey:
-        runs = [run for run in self._plan.runs() if (run.benchmark, run.protocol) == (benchmark, protocol)]
-        files = {run.name: self._plan.imports.rating_files(run.name, judge) for run in runs}
+        runs = [run for run in self._runs if (run.benchmark, run.protocol) == (benchmark, protocol)]
+        files = {run.name: self._plan.imports.rating_files(run, judge) for run in runs}
         answers = self._coded(
             RatingFiles(
                 adapter=self._config.models[judge].adapter,

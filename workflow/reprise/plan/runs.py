@@ -25,7 +25,7 @@ class Plan:
         self.config = config
         self.results = Results(config.name)
         self.store = Store(Path(config.main.store))
-        self.imports = Imports(config, self.store)
+        self.imports = Imports(config)
         self.models = frozenset(slug for slug, model in config.models.items() if self._runs_here(slug, model))
 
     def _runs_here(self, slug: str, model: Model) -> bool:
@@ -119,11 +119,11 @@ class Plan:
 
     def has_answers(self, run: Run) -> bool:
         """Whether a run's model can be asked, or its answers are there."""
-        return run.model not in self.imports.models or bool(self.imports.answer_files(run.name))
+        return run.model not in self.imports.models or bool(self.imports.answer_files(run))
 
     def has_ratings(self, run: Run, judge: str) -> bool:
         """Whether a judge can be asked about a run, or its ratings are there."""
-        return judge not in self.imports.models or bool(self.imports.rating_files(run.name, judge))
+        return judge not in self.imports.models or bool(self.imports.rating_files(run, judge))
 
     def is_imported(self, scored: Scored) -> bool:
         """Whether a number comes from answers, or from ratings, that were made elsewhere."""

@@ -10,14 +10,17 @@ from typing import Any
 import polars as pl
 
 from reprise.benchmarks.contract import FreeAnswers
+from reprise.benchmarks.keys import JudgeRequestsKey
 from reprise.benchmarks.prompts import Prompt, fill
 from reprise.benchmarks.registry import load_answers
 from reprise.core.errors import UserError, run_command
+from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import ANSWERS, ITEMS, REQUESTS, RESPONSES, check_key, read_table, table_of, write_table
+from reprise.models.keys import RunKey
 from reprise.reading.ratings import RATINGS
 from reprise.reading.readers import READERS
-from reprise.stages.arguments import arguments, read_key
+from reprise.stages.arguments import arguments
 
 
 def main() -> None:
@@ -25,17 +28,17 @@ def main() -> None:
         "Derive a judge's requests from a run's answers.",
         key=Path, run_key=Path, items=Path, requests=Path, responses=Path, answers=Path, out=Path,
     )  # fmt: skip
-    key, run_key = read_key(args.key), read_key(args.run_key)
+    key, run_key = read_key(args.key, JudgeRequestsKey), read_key(args.run_key, RunKey).key
     responses = read_table(args.responses, RESPONSES)
-    check_key(responses, run_key["key"], args.responses)
+    check_key(responses, run_key, args.responses)
     items = read_table(args.items, ITEMS)
     asked = read_table(args.requests, REQUESTS, without=("system", "prompt"))
-    free = load_answers(key["benchmark"])
+    free = load_answers(key.benchmark)
     if free is None:
-        raise UserError(f"{key['benchmark']}: a protocol names a judge, but the benchmark has no answers.py.")
-    answers = given_answers(free, key["form"], items, asked, responses, run_key["key"])
+        raise UserError(f"{key.benchmark}: a protocol names a judge, but the benchmark has no answers.py.")
+    answers = given_answers(free, key.form, items, asked, responses, run_key)
     write_table(answers, args.answers, ANSWERS)
-    requests = judge_requests(answers, items, Prompt(**key["prompt"]), key["max_tokens"])
+    requests = judge_requests(answers, items, key.prompt, key.max_tokens)
     write_table(requests, args.out, REQUESTS)
     log.info(f"{requests.height} requests about {answers.height} answers of both readers")
 

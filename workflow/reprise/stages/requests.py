@@ -4,23 +4,21 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.benchmarks.prompts import Prompt
+from reprise.benchmarks.keys import RequestsKey
 from reprise.benchmarks.registry import load_questions
 from reprise.core.errors import run_command
+from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import ITEMS, REQUESTS, in_group_named, read_table, write_table
-from reprise.stages.arguments import arguments, read_key
+from reprise.stages.arguments import arguments
 
 
 def main() -> None:
     args = arguments("Fill a protocol's prompt with every item's texts.", key=Path, items=Path, out=Path)
-    key = read_key(args.key)
-    protocol = key["protocol"]
-    items = chosen_items(read_table(args.items, ITEMS), protocol["items"])
-    rows = load_questions(key["benchmark"]).requests(items, protocol["form"], Prompt(**key["prompt"]))
-    frame = pl.DataFrame(
-        [row | {"ask": protocol["ask"], "max_tokens": protocol["max_tokens"]} for row in rows], schema=REQUESTS
-    )
+    key = read_key(args.key, RequestsKey)
+    items = chosen_items(read_table(args.items, ITEMS), key.items)
+    rows = load_questions(key.benchmark).requests(items, key.form, key.prompt)
+    frame = pl.DataFrame([row | {"ask": key.ask, "max_tokens": key.max_tokens} for row in rows], schema=REQUESTS)
     write_table(frame, args.out, REQUESTS)
     log.info(f"{frame.height} requests about {items.height} items")
 

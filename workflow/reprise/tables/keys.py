@@ -1,5 +1,7 @@
 """The key of a table: its specification, and whose numbers this site has for it."""
 
+from pydantic import Field
+
 from reprise.benchmarks.registry import module_name
 from reprise.config import TableSpec
 from reprise.core.keyfile import Key
@@ -27,9 +29,9 @@ class TableKey(Key):
     first_judge: str = ""
     judged: tuple[str, ...] = ()
     """protocols whose answers are judged"""
-    judges: dict[str, str] = {}
+    judges: dict[str, str] = Field({})
     """judge -> label"""
-    adopted: dict[str, str] = {}
+    adopted: dict[str, str] = Field({})
     """key of a run -> why its answers were carried over from another key"""
     missing_share_max: float
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from pathlib import Path
 
+from reprise.core.faults import fault_of, fault_of_ffmpeg
 from reprise.core.log import log_to_stderr
-from reprise.faults import fault_of, fault_of_ffmpeg
 
 
 class UserError(Exception):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from reprise.core.errors import UserError
-from reprise.faults import named
+from reprise.core.faults import named
 
 
 def canonical_json(value: Any) -> str:

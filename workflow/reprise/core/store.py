@@ -6,8 +6,8 @@ import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from reprise.core.faults import named
 from reprise.core.files import canonical_json, file_digest, value_digest
-from reprise.faults import named
 
 KINDS = ("release", "sources", "clips", "facts", "weights", "journal", "embeddings")
 

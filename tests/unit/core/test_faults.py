@@ -15,9 +15,9 @@ import pytest
 from av.error import FFmpegError
 from av.error import OSError as AvOSError
 from reprise.core.errors import MachineError
+from reprise.core.faults import REMEDIES, fault_of, fault_of_ffmpeg, named
 from reprise.core.schemas import CLIP_LEDGER, CLIPS, SOURCES, read_table, write_table
 from reprise.core.store import Store
-from reprise.faults import REMEDIES, fault_of, fault_of_ffmpeg, named
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError, nothing
 from reprise.media.errors import MediaError
 from reprise.stages.sources import Wanted, bring, fetch_shard
@@ -146,7 +146,7 @@ def stage(
         "clips": ["--key", "clips.json", "--clips", "clips.parquet", "--sources", "sources.parquet", "--shard", "0"],
         "facts": ["--key", "facts.json", "--ledgers", "clips.out"],
     }
-    command = [sys.executable, "-m", f"reprise.{name}", *inputs[name], "--store", "store", "--out", f"{name}.out"]
+    command = [sys.executable, "-m", f"reprise.stages.{name}", *inputs[name], "--store", "store", "--out", f"{name}.out"]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, preexec_fn=before, env=os.environ | env)
 
 

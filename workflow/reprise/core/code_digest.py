@@ -41,8 +41,10 @@ class CodeDigests:
 
     def _module(self, name: str) -> Module:
         if name not in self._modules:
-            tree = _Statements().visit(ast.parse(self._file(name).read_text(encoding="utf-8")))
-            imports = tuple(found for found in _imports(tree) if self._file(found).is_file())
+            tree = ast.parse(self._file(name).read_text(encoding="utf-8"))
+            imported: list[str] = []
+            _keep_what_runs(tree, imported)
+            imports = tuple(found for found in imported if self._file(found).is_file())
             self._modules[name] = Module(text_digest(ast.dump(tree)), imports)
         return self._modules[name]
 
@@ -51,23 +53,26 @@ class CodeDigests:
         return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
-class _Statements(ast.NodeTransformer):
-    """Leaves what is run: no docstrings, and nothing that only a type checker imports."""
+def _keep_what_runs(node: ast.AST, imported: list[str]) -> None:
+    """Drop docstrings and imports for type checkers below a node; list what may be imported modules of this library."""
+    for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+        statements = getattr(node, part, None)
+        if isinstance(statements, list):
+            statements[:] = [statement for statement in statements if not _is_for_readers(statement)]
+            for statement in statements:
+                imported += [name for name in _imports(statement) if name.split(".")[0] in PACKAGES]
+                _keep_what_runs(statement, imported)
 
-    def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
-        return None if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str) else node
 
-    def visit_If(self, node: ast.If) -> ast.AST | None:
-        is_for_checker = isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-        return None if is_for_checker else self.generic_visit(node)
+def _is_for_readers(node: ast.AST) -> bool:
+    """Whether a statement is a docstring, or is there for a type checker."""
+    if isinstance(node, ast.If):
+        return isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
-def _imports(tree: ast.Module) -> list[str]:
-    """Names that may be modules of this library, wherever in a file they are imported."""
-    found = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            found += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        elif isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names]
-    return [name for name in found if name.split(".")[0] in PACKAGES]
+def _imports(node: ast.AST) -> list[str]:
+    """Names that a statement imports, any of which may be a module."""
+    if isinstance(node, ast.ImportFrom) and node.module:
+        return [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return [alias.name for alias in node.names] if isinstance(node, ast.Import) else []

@@ -14,7 +14,7 @@ from reprise.core.files import read_json
 T = TypeVar("T", bound=BaseModel)
 # How a job is told what to do (the values of its settings count, and the key file holds them) and says what it did.
 CARRIERS = (
-    *("reprise.core.errors", "reprise.core.keyfile", "reprise.core.log", "reprise.core.paths", "reprise.*faults"),
+    *("reprise.core.errors", "reprise.core.keyfile", "reprise.core.log", "reprise.core.paths", "reprise.core.faults"),
     *("reprise.*.keys", "reprise.*.settings", "reprise.stages.arguments"),
 )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from reprise.benchmarks.prompts import Prompt, load_prompts
-from reprise.benchmarks.registry import has_part, load_scores, load_video_statistics, module_name
+from reprise.benchmarks.registry import has_part, load_scores, load_statistics, module_name
 from reprise.config import Configuration, Model, ReleaseHub, Row, TableSpec, load
 from reprise.core.code_digest import closure_digest, modules_digest
 from reprise.core.errors import UserError
@@ -338,7 +338,7 @@ class Plan:
 
     def measures_videos(self, benchmark: str) -> bool:
         """Whether numbers of the data need the videos themselves; a site that runs nothing on them brings none."""
-        return benchmark in self.data_benchmarks() and load_video_statistics(benchmark) is not None
+        return benchmark in self.data_benchmarks() and load_statistics(benchmark).of_videos is not None
 
     def _metric_key(self, benchmark: str) -> dict[str, Any]:
         protocols = self.config.benchmarks[benchmark].protocols

@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 
 from reprise.benchmarks.flaws import flaw_numbers
-from reprise.benchmarks.registry import load_data_statistics, load_video_statistics
+from reprise.benchmarks.registry import load_statistics
 from reprise.core.errors import run_command
 from reprise.core.schemas import CLIPS, FACTS, ITEMS, METRICS, read_table, write_table
 from reprise.stages.arguments import arguments, read_key
@@ -15,25 +15,13 @@ def main() -> None:
     args = arguments("Count a benchmark's data.", key=Path, items=Path, clips=Path, facts=[Path], out=Path)
     key = read_key(args.key)
     items, clips = read_table(args.items, ITEMS), read_table(args.clips, CLIPS)
-    counted, of_videos = load_data_statistics(key["benchmark"]), load_video_statistics(key["benchmark"])
-    numbers = counted.statistics(items, clips) if counted else []
-    for path in args.facts:
-        numbers += of_videos.video_statistics(items, read_table(path, FACTS)) if of_videos else []
+    counted = load_statistics(key["benchmark"])
+    numbers = counted.of_data(items, clips)
+    if counted.of_videos is not None:
+        numbers += [number for path in args.facts for number in counted.of_videos(items, read_table(path, FACTS))]
     known = {"run": f"{key['benchmark']}/data", "convention": "fixed", "reader": "robust", "key": ""}
-    rows = [
-        known
-        | {
-            "metric": metric,
-            "group": group,
-            "value": value,
-            "asked": items.height,
-            "scored": items.height,
-            "failed": 0,
-            "unparsed": 0,
-            "missing": 0,
-        }
-        for metric, group, value in numbers
-    ]
+    counts = {"asked": items.height, "scored": items.height, "failed": 0, "unparsed": 0, "missing": 0}
+    rows = [known | number._asdict() | counts for number in numbers]
     rows += [known | number for number in flaw_numbers(items)]
     write_table(pl.DataFrame(rows, schema=METRICS), args.out, METRICS)
 

@@ -1,88 +1,74 @@
-"""What the modules of a benchmark's folder define."""
+"""What a benchmark is: a folder beside this file with the modules below. Nothing else registers it.
+
+    release.py          read_release  the authors' files -> clips and items           types in rows.py
+    questions.py        FORMS         form of question -> what it asks of an item     asking.py
+    scores.py           SCORES        form of question -> what its answers are worth  scoring.py
+                        GROUPS        group -> which items are in it
+                        CHANCE        metric -> what a guesser reaches
+    answers.py          ANSWERS       form of question -> what a judge is shown       answering.py  (if it is judged)
+    data_statistics.py  STATISTICS    numbers of the data itself                      counting.py   (if a table has any)
+
+These modules do not import each other: each has a digest of its own, so that a change of the scores computes scores
+again and asks no model. What several of them need, such as the names of groups, stands in a further module of the
+folder. A form is named in `FORMS` and in `SCORES`; protocols in config/benchmarks/<name>.yaml say which form they ask.
+"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-if TYPE_CHECKING:
-    import polars as pl
+from reprise.benchmarks.answering import FreeAnswers
+from reprise.benchmarks.asking import Form
+from reprise.benchmarks.counting import DataStatistics
+from reprise.benchmarks.rows import Annotations, ClipsFrom
+from reprise.benchmarks.scoring import Groups, Scores
 
-    from reprise.benchmarks.prompts import Prompt
-    from reprise.stats.measures import Measure, Resampling
 
-
-class Release(Protocol):
+class ReleaseModule(Protocol):
     """`release.py`."""
 
-    def read_release(
-        self, files: Sequence[Path], clips: str, options: Mapping[str, object]
-    ) -> "tuple[pl.DataFrame, pl.DataFrame]":
-        """Clips and items of a release, in the one schema of all benchmarks."""
+    def read_release(self, files: Sequence[Path], clips: ClipsFrom, options: Mapping[str, object]) -> Annotations:
+        """Clips and items of a release; `options` are those of the benchmark's file, with the suite's `subset`.
+
+        An entry with a mistake stays, with its flaws (`flaws.py`), and a number counts it; what leaves no item to
+        speak of is a UserError that names file and row.
+        """
         ...
 
 
-class Questions(Protocol):
+class QuestionsModule(Protocol):
     """`questions.py`."""
 
-    def requests(self, items: "pl.DataFrame", form: str, prompt: "Prompt") -> "list[dict[str, object]]":
-        """What a form of question asks of each item: role, filled prompt, options, expected option."""
-        ...
+    FORMS: Mapping[str, Form]
 
 
-class FreeAnswers(Protocol):
-    """`answers.py`, where a judge is asked about the answers."""
-
-    def answers(
-        self, form: str, items: "pl.DataFrame", responses: "pl.DataFrame", reader: str
-    ) -> "list[dict[str, str]]":
-        """What was answered to each item: item_id, role, text, error (`unreadable` where the reader finds none)."""
-        ...
-
-
-class Scores(Protocol):
+class ScoresModule(Protocol):
     """`scores.py`."""
 
-    FORMS: Mapping[str, frozenset[str]]
-    """form of question -> the metrics that its answers give"""
-    GROUPS: tuple[str, ...]
-    """groups that a metric may be given for"""
+    SCORES: Mapping[str, Scores]
+    GROUPS: Groups
     CHANCE: Mapping[str, float | None]
-    """metric -> what a random guesser reaches, in percent; None where statistics `chance.<form>.<metric>` give it"""
-
-    def measures(
-        self, form: str, items: "pl.DataFrame", verdicts: "pl.DataFrame", resampling: "Resampling", *, drop_unread: bool
-    ) -> "list[Measure]":
-        """The metrics of a run's verdicts: one row per request that was asked; the items come without their texts."""
-        ...
-
-    def outcomes(self, form: str, items: "pl.DataFrame", verdicts: "pl.DataFrame") -> "dict[str, pl.DataFrame]":
-        """Metric -> one row a sample (item_id, unit, task, right), for comparing two models sample by sample."""
-        ...
-
-    def in_group(self, items: "pl.DataFrame", group: str) -> "pl.DataFrame":
-        """The items that a group's numbers are about."""
-        ...
+    """in percent; None where STATISTICS count it"""
 
 
-class DataStatistics(Protocol):
-    """`data_statistics.py`, where a table shows numbers of the data itself."""
+class AnswersModule(Protocol):
+    """`answers.py`."""
 
-    STATISTICS: frozenset[str]
-    """numbers of the data itself"""
-
-    def statistics(self, items: "pl.DataFrame", clips: "pl.DataFrame") -> "list[tuple[str, str, float]]":
-        """Numbers of the data itself: metric, group, value."""
-        ...
+    ANSWERS: Mapping[str, FreeAnswers]
 
 
-class VideoStatistics(Protocol):
-    """`data_statistics.py`, where something is counted in the videos themselves."""
+class StatisticsModule(Protocol):
+    """`data_statistics.py`."""
 
-    def video_statistics(self, items: "pl.DataFrame", facts: "pl.DataFrame") -> "list[tuple[str, str, float]]":
-        """Numbers of the videos: metric, group, value."""
-        ...
+    STATISTICS: DataStatistics
 
 
-def plain_answers(responses: "pl.DataFrame") -> list[dict[str, str]]:
-    """What was answered, as it is, where every question is asked by itself."""
-    return responses.select("item_id", "role", "text", "error").to_dicts()
+DEFINED = {
+    "release": ("read_release",),
+    "questions": ("FORMS",),
+    "scores": ("SCORES", "GROUPS", "CHANCE"),
+    "answers": ("ANSWERS",),
+    "data_statistics": ("STATISTICS",),
+}
+"""module -> the names that it must define"""
+NEEDED = ("release", "questions", "scores")

@@ -9,10 +9,14 @@ from reprise.benchmarks.registry import has_part, module_name
 from reprise.core.keyfile import Key
 from reprise.stats.settings import Bootstrap
 
+FINDERS = ("reprise.benchmarks.registry", "reprise.benchmarks.contract")
+"""They load a benchmark's modules, each of which counts where it is used."""
+
 
 class BenchmarkKey(Key):
     """The key of a job that a module of the benchmark does, where the benchmark has that module."""
 
+    CARRIERS = (*Key.CARRIERS, *FINDERS)
     PART: ClassVar[str] = ""
     """name of the module in the benchmark's folder"""
     benchmark: str

@@ -1,16 +1,25 @@
-"""Finds benchmarks: each folder beside this file that has a release, questions and scores. Loads one module of one."""
+"""Finds benchmarks, the folders beside this file that fulfil `contract.py`, and loads one module of one."""
 
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
-from typing import cast
+from typing import Any, cast
 
-from reprise.benchmarks.contract import DataStatistics, FreeAnswers, Questions, Release, Scores, VideoStatistics
-from reprise.core.errors import unknown
+from reprise.benchmarks.answering import FreeAnswers
+from reprise.benchmarks.contract import (
+    DEFINED,
+    NEEDED,
+    AnswersModule,
+    QuestionsModule,
+    ReleaseModule,
+    ScoresModule,
+    StatisticsModule,
+)
+from reprise.benchmarks.counting import DataStatistics
+from reprise.core.errors import UserError, unknown
 
 HERE = Path(__file__).parent
-NEEDED = ("release", "questions", "scores")
 
 
 @cache
@@ -30,39 +39,51 @@ def has_part(benchmark: str, part: str) -> bool:
     return (HERE / benchmark / f"{part}.py").is_file()
 
 
-def load_release(benchmark: str) -> Release:
+def load_release(benchmark: str) -> ReleaseModule:
     """The module that reads a benchmark's release."""
-    return cast(Release, _load(benchmark, "release"))
+    return cast(ReleaseModule, _load(benchmark, "release"))
 
 
-def load_questions(benchmark: str) -> Questions:
+def load_questions(benchmark: str) -> QuestionsModule:
     """The module that says what is asked."""
-    return cast(Questions, _load(benchmark, "questions"))
+    return cast(QuestionsModule, _load(benchmark, "questions"))
 
 
-def load_scores(benchmark: str) -> Scores:
+def load_scores(benchmark: str) -> ScoresModule:
     """The module that says what answers are worth."""
-    return cast(Scores, _load(benchmark, "scores"))
+    return cast(ScoresModule, _load(benchmark, "scores"))
 
 
-def load_answers(benchmark: str) -> FreeAnswers | None:
-    """The module that finds what was answered, for a judge; none where no answer is put to a judge."""
-    return cast(FreeAnswers, _load(benchmark, "answers")) if has_part(benchmark, "answers") else None
+def load_answers(benchmark: str) -> Mapping[str, FreeAnswers]:
+    """Form of question -> what a judge is shown of its answers; empty where no answer is put to a judge."""
+    return cast(AnswersModule, _load(benchmark, "answers")).ANSWERS if has_part(benchmark, "answers") else {}
 
 
-def load_data_statistics(benchmark: str) -> DataStatistics | None:
-    """The module with numbers of the data itself; none where there are none."""
-    found = _load(benchmark, "data_statistics") if has_part(benchmark, "data_statistics") else None
-    return cast(DataStatistics, found) if found else None
+def load_statistics(benchmark: str) -> DataStatistics:
+    """What is counted in a benchmark's data; nothing where it has no such module."""
+    if not has_part(benchmark, "data_statistics"):
+        return DataStatistics()
+    return cast(StatisticsModule, _load(benchmark, "data_statistics")).STATISTICS
 
 
-def load_video_statistics(benchmark: str) -> VideoStatistics | None:
-    """The same module, where it counts something in the videos themselves."""
-    found = load_data_statistics(benchmark)
-    return cast(VideoStatistics, found) if hasattr(found, "video_statistics") else None
+def check_forms(benchmark: str) -> None:
+    """Every form that is asked has scores, and every form with scores is asked."""
+    asked, scored = set(load_questions(benchmark).FORMS), set(load_scores(benchmark).SCORES)
+    if asked != scored:
+        raise UserError(
+            f"{HERE / benchmark}: FORMS of questions.py names {', '.join(sorted(asked))}, SCORES of scores.py names "
+            f"{', '.join(sorted(scored))}. Name every form in both."
+        )
 
 
-def _load(benchmark: str, part: str) -> ModuleType:
+def _load(benchmark: str, part: str) -> Any:
     if benchmark not in benchmark_names():
         raise unknown("benchmark", benchmark, benchmark_names(), "config")
-    return import_module(module_name(benchmark, part))
+    module = import_module(module_name(benchmark, part))
+    missing = [name for name in DEFINED[part] if not hasattr(module, name)]
+    if missing:
+        raise UserError(
+            f"{module.__file__}: '{missing[0]}' is missing. {part}.py defines {', '.join(DEFINED[part])}; "
+            f"{HERE / 'contract.py'} says what they are."
+        )
+    return module

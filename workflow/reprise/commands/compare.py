@@ -43,7 +43,7 @@ def _outcomes(plan: Plan, run: Run, form: str) -> dict[str, pl.DataFrame]:
     if not path.is_file():
         raise UserError(f"compare: {path} is not there. Run snakemake for a table with this run first.")
     items = read_table(plan.results.items(run.benchmark), ITEMS)
-    return load_scores(run.benchmark).outcomes(form, items, read_table(path, VERDICTS))
+    return load_scores(run.benchmark).SCORES[form].outcomes(items, read_table(path, VERDICTS))
 
 
 def _by_task(ours: pl.DataFrame, theirs: pl.DataFrame, plan: Plan) -> Iterator[tuple[str, PairedComparison]]:

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
+from reprise.benchmarks.rows import chosen_items
 from reprise.config import load
 from reprise.core.errors import UserError
 from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, read_table
 from reprise.external import has_importer, load_importer
 from reprise.media.sampling import frames_shown
 from reprise.plan.runs import Plan
-from reprise.stages.requests import chosen_items
 
 
 def export_run(name: str, folder: Path) -> None:

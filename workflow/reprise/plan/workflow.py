@@ -8,7 +8,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from snakemake.exceptions import WorkflowError
 
-from reprise.benchmarks.registry import load_scores, load_video_statistics
+from reprise.benchmarks.registry import load_scores, load_statistics
 from reprise.config import Model, load
 from reprise.core.errors import UserError
 from reprise.core.files import canonical_json, write_if_changed
@@ -120,7 +120,7 @@ class Workflow:
     def statistics_facts(self, wildcards: Wildcards) -> list[Path]:
         """Facts of the videos, where numbers of the data need them; a site that runs nothing on videos fetches none."""
         benchmark = wildcards.benchmark
-        is_needed = benchmark in self._plan.data_benchmarks() and load_video_statistics(benchmark) is not None
+        is_needed = benchmark in self._plan.data_benchmarks() and load_statistics(benchmark).of_videos is not None
         return [self._results.facts(benchmark)] if is_needed else []
 
     # Answers

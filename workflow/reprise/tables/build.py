@@ -11,7 +11,7 @@ import polars as pl
 from reprise import __version__
 from reprise.benchmarks.flaws import FLAWS
 from reprise.benchmarks.registry import load_scores
-from reprise.config import Column, Row
+from reprise.config.schema import Column, Row
 from reprise.core.errors import UserError
 from reprise.core.paths import Results, Run, Scored
 from reprise.core.schemas import READERS_DIFFER

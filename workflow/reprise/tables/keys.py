@@ -2,8 +2,9 @@
 
 from pydantic import Field
 
+from reprise.benchmarks.keys import FINDERS
 from reprise.benchmarks.registry import module_name
-from reprise.config import TableSpec
+from reprise.config.schema import TableSpec
 from reprise.core.keyfile import Key
 
 
@@ -11,6 +12,7 @@ class TableKey(Key):
     """Key of the stage `table`."""
 
     STAGE = "reprise.stages.table"
+    CARRIERS = (*Key.CARRIERS, *FINDERS)
     suite: str
     suite_title: str
     notice: str = ""

@@ -9,10 +9,10 @@ import polars as pl
 from reprise.benchmarks.flaws import Flaws
 from reprise.benchmarks.mmbench_video.images.release import read_images
 from reprise.benchmarks.mmbench_video.images.taxonomy import MMBENCH, MMSTAR
-from reprise.benchmarks.mmbench_video.taxonomy import GROUPS_TAKEN, HALVES, L2_OF, LEAVES, OWN_NAME
+from reprise.benchmarks.mmbench_video.taxonomy import GROUPS_TAKEN, HALVES, L2_OF, LEAF, LEAVES, OWN_NAME, SUBTITLED
 from reprise.benchmarks.mmbench_video.video_sets import read_set
+from reprise.benchmarks.rows import Annotations, Clip, ClipsFrom, Item, Tag
 from reprise.core.errors import UserError, suggestion
-from reprise.core.schemas import CLIPS, ITEMS
 from reprise.core.tabular import only_table, read_rows, require_columns
 from reprise.media.subtitles import as_prompt, read_vtt
 
@@ -21,7 +21,7 @@ IMAGE_TABLES = {MMBENCH: "MMBench_", MMSTAR: "MMStar"}
 COLUMNS = ("index", "video", "video_type", "question", "answer", "dimensions", "video_path")
 
 
-def read_release(files: Sequence[Path], clips: str, options: Mapping[str, object]) -> tuple[pl.DataFrame, pl.DataFrame]:
+def read_release(files: Sequence[Path], clips: ClipsFrom, options: Mapping[str, object]) -> Annotations:
     """Read `MMBench-Video.tsv` and the `<video>.vtt` that lie with it; videos come as the released files.
 
     Beside it may lie MMBench's and MMStar's tables of images, and manifests `sets/<set>.csv` of other videos.
@@ -31,8 +31,7 @@ def read_release(files: Sequence[Path], clips: str, options: Mapping[str, object
     found = [_videos(files)]
     found += [read_images(path, name) for name, path in _image_tables(files).items()]
     found += [read_set(path, GROUPS_TAKEN) for path in files if path.suffix == ".csv"]
-    clip_rows, item_rows = ([row for pair in found for row in pair[place]] for place in (0, 1))
-    return pl.DataFrame(clip_rows, schema=CLIPS), pl.DataFrame(item_rows, schema=ITEMS)
+    return Annotations([clip for one in found for clip in one.clips], [item for one in found for item in one.items])
 
 
 def _image_tables(files: Sequence[Path]) -> dict[str, Path]:
@@ -48,7 +47,7 @@ def _image_tables(files: Sequence[Path]) -> dict[str, Path]:
     return found
 
 
-def _videos(files: Sequence[Path]) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
+def _videos(files: Sequence[Path]) -> Annotations:
     path = only_table([file for file in files if file.name.startswith("MMBench-Video")], COLUMNS)
     rows = require_columns(read_rows(path), COLUMNS, path).cast(pl.String).fill_null("")
     subtitles = {file.stem: as_prompt(read_vtt(file)) for file in files if file.suffix == ".vtt"}
@@ -59,12 +58,13 @@ def _videos(files: Sequence[Path]) -> tuple[list[dict[str, object]], list[dict[s
         where = f"{path}: row {number}"
         for column in ("index", "video"):
             if not row[column].strip():
-                raise UserError(f"{where}: '{column}' is empty. Mend the row or remove it.")
+                raise UserError(f"{where}: '{column}' is empty. Correct the row or remove it.")
         if row["index"] in seen:
             raise UserError(f"{where}: index '{row['index']}' is that of row {seen[row['index']]} already.")
         seen[row["index"]] = number
         items.append(_item(row, where, flaws, subtitles.get(row["video"], "")))
-    return _clips(rows["video"].unique(maintain_order=True).to_list()), items
+    videos = rows["video"].unique(maintain_order=True)
+    return Annotations([Clip(f"{video}.whole", video, "whole", video) for video in videos], items)
 
 
 def _leaves(text: str) -> list[str]:
@@ -76,8 +76,8 @@ def _leaves(text: str) -> list[str]:
     return [str(leaf) for leaf in found] if isinstance(found, list) else []
 
 
-def _item(row: Mapping[str, str], where: str, flaws: Flaws, subtitles: str) -> dict[str, object]:
-    """One item a question. What is wrong with it is said and counted; it stays, so that no number hides it."""
+def _item(row: Mapping[str, str], where: str, flaws: Flaws, subtitles: str) -> Item:
+    """One item a question. What is wrong with it is logged and counted; it stays, so that no number hides it."""
     named = _leaves(row["dimensions"])
     leaves = [leaf for leaf in named if leaf in L2_OF]
     entry = f"question {row['index']}"
@@ -91,34 +91,16 @@ def _item(row: Mapping[str, str], where: str, flaws: Flaws, subtitles: str) -> d
         shown = row["dimensions"][:80]
         flaws.add(entry, where, f"dimensions: found {shown!r}, expected a list such as ['OCR']; it counts in no group")
     coarse = {L2_OF[leaf] for leaf in leaves}
-    groups = [name for name in LEAVES if name in coarse]
+    groups = [OWN_NAME, *(name for name in LEAVES if name in coarse)]
     groups += [half for half, members in HALVES.items() if coarse & set(members)]
-    return {
-        "item_id": row["index"],
-        "clip_id": f"{row['video']}.whole",
-        "unit": row["video"],
-        "task": row["video_type"],
-        "texts": [{"name": "question", "text": row["question"]}, {"name": "subtitles", "text": subtitles}],
-        "answer": row["answer"],
-        "groups": [
-            *({"name": name, "text": "yes"} for name in (OWN_NAME, *groups)),
-            *({"name": "leaf", "text": leaf} for leaf in leaves),
-            {"name": "subtitled", "text": "yes" if subtitles else "no"},
-            *flaws.groups(entry),
-        ],
-    }
-
-
-def _clips(videos: Sequence[str]) -> list[dict[str, object]]:
-    return [
-        {
-            "clip_id": f"{v}.whole",
-            "unit": v,
-            "kind": "whole",
-            "source_id": v,
-            "start_s": None,
-            "end_s": None,
-            "parts": [],
-        }
-        for v in videos
-    ]
+    return Item(
+        item_id=row["index"],
+        clip_id=f"{row['video']}.whole",
+        unit=row["video"],
+        task=row["video_type"],
+        texts={"question": row["question"], "subtitles": subtitles},
+        answer=row["answer"],
+        groups=[*groups, *([SUBTITLED] if subtitles else [])],
+        tags=[Tag(LEAF, leaf) for leaf in leaves],
+        flaws=flaws.of(entry),
+    )

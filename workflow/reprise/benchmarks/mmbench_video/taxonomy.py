@@ -3,7 +3,7 @@
 import polars as pl
 
 from reprise.benchmarks.mmbench_video.images.taxonomy import GROUPS as IMAGE_GROUPS
-from reprise.core.schemas import in_group_named
+from reprise.benchmarks.rows import ALL_ITEMS, chosen_items, is_in
 
 # Every question of every set of other videos, for protocols; a set's own group has its name.
 SETS = "sets"
@@ -34,27 +34,19 @@ ALL = "all"
 OWN_NAME = "mmbench_video"
 # Tables 1 and 2 print other sets of videos beside this one; where no manifest gives them, as published.
 OTHER_VIDEO_SETS = ("msvd", "tgif", "msrvtt", "activitynet", "egoschema", "video_mme", "next_gqa")
+SUBTITLED = "subtitled"
+"""questions about videos that come with subtitles"""
+LEAF = "leaf"
+"""tag of an ability that a question needs; it may need several"""
 GROUPS = (
-    *HALVES["perception"],
-    "perception",
-    *HALVES["reasoning"],
-    "reasoning",
-    OVERALL,
-    ALL,
-    OWN_NAME,
-    *OTHER_VIDEO_SETS,
-    *IMAGE_GROUPS,
+    {name: is_in(name) for name in (*HALVES["perception"], "perception", *HALVES["reasoning"], "reasoning")}
+    | {OVERALL: ALL_ITEMS, ALL: ALL_ITEMS}
+    | {name: is_in(name) for name in (OWN_NAME, *OTHER_VIDEO_SETS, *IMAGE_GROUPS)}
 )
-BEST = 3
 # Names that mean something else than a set of other videos.
-GROUPS_TAKEN = tuple(sorted({*GROUPS, SETS, "subtitled"} - set(OTHER_VIDEO_SETS)))
+GROUPS_TAKEN = tuple(sorted({*GROUPS, SETS, SUBTITLED} - set(OTHER_VIDEO_SETS)))
 
 
 def other_sets(items: pl.DataFrame) -> list[str]:
     """The sets of other videos that these questions are about."""
-    return items.filter(in_group_named(SETS))["task"].unique(maintain_order=True).to_list()
-
-
-def in_group(items: pl.DataFrame, group: str) -> pl.DataFrame:
-    """The questions of an ability or a data set; one with several abilities counts once in each, and once in all."""
-    return items if group in (OVERALL, ALL) else items.filter(in_group_named(group))
+    return chosen_items(items, SETS)["task"].unique(maintain_order=True).to_list()

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.benchmarks.mmbench_video.taxonomy import SETS
+from reprise.benchmarks.mmbench_video.taxonomy import LEAF, SETS
+from reprise.benchmarks.rows import Annotations, Clip, Item, Tag
 from reprise.core.errors import UserError
 from reprise.core.tabular import read_rows, require_columns
 from reprise.fetch.held import held_source
@@ -15,7 +16,7 @@ COLUMNS = ("video", "question", "answer")
 NAME = re.compile(r"^[a-z0-9][a-z0-9_-]*$")
 
 
-def read_set(path: Path, taken: Sequence[str]) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
+def read_set(path: Path, taken: Sequence[str]) -> Annotations:
     """Clips and items of a manifest: columns video (a file name), question, answer, perhaps capability."""
     name = path.stem
     if not NAME.match(name) or name in taken:
@@ -25,29 +26,25 @@ def read_set(path: Path, taken: Sequence[str]) -> tuple[list[dict[str, object]],
         )
     rows = read_rows(path)
     require_columns(rows, COLUMNS, path)
-    clips: dict[str, dict[str, object]] = {}
+    clips: dict[str, Clip] = {}
     items = []
     for number, row in enumerate(rows.cast(pl.String).fill_null("").iter_rows(named=True), start=1):
         empty = [column for column in COLUMNS if not row[column].strip()]
         if empty:
-            raise UserError(f"{path}: row {number}: '{empty[0]}' is empty. Mend the row or remove it.")
+            raise UserError(f"{path}: row {number}: '{empty[0]}' is empty. Correct the row or remove it.")
         unit = f"{name}-{row['video']}"
-        clips[unit] = {
-            "clip_id": f"{unit}.whole", "unit": unit, "kind": "whole", "parts": [], "start_s": None, "end_s": None,
-            "source_id": held_source(f"sets/{path.name}", row["video"]),
-        }  # fmt: skip
+        clip = Clip(f"{unit}.whole", unit, "whole", held_source(f"sets/{path.name}", row["video"]))
+        clips[unit] = clip
         items.append(
-            {
-                "item_id": f"{name}/{number}",
-                "clip_id": f"{unit}.whole",
-                "unit": unit,
-                "task": name,
-                "texts": [{"name": "question", "text": row["question"]}, {"name": "subtitles", "text": ""}],
-                "answer": row["answer"],
-                "groups": [
-                    *({"name": group, "text": "yes"} for group in (SETS, name)),
-                    *({"name": "leaf", "text": leaf} for leaf in [row.get("capability", "")] if leaf),
-                ],
-            }
+            Item(
+                item_id=f"{name}/{number}",
+                clip_id=clip.clip_id,
+                unit=unit,
+                task=name,
+                texts={"question": row["question"], "subtitles": ""},
+                answer=row["answer"],
+                groups=[SETS, name],
+                tags=[Tag(LEAF, leaf) for leaf in [row.get("capability", "")] if leaf],
+            )
         )
-    return list(clips.values()), items
+    return Annotations(list(clips.values()), items)

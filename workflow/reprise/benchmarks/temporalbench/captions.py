@@ -1,16 +1,10 @@
-"""The texts of an item, and the two captions that a question is about."""
+"""The two captions that a question is about."""
 
-from collections.abc import Mapping, Sequence
+from reprise.benchmarks.rows import Item
 
 
-def caption_pair(item: Mapping[str, object]) -> tuple[str, str] | None:
-    """The positive and the negative caption of a question, where its text and its answer tell them."""
-    texts = texts_of(item)
-    if item["answer"] not in ("A", "B") or "A" not in texts:
+def caption_pair(item: Item) -> tuple[str, str] | None:
+    """The positive and the negative one, where the question's text and its answer tell them."""
+    if item.answer not in ("A", "B") or "A" not in item.texts:
         return None
-    return (texts["A"], texts["B"]) if item["answer"] == "A" else (texts["B"], texts["A"])
-
-
-def texts_of(item: Mapping[str, object]) -> dict[str, str]:
-    texts: Sequence[Mapping[str, str]] = item["texts"]  # type: ignore[assignment]
-    return {text["name"]: text["text"] for text in texts}
+    return item.texts[item.answer], item.texts["B" if item.answer == "A" else "A"]

@@ -1,66 +1,49 @@
-"""What TemporalBench asks."""
+"""What TemporalBench asks: the released questions, each of their captions alone, or a question about four captions."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator
+from functools import partial
 
-import polars as pl
-
-from reprise.benchmarks.prompts import Prompt, fill
-from reprise.benchmarks.temporalbench.captions import texts_of
+from reprise.benchmarks.asking import EachItem, Question
+from reprise.benchmarks.rows import Item
 from reprise.benchmarks.temporalbench.option_sets import LETTERS, OPTION_SETS, option_texts
-from reprise.benchmarks.temporalbench.taxonomy import BY_SIMILARITY
 from reprise.core.log import log
 
-
-def requests(items: pl.DataFrame, form: str, prompt: Prompt) -> list[dict[str, object]]:
-    """The released question as it is; each of its captions alone; or a question about four captions."""
-    if form in BY_SIMILARITY:
-        return [request for item in items.iter_rows(named=True) for request in _similarities(item, prompt)]
-    asked = []
-    for item in items.iter_rows(named=True):
-        texts = texts_of(item)
-        options: Sequence[str] = ("A", "B")
-        shown = [texts[letter] for letter in options if letter in texts]
-        expected = item["answer"]
-        if form in OPTION_SETS:
-            options, shown = LETTERS, option_texts(item["item_id"], form, texts)
-            expected = options[shown.index(item["answer"])]
-            texts = {f"caption_{letter.lower()}": text for letter, text in zip(options, shown, strict=True)}
-        elif form == "caption":
-            options, shown = (), []
-        asked.append(
-            {
-                "request_id": f"{item['item_id']}#{form}",
-                "item_id": item["item_id"],
-                "clip_id": item["clip_id"],
-                "role": form,
-                "system": fill(prompt.system, texts),
-                "prompt": fill(prompt.user, texts),
-                "options": options,
-                "option_texts": shown,
-                "expected": expected,
-            }
-        )
-    return asked
+CAPTIONS = ("A", "B")
 
 
-def _similarities(item: Mapping[str, Any], prompt: Prompt) -> list[dict[str, object]]:
+def released(role: str, item: Item) -> Iterator[Question]:
+    """The released question as it is."""
+    shown = [item.texts[letter] for letter in CAPTIONS if letter in item.texts]
+    yield Question(role, item.texts, CAPTIONS, shown, item.answer)
+
+
+def description(item: Item) -> Iterator[Question]:
+    """What happens in the clip?"""
+    yield Question("caption", item.texts, expected=item.answer)
+
+
+def similarities(item: Item) -> Iterator[Question]:
     """Both captions of a question, each to be compared with the video; none where its text does not show them."""
-    texts = texts_of(item)
-    if not {"A", "B"} <= texts.keys():
-        log.info(f"{item['item_id']}: its text shows no captions A and B, so it cannot be asked by similarity")
-        return []
-    return [
-        {
-            "request_id": f"{item['item_id']}#{letter}",
-            "item_id": item["item_id"],
-            "clip_id": item["clip_id"],
-            "role": letter,
-            "system": fill(prompt.system, {"caption": texts[letter]}),
-            "prompt": fill(prompt.user, {"caption": texts[letter]}),
-            "options": ["match"],
-            "option_texts": [],
-            "expected": "match" if letter == item["answer"] else "",
-        }
-        for letter in ("A", "B")
-    ]
+    if not set(CAPTIONS) <= item.texts.keys():
+        log.info(f"{item.item_id}: its text shows no captions A and B, so it cannot be asked by similarity")
+        return
+    for letter in CAPTIONS:
+        expected = "match" if letter == item.answer else ""
+        yield Question(letter, {"caption": item.texts[letter]}, ["match"], expected=expected)
+
+
+def four_captions(role: str, item: Item) -> Iterator[Question]:
+    """Which of four captions is true of the clip?"""
+    shown = option_texts(item.item_id, role, item.texts)
+    values = {f"caption_{letter.lower()}": text for letter, text in zip(LETTERS, shown, strict=True)}
+    yield Question(role, values, LETTERS, shown, LETTERS[shown.index(item.answer)])
+
+
+FORMS = {
+    "short": EachItem(partial(released, "short")),
+    "long": EachItem(partial(released, "long")),
+    "short_similarity": EachItem(similarities),
+    "long_similarity": EachItem(similarities),
+    "caption": EachItem(description),
+    **{name: EachItem(partial(four_captions, name)) for name in OPTION_SETS},
+}

@@ -1,6 +1,6 @@
 """TemporalBench's data sets and categories."""
 
-import polars as pl
+from reprise.benchmarks.rows import ALL_ITEMS, is_in, is_in_any
 
 DATASETS = ("activitynet", "charades", "finegym", "movie_description", "oops", "coin", "egoexo4d")
 # The paper's Table 7 has four of the five data sets that the released long videos come from.
@@ -16,29 +16,16 @@ CATEGORIES = {
     "Others": "others",
 }
 OVERALL, LONG_FOUR = "overall", "long_four"
+CENTRAL = "central"
+"""items with four captions, in both kinds of option sets"""
 CHOICES = ("c", "n1_c")
-GROUPS = (OVERALL, LONG_FOUR, *DATASETS, *CATEGORIES.values(), *CHOICES)
-# Form of question -> the task whose questions it asks by two similarities.
-BY_SIMILARITY = {"short_similarity": "short", "long_similarity": "long"}
-
-
-def groups_of(form: str) -> tuple[str, ...]:
-    return (OVERALL, *DATASETS, *CATEGORIES.values()) if form == "short" else (OVERALL, LONG_FOUR, *DATASETS)
-
-
-def in_group(items: pl.DataFrame, group: str) -> pl.DataFrame:
-    """The items that a group's numbers are about."""
-    if group in (OVERALL, *CHOICES):
-        return items
-    kind, names = ("category", [group]) if group in CATEGORIES.values() else ("dataset", [group])
-    if group == LONG_FOUR:
-        names = list(LONG_DATASETS)
-    named = pl.col(kind) if kind in items.columns else group_of(kind)
-    return items.filter(named.is_in(names))
-
-
-def group_of(kind: str) -> pl.Expr:
-    """An item's category or data set; null where it is of none."""
-    entry = pl.element()
-    of_kind = entry.struct.field("text").filter(entry.struct.field("name") == kind)
-    return pl.col("groups").list.eval(of_kind).list.first()
+"""the captions of an option set whose shares are told: the right one, and its first negative"""
+GROUPS = (
+    {OVERALL: ALL_ITEMS, LONG_FOUR: is_in_any(LONG_DATASETS)}
+    | {name: is_in(name) for name in (*DATASETS, *CATEGORIES.values())}
+    | dict.fromkeys(CHOICES, ALL_ITEMS)
+)
+GROUPS_OF_TASK = {
+    "short": (OVERALL, *DATASETS, *CATEGORIES.values()),
+    "long": (OVERALL, LONG_FOUR, *DATASETS),
+}

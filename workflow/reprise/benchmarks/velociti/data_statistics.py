@@ -2,21 +2,22 @@
 
 import polars as pl
 
-from reprise.benchmarks.velociti.taxonomy import CONTROL, TESTS
-from reprise.core.schemas import in_group_named
+from reprise.benchmarks.counting import DataStatistics, Number
+from reprise.benchmarks.rows import chosen_items
+from reprise.benchmarks.velociti.taxonomy import CONTROL, SUBSET, TESTS
 
-STATISTICS = frozenset({"videos", "samples", "subset"})
 
-
-def statistics(items: pl.DataFrame, clips: pl.DataFrame) -> list[tuple[str, str, float]]:
+def _of_tests(items: pl.DataFrame, clips: pl.DataFrame) -> list[Number]:
     """Videos, samples and subset size of each test (Table 11)."""
     found = []
     for test in (CONTROL, *TESTS):
         rows = items.filter(pl.col("task") == test)
-        in_subset = rows.filter(in_group_named("subset"))
         found += [
-            ("videos", test, float(rows["clip_id"].n_unique())),
-            ("samples", test, float(rows.height)),
-            ("subset", test, float(in_subset.height)),
+            Number("videos", test, rows["clip_id"].n_unique()),
+            Number("samples", test, rows.height),
+            Number("subset", test, chosen_items(rows, SUBSET).height),
         ]
     return found
+
+
+STATISTICS = DataStatistics(frozenset({"videos", "samples", "subset"}), _of_tests)

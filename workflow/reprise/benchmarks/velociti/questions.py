@@ -1,45 +1,40 @@
-"""What VELOCITI asks: each caption alone, or both in both orders."""
+"""What VELOCITI asks: each caption of an item alone, or both in both orders."""
 
-import polars as pl
+from collections.abc import Iterator
 
-from reprise.benchmarks.prompts import Prompt, fill
+from reprise.benchmarks.asking import EachItem, Question
+from reprise.benchmarks.rows import Item
+
+YES_NO = ("Yes", "No")
+LETTERS = ("A", "B")
 
 
-def requests(items: pl.DataFrame, form: str, prompt: Prompt) -> list[dict[str, object]]:
-    """`entail` and `similarity` ask about each caption alone, `mc` about both captions in both orders."""
-    asked = []
-    for item in items.iter_rows(named=True):
-        texts = {text["name"]: text["text"] for text in item["texts"]}
-        positive, negative = texts["positive"], texts["negative"]
-        if not (positive.strip() and negative.strip()):
-            continue
-        if form == "entail":
-            fillings = [
-                ("pos", {"caption": positive}, ["Yes", "No"], "Yes"),
-                ("neg", {"caption": negative}, ["Yes", "No"], "No"),
-            ]
-        elif form == "similarity":
-            fillings = [
-                ("pos", {"caption": positive}, ["match"], "match"),
-                ("neg", {"caption": negative}, ["match"], ""),
-            ]
-        else:
-            fillings = [
-                ("a", {"caption_a": positive, "caption_b": negative}, ["A", "B"], "A"),
-                ("b", {"caption_a": negative, "caption_b": positive}, ["A", "B"], "B"),
-            ]
-        for role, values, options, expected in fillings:
-            asked.append(
-                {
-                    "request_id": f"{item['item_id']}#{role}",
-                    "item_id": item["item_id"],
-                    "clip_id": item["clip_id"],
-                    "role": role,
-                    "system": fill(prompt.system, values),
-                    "prompt": fill(prompt.user, values),
-                    "options": options,
-                    "option_texts": [values["caption_a"], values["caption_b"]] if form == "mc" else [],
-                    "expected": expected,
-                }
-            )
-    return asked
+def has_captions(item: Item) -> bool:
+    """Whether an item has both of its captions."""
+    return all(item.texts[name].strip() for name in ("positive", "negative"))
+
+
+def entailment(item: Item) -> Iterator[Question]:
+    """Is the caption true of the clip?"""
+    yield Question("pos", {"caption": item.texts["positive"]}, YES_NO, expected="Yes")
+    yield Question("neg", {"caption": item.texts["negative"]}, YES_NO, expected="No")
+
+
+def similarity(item: Item) -> Iterator[Question]:
+    """How close are caption and clip?"""
+    yield Question("pos", {"caption": item.texts["positive"]}, ["match"], expected="match")
+    yield Question("neg", {"caption": item.texts["negative"]}, ["match"])
+
+
+def multiple_choice(item: Item) -> Iterator[Question]:
+    """Which of both captions is true of the clip? Once with the positive one first, once with the negative."""
+    positive, negative = item.texts["positive"], item.texts["negative"]
+    for role, expected, captions in (("a", "A", (positive, negative)), ("b", "B", (negative, positive))):
+        yield Question(role, dict(zip(("caption_a", "caption_b"), captions, strict=True)), LETTERS, captions, expected)
+
+
+FORMS = {
+    "entail": EachItem(entailment, has_captions),
+    "similarity": EachItem(similarity, has_captions),
+    "mc": EachItem(multiple_choice, has_captions),
+}

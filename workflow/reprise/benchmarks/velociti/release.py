@@ -1,6 +1,7 @@
 """VELOCITI's release: rows of two captions of an event, for seven tests and a control."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -8,33 +9,33 @@ import polars as pl
 
 from reprise.benchmarks.clip_ids import Segment, vidsitu
 from reprise.benchmarks.flaws import Flaws
+from reprise.benchmarks.rows import Annotations, Clip, ClipsFrom, Item
 from reprise.benchmarks.velociti.subsets import rows_in_subset
-from reprise.benchmarks.velociti.taxonomy import CONTROL, TESTS
+from reprise.benchmarks.velociti.taxonomy import CONTROL, SUBSET, TESTS
 from reprise.core.errors import UserError, suggestion
-from reprise.core.schemas import CLIPS, ITEMS
 from reprise.core.tabular import only_table, read_rows, require_columns
 
 COLUMNS = ("test_name", "video_id", "event", "pos", "neg")
 
 
-def read_release(files: Sequence[Path], clips: str, options: Mapping[str, object]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Read the released rows; `clips` says whether videos come by YouTube id or as the released files."""
+def read_release(files: Sequence[Path], clips: ClipsFrom, options: Mapping[str, object]) -> Annotations:
+    """Read the one table of the release."""
     path = only_table(files, COLUMNS)
     rows = require_columns(read_rows(path), COLUMNS, path).cast(pl.String).fill_null("")
     rows = rows.with_columns(pl.col("video_id").str.replace(r"\.(mp4|mkv|webm|avi)$", ""))
     flaws = _check_rows(rows, path, keep_duplicates=options.get("duplicate_rows") == "keep")
     items = _items(rows, rows_in_subset(rows, COLUMNS, options.get("subset")), flaws)
-    return _clips(rows["video_id"].unique(maintain_order=True).to_list(), clips), items
+    return Annotations([_clip(video, clips) for video in rows["video_id"].unique(maintain_order=True)], items)
 
 
 def _check_rows(rows: pl.DataFrame, path: Path, *, keep_duplicates: bool) -> Flaws:
-    """Refuse a row without a video and one that is there twice; note an unknown test and an empty caption."""
+    """Refuse a row without a video and a duplicate; note an unknown test and an empty caption."""
     seen: dict[tuple[str, ...], int] = {}
     flaws = Flaws()
     for number, row in enumerate(rows.iter_rows(named=True), start=1):
         where = f"{path}: row {number}"
         if not row["video_id"].strip():
-            raise UserError(f"{where}: 'video_id' is empty. Mend the row or remove it.")
+            raise UserError(f"{where}: 'video_id' is empty. Correct the row or remove it.")
         if row["test_name"] not in (CONTROL, *TESTS):
             hint = suggestion(row["test_name"], (CONTROL, *TESTS))
             flaws.add(f"row {number}", where, f"unknown test '{row['test_name']}'; it counts in no test.{hint}")
@@ -52,28 +53,25 @@ def _check_rows(rows: pl.DataFrame, path: Path, *, keep_duplicates: bool) -> Fla
     return flaws
 
 
-def _items(rows: pl.DataFrame, in_subset: Sequence[bool], flaws: Flaws) -> pl.DataFrame:
+def _items(rows: pl.DataFrame, in_subset: Sequence[bool], flaws: Flaws) -> list[Item]:
     """One item a row; its id ends in a number where a test asks several things of one event."""
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     items = []
     for number, (row, is_in_subset) in enumerate(zip(rows.iter_rows(named=True), in_subset, strict=True), start=1):
         base = f"{row['test_name']}/{row['video_id']}/{_event_name(row['event'])}"
-        counts[base] = counts.get(base, 0) + 1
+        counts[base] += 1
         items.append(
-            {
-                "item_id": f"{base}/{counts[base]}",
-                "clip_id": clip_id(row["video_id"]),
-                "unit": row["video_id"],
-                "task": row["test_name"],
-                "texts": [{"name": "positive", "text": row["pos"]}, {"name": "negative", "text": row["neg"]}],
-                "answer": "",
-                "groups": [
-                    {"name": "subset", "text": "yes" if is_in_subset else "no"},
-                    *flaws.groups(f"row {number}"),
-                ],
-            }
+            Item(
+                item_id=f"{base}/{counts[base]}",
+                clip_id=clip_id(row["video_id"]),
+                unit=row["video_id"],
+                task=row["test_name"],
+                texts={"positive": row["pos"], "negative": row["neg"]},
+                groups=[SUBSET] if is_in_subset else [],
+                flaws=flaws.of(f"row {number}"),
+            )
         )
-    return pl.DataFrame(items, schema=ITEMS)
+    return items
 
 
 def _event_name(event: str) -> str:
@@ -99,25 +97,14 @@ def clip_id(video_id: str) -> str:
     return f"{segment.video}.{segment.start_s:g}-{segment.end_s:g}" if segment else f"{video_id}.whole"
 
 
-def _clips(video_ids: Sequence[str], clips: str) -> pl.DataFrame:
-    rows: list[dict[str, object]] = []
-    for video_id in video_ids:
-        segment = _segment(video_id)
-        if clips == "ids" and segment is None:
-            raise UserError(
-                f"VELOCITI release: video_id '{video_id}' is no VidSitu id (v_<YouTube id>_seg_<start>_<end>). "
-                "Use `clips: release` in the suite to take the released files."
-            )
-        cut = segment if clips == "ids" else None
-        rows.append(
-            {
-                "clip_id": clip_id(video_id),
-                "unit": segment.video if segment else video_id,
-                "kind": "trim" if cut else "whole",
-                "source_id": cut.video if cut else video_id,
-                "start_s": cut.start_s if cut else None,
-                "end_s": cut.end_s if cut else None,
-                "parts": [],
-            }
+def _clip(video_id: str, clips: ClipsFrom) -> Clip:
+    segment = _segment(video_id)
+    unit = segment.video if segment else video_id
+    if clips == "release":
+        return Clip(clip_id(video_id), unit, "whole", video_id)
+    if segment is None:
+        raise UserError(
+            f"VELOCITI release: video_id '{video_id}' is no VidSitu id (v_<YouTube id>_seg_<start>_<end>). "
+            "Use `clips: release` in the suite to take the released files."
         )
-    return pl.DataFrame(rows, schema=CLIPS)
+    return Clip(clip_id(video_id), unit, "trim", segment.video, segment.start_s, segment.end_s)

@@ -1,10 +1,5 @@
-"""What was answered to Vinoground's questions, for a judge."""
+"""What a judge is shown of Vinoground's answers, to say which option each comes to: the steps that lead to it."""
 
-import polars as pl
+from reprise.benchmarks.answering import answers_as_given
 
-from reprise.benchmarks.contract import plain_answers
-
-
-def answers(form: str, items: pl.DataFrame, responses: pl.DataFrame, reader: str) -> list[dict[str, str]]:
-    """What was answered to each question, step by step; a judge says which option it comes to."""
-    return plain_answers(responses)
+ANSWERS = {"questions": answers_as_given}

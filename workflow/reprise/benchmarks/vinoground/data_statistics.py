@@ -2,11 +2,13 @@
 
 import polars as pl
 
-from reprise.benchmarks.vinoground.taxonomy import GROUPS, in_group
+from reprise.benchmarks.counting import DataStatistics, Number
+from reprise.benchmarks.vinoground.taxonomy import GROUPS
 
-STATISTICS = frozenset({"pairs"})
 
-
-def statistics(items: pl.DataFrame, clips: pl.DataFrame) -> list[tuple[str, str, float]]:
+def _pairs(items: pl.DataFrame, clips: pl.DataFrame) -> list[Number]:
     """Pairs in each category and in all (Table 2)."""
-    return [("pairs", group, float(in_group(items, group)["unit"].n_unique())) for group in GROUPS]
+    return [Number("pairs", group, items.filter(member)["unit"].n_unique()) for group, member in GROUPS.items()]
+
+
+STATISTICS = DataStatistics(frozenset({"pairs"}), _pairs)

@@ -1,40 +1,28 @@
-"""What Vinoground asks: four questions, or four similarities, about a pair."""
+"""What Vinoground asks: two questions about captions and two about segments, or four similarities."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator
 
-import polars as pl
-
-from reprise.benchmarks.prompts import Prompt, fill
-from reprise.benchmarks.vinoground.taxonomy import HALVES, LETTERS
+from reprise.benchmarks.asking import EachItem, Question
+from reprise.benchmarks.rows import Item
+from reprise.benchmarks.vinoground.taxonomy import HALF, HALVES, LETTERS
 
 
-def requests(items: pl.DataFrame, form: str, prompt: Prompt) -> list[dict[str, object]]:
-    """The four questions of a pair (roles `text_pos`, ...), or its four similarities (roles `<video>_<caption>`)."""
-    asked: list[dict[str, object]] = []
-    for item in items.iter_rows(named=True):
-        texts, groups = ({entry["name"]: entry["text"] for entry in item[part]} for part in ("texts", "groups"))
-        half = groups["half"]
-        if form == "questions" and texts["question"]:
-            shown = [texts["a"], texts["b"]] if item["answer"] and texts["a"] and texts["b"] else []
-            options = {"options": list(LETTERS), "option_texts": shown, "expected": item["answer"]}
-            asked.append(_request(item, f"{item['task']}_{half}", prompt, {"question": texts["question"]}, options))
-        elif form == "similarity" and item["task"] == "text":
-            for caption in filter(texts.get, HALVES):
-                options = {"options": ["match"], "option_texts": [], "expected": "match" if caption == half else ""}
-                asked.append(_request(item, f"{half}_{caption}", prompt, {"caption": texts[caption]}, options))
-    return asked
+def four_questions(item: Item) -> Iterator[Question]:
+    """One of a pair's questions (roles `text_pos`, ...)."""
+    texts = item.texts
+    if texts["question"]:
+        shown = [texts["a"], texts["b"]] if item.answer and texts["a"] and texts["b"] else []
+        role = f"{item.task}_{item.tag(HALF)}"
+        yield Question(role, {"question": texts["question"]}, LETTERS, shown, item.answer)
 
 
-def _request(
-    item: Mapping[str, Any], role: str, prompt: Prompt, values: Mapping[str, str], options: Mapping[str, object]
-) -> dict[str, object]:
-    return {
-        "request_id": f"{item['item_id']}#{role}",
-        "item_id": item["item_id"],
-        "clip_id": item["clip_id"],
-        "role": role,
-        "system": fill(prompt.system, values),
-        "prompt": fill(prompt.user, values),
-        **options,
-    }
+def four_similarities(item: Item) -> Iterator[Question]:
+    """One of a pair's videos with each of its captions (roles `<video>_<caption>`)."""
+    if item.task == "text":
+        half = item.tag(HALF)
+        for caption in filter(item.texts.get, HALVES):
+            expected = "match" if caption == half else ""
+            yield Question(f"{half}_{caption}", {"caption": item.texts[caption]}, ["match"], expected=expected)
+
+
+FORMS = {"questions": EachItem(four_questions), "similarity": EachItem(four_similarities)}

@@ -10,10 +10,10 @@ import polars as pl
 
 from reprise.benchmarks.clip_ids import vinoground as segment_of
 from reprise.benchmarks.flaws import Flaws
-from reprise.benchmarks.vinoground.taxonomy import HALVES, LETTERS, MAJOR, MINOR
+from reprise.benchmarks.rows import Annotations, Clip, ClipsFrom, Item, Tag
+from reprise.benchmarks.vinoground.taxonomy import HALF, HALVES, LETTERS, MAJOR, MINOR
 from reprise.core.errors import UserError
 from reprise.core.files import text_digest
-from reprise.core.schemas import CLIPS, ITEMS
 from reprise.core.tabular import only_table, read_rows, require_columns
 
 FIELDS = ("index", "major", "minor", "pos_cap", "neg_cap")
@@ -29,7 +29,7 @@ VIDEO_QUESTION = (
 
 
 class Question(NamedTuple):
-    """One of a pair's four questions; empty texts where the release lacks it."""
+    """One of a pair's four questions; empty texts where the release does not have it."""
 
     text: str = ""
     answer: str = ""
@@ -40,7 +40,7 @@ Questions = dict[tuple[str, str], Question]
 """(index, half) -> question"""
 
 
-def read_release(files: Sequence[Path], clips: str, options: Mapping[str, Any]) -> tuple[pl.DataFrame, pl.DataFrame]:
+def read_release(files: Sequence[Path], clips: ClipsFrom, options: Mapping[str, object]) -> Annotations:
     """Four items a pair: each video with both captions, each caption with the concatenation of both videos.
 
     Released questions are used as they are. Without them the paper's wording is filled in, captions and segments in a
@@ -53,8 +53,8 @@ def read_release(files: Sequence[Path], clips: str, options: Mapping[str, Any]) 
     written_text, written_video = _written(rows, str(options.get("seed", "0")))
     text = _released(files, "textscore", rows, flaws) or written_text
     video = _released(files, "videoscore", rows, flaws) or written_video
-    found: list[dict[str, object]] = []
-    items: list[dict[str, object]] = []
+    found: list[Clip] = []
+    items: list[Item] = []
     for row in rows:
         index = row["index"]
         order = _segments(index, video, flaws)
@@ -65,15 +65,15 @@ def read_release(files: Sequence[Path], clips: str, options: Mapping[str, Any]) 
         ready = "" if clips == "ids" else video[index, "pos"].video or video[index, "neg"].video
         found += halves
         if len(halves) == len(HALVES):
-            found.append(_clip(joined, index, "concat", source_id=ready, parts=[f"{index}.{half}" for half in order]))
+            found.append(Clip(joined, index, "concat", ready, parts=[f"{index}.{half}" for half in order]))
         for half in HALVES:
             items.append(_item(row, half, "text", text[index, half], f"{index}.{half}", flaws))
             items.append(_item(row, half, "video", video[index, half], joined, flaws))
-    return pl.DataFrame(found, schema=CLIPS), pl.DataFrame(items, schema=ITEMS)
+    return Annotations(found, items)
 
 
 def _rows(
-    files: Sequence[Path], fields: Sequence[str], options: Mapping[str, Any], flaws: Flaws
+    files: Sequence[Path], fields: Sequence[str], options: Mapping[str, object], flaws: Flaws
 ) -> list[dict[str, str]]:
     """The table's rows under our names; the specification says what a release calls its columns."""
     names = {str(options.get(field, field)): field for field in fields}
@@ -84,9 +84,9 @@ def _rows(
     for number, row in enumerate(rows, start=1):
         where = f"{path}: row {number}"
         if not row["index"]:
-            raise UserError(f"{where}: 'index' is empty. Mend or remove the row.")
+            raise UserError(f"{where}: 'index' is empty. Correct the row or remove it.")
         if row["index"] in seen:
-            raise UserError(f"{where}: index '{row['index']}' is there twice. Remove one of the rows.")
+            raise UserError(f"{where}: duplicate index '{row['index']}'. Remove one of the rows.")
         seen.add(row["index"])
         for field in fields:
             if field not in ("major", "minor") and not row[field]:
@@ -105,7 +105,7 @@ def _pair(index: str) -> str:
     return f"pair {index}"
 
 
-def _has_video(row: Mapping[str, str], half: str, clips: str) -> bool:
+def _has_video(row: Mapping[str, str], half: str, clips: ClipsFrom) -> bool:
     """Whether a half's video can be had: one that is cut from its source needs its span."""
     return clips != "ids" or all(row[f"{half}_{part}"] for part in ("vid", "start", "end"))
 
@@ -115,7 +115,7 @@ def _minors(row: Mapping[str, str]) -> list[str]:
 
 
 def _released(files: Sequence[Path], kind: str, rows: Sequence[Mapping[str, str]], flaws: Flaws) -> Questions:
-    """The released questions of one kind; empty where the release has none. A lacking half is named, and kept."""
+    """The released questions of one kind; empty where the release has none. A missing half is named, and kept."""
     path = next((path for path in files if path.name == f"vinoground_{kind}.json"), None)
     if path is None:
         return {}
@@ -127,7 +127,7 @@ def _released(files: Sequence[Path], kind: str, rows: Sequence[Mapping[str, str]
         if match is None or match[1] not in known:
             raise UserError(f"{where}: idx '{entry['idx']}' is no <index>_pos or <index>_neg of the table's pairs.")
         if (match[1], match[2]) in found:
-            raise UserError(f"{where}: idx '{entry['idx']}' is there twice. Remove one of the entries.")
+            raise UserError(f"{where}: duplicate idx '{entry['idx']}'. Remove one of the entries.")
         answer = str(entry["GT"])
         if answer not in LETTERS:
             flaw = f"{kind}: ground truth '{answer}' is neither A nor B, so no answer to it is right"
@@ -197,38 +197,27 @@ def _segments(index: str, questions: Questions, flaws: Flaws) -> tuple[str, str]
     return orders[0]
 
 
-def _half_clip(row: Mapping[str, str], half: str, clips: str, video: str) -> dict[str, object]:
+def _half_clip(row: Mapping[str, str], half: str, clips: ClipsFrom, video: str) -> Clip:
     """One video of a pair: cut from its source, or the released file."""
     index = row["index"]
     if clips == "ids":
         span = segment_of(*(row[f"{half}_{part}"] for part in ("vid", "start", "end")))
-        return _clip(f"{index}.{half}", index, "trim", source_id=span.video, start_s=span.start_s, end_s=span.end_s)
-    return _clip(f"{index}.{half}", index, "whole", source_id=video or f"vinoground_videos/{index}_{half}")
+        return Clip(f"{index}.{half}", index, "trim", span.video, span.start_s, span.end_s)
+    return Clip(f"{index}.{half}", index, "whole", video or f"vinoground_videos/{index}_{half}")
 
 
-def _clip(clip_id: str, index: str, kind: str, **known: object) -> dict[str, object]:
-    blank: dict[str, object] = {"source_id": "", "start_s": None, "end_s": None, "parts": []}
-    return {"clip_id": clip_id, "unit": index, "kind": kind} | blank | known
-
-
-def _item(
-    row: Mapping[str, str], half: str, task: str, question: Question, clip_id: str, flaws: Flaws
-) -> dict[str, object]:
+def _item(row: Mapping[str, str], half: str, task: str, question: Question, clip_id: str, flaws: Flaws) -> Item:
     a, b = SEGMENTS if task == "video" else (row["pos_cap"], row["neg_cap"])
     if task == "text" and (half == "pos") != (question.answer == "A"):
         a, b = b, a
-    texts = {"question": question.text, "a": a, "b": b, "pos": row["pos_cap"], "neg": row["neg_cap"]}
-    known = [name for name in (row["major"], *_minors(row)) if name in (*MAJOR, *MINOR)]
-    groups = {"half": half} | dict.fromkeys(known, "yes")
-    return {
-        "item_id": f"{row['index']}_{half}/{task}",
-        "clip_id": clip_id,
-        "unit": row["index"],
-        "task": task,
-        "texts": [{"name": name, "text": text} for name, text in texts.items()],
-        "answer": question.answer,
-        "groups": [
-            *({"name": name, "text": text} for name, text in groups.items()),
-            *flaws.groups(_pair(row["index"])),
-        ],
-    }
+    return Item(
+        item_id=f"{row['index']}_{half}/{task}",
+        clip_id=clip_id,
+        unit=row["index"],
+        task=task,
+        texts={"question": question.text, "a": a, "b": b, "pos": row["pos_cap"], "neg": row["neg_cap"]},
+        answer=question.answer,
+        groups=list(dict.fromkeys(name for name in (row["major"], *_minors(row)) if name in (*MAJOR, *MINOR))),
+        tags=[Tag(HALF, half)],
+        flaws=flaws.of(_pair(row["index"])),
+    )

@@ -1,17 +1,12 @@
 """Vinoground's categories, and the halves of its pairs."""
 
-import polars as pl
-
-from reprise.core.schemas import in_group_named
+from reprise.benchmarks.rows import ALL_ITEMS, is_in
 
 ALL = "all"
 MAJOR = ("object", "action", "viewpoint")
 MINOR = ("interaction", "cyclical", "spatial", "contextual")
-GROUPS = (ALL, *MAJOR, *MINOR)
+GROUPS = {ALL: ALL_ITEMS} | {name: is_in(name) for name in (*MAJOR, *MINOR)}
 HALVES = ("pos", "neg")
+HALF = "half"
+"""tag that says which half of a pair an item asks about"""
 LETTERS = ("A", "B")
-
-
-def in_group(items: pl.DataFrame, group: str) -> pl.DataFrame:
-    """The items that a group's numbers are about."""
-    return items if group == ALL else items.filter(in_group_named(group))

@@ -2,19 +2,21 @@
 
 import polars as pl
 
-from reprise.benchmarks.mmbench_video.images.taxonomy import CIRCULAR, FORM_OF, groups_of, option_texts
-from reprise.core.schemas import in_group_named
+from reprise.benchmarks.counting import Number
+from reprise.benchmarks.mmbench_video.images.taxonomy import GROUPS_OF, MMBENCH, MMSTAR, option_texts
+from reprise.benchmarks.rows import chosen_items, items_of
 from reprise.stats.chance import chance_all_right
 
 
-def statistics(items: pl.DataFrame) -> list[tuple[str, str, float]]:
+def image_numbers(items: pl.DataFrame) -> list[Number]:
     """Questions by group, and what a guesser reaches: 1/k for k options, and (1/k)^k under all their rotations."""
     found = []
-    for data_set, form in FORM_OF.items():
-        for group in groups_of(data_set):
-            counts = [len(option_texts(item)) for item in items.filter(in_group_named(group)).iter_rows(named=True)]
-            guesses = [[count] * (count if form == CIRCULAR else 1) for count in counts if count]
+    for data_set, form in ((MMBENCH, "circular"), (MMSTAR, "choice")):
+        for group in GROUPS_OF[data_set]:
+            counts = [len(option_texts(item)) for item in items_of(chosen_items(items, group))]
+            guesses = [[count] * (count if form == "circular" else 1) for count in counts if count]
             chance = chance_all_right(guesses)
             if chance is not None:
-                found += [("questions", group, float(len(counts))), (f"chance.{form}.accuracy", group, 100 * chance)]
+                found.append(Number("questions", group, len(counts)))
+                found.append(Number(f"chance.{form}.accuracy", group, 100 * chance))
     return found

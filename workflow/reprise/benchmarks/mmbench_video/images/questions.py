@@ -1,42 +1,34 @@
-"""What is asked about an image: the options in every rotation, or as they are."""
+"""What is asked about an image: the options in every rotation, or as they are released."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 
-import polars as pl
-
-from reprise.benchmarks.mmbench_video.images.taxonomy import CIRCULAR, option_texts, texts_of
-from reprise.benchmarks.prompts import Prompt, fill
-
-
-def requests(items: pl.DataFrame, form: str, prompt: Prompt) -> list[dict[str, object]]:
-    """One request a rotation of an item's options; `choice` asks only for the order in which they are released."""
-    return [
-        _request(item, turn, prompt)
-        for item in items.iter_rows(named=True)
-        for turn in range(len(option_texts(item)) if form == CIRCULAR else 1)
-    ]
+from reprise.benchmarks.asking import EachItem, Question
+from reprise.benchmarks.mmbench_video.images.taxonomy import option_texts
+from reprise.benchmarks.rows import Item
 
 
-def _request(item: Mapping[str, object], turn: int, prompt: Prompt) -> dict[str, object]:
+def every_rotation(item: Item) -> Iterator[Question]:
+    """Once for every option, which comes first in turn."""
+    return (_rotation(item, turn) for turn in range(len(option_texts(item))))
+
+
+def as_released(item: Item) -> Iterator[Question]:
+    """Once."""
+    yield _rotation(item, 0)
+
+
+def _rotation(item: Item, turn: int) -> Question:
     """The option that was at place i + turn stands at place i; the letters stay."""
     options = option_texts(item)
     letters = list(options)
     moved = [options[letters[(place + turn) % len(letters)]] for place in range(len(letters))]
-    expected = letters[(letters.index(str(item["answer"])) - turn) % len(letters)] if item["answer"] else ""
-    texts = texts_of(item)
     values = {
-        "question": texts["question"],
-        "hint": f"Hint: {texts['hint']}\n" if texts["hint"] else "",
+        "question": item.texts["question"],
+        "hint": f"Hint: {item.texts['hint']}\n" if item.texts["hint"] else "",
         "options": "".join(f"{letter}. {text}\n" for letter, text in zip(letters, moved, strict=True)),
     }
-    return {
-        "request_id": f"{item['item_id']}#rotation{turn}",
-        "item_id": item["item_id"],
-        "clip_id": item["clip_id"],
-        "role": f"rotation{turn}",
-        "system": fill(prompt.system, values),
-        "prompt": fill(prompt.user, values),
-        "options": letters,
-        "option_texts": moved,
-        "expected": expected,
-    }
+    expected = letters[(letters.index(item.answer) - turn) % len(letters)] if item.answer else ""
+    return Question(f"rotation{turn}", values, letters, moved, expected)
+
+
+FORMS = {"circular": EachItem(every_rotation), "choice": EachItem(as_released)}

@@ -16,6 +16,7 @@ from reprise.benchmarks.mmbench_video.images.taxonomy import (
     OVERALL,
     ROTATION_STEP,
 )
+from reprise.benchmarks.rows import Annotations, Clip, Item, Tag
 from reprise.core.errors import UserError
 from reprise.core.tabular import read_rows, require_columns
 from reprise.fetch.held import held_source, owner_of
@@ -24,22 +25,23 @@ COLUMNS = ("index", "question", "image", "answer")
 LISTED = re.compile(r"\s*Options:\s*(?=A[:.])")
 
 
-def read_images(path: Path, data_set: str) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
+def read_images(path: Path, data_set: str) -> Annotations:
     """Clips and items of `MMBench_DEV_*.tsv` or `MMStar.tsv`; rows that share an image share its clip."""
     rows = read_rows(path)
     category = _category_column(rows.columns, data_set)
     require_columns(rows, (*COLUMNS, category), path)
-    clips: dict[str, dict[str, object]] = {}
+    clips: dict[str, Clip] = {}
     items = []
     flaws = Flaws()
     for number, row in enumerate(rows.cast(pl.String).fill_null("").iter_rows(named=True), start=1):
         if data_set == MMBENCH and row["index"].isdigit() and int(row["index"]) >= ROTATION_STEP:
             continue  # the rotations are made here
         unit = f"{data_set}-{owner_of(row['index'], row['image'])}"
-        clips[unit] = _clip(unit, held_source(path.name, unit.removeprefix(f"{data_set}-")))
+        image = held_source(path.name, unit.removeprefix(f"{data_set}-"))
+        clips[unit] = Clip(f"{unit}.still", unit, "images", parts=[image])
         where = f"{path}: row {number} ({row['index']})"
         items.append(_item(row, row[category].strip(), data_set, unit, where, flaws))
-    return list(clips.values()), items
+    return Annotations(list(clips.values()), items)
 
 
 def _category_column(columns: Sequence[str], data_set: str) -> str:
@@ -49,22 +51,13 @@ def _category_column(columns: Sequence[str], data_set: str) -> str:
     return next((name for name in columns if name.lower().replace("_", "-") == "l2-category"), "l2-category")
 
 
-def _clip(unit: str, image: str) -> dict[str, object]:
-    return {
-        "clip_id": f"{unit}.still", "unit": unit, "kind": "images", "source_id": "", "start_s": None, "end_s": None,
-        "parts": [image],
-    }  # fmt: skip
-
-
-def _item(
-    row: Mapping[str, str], category: str, data_set: str, unit: str, where: str, flaws: Flaws
-) -> dict[str, object]:
-    """One question. A wrong category or answer is said and counted; it stays, so that no number hides it."""
+def _item(row: Mapping[str, str], category: str, data_set: str, unit: str, where: str, flaws: Flaws) -> Item:
+    """One question. A wrong category or answer is logged and counted; it stays, so that no number hides it."""
     question, options = _options(row)
     if len(options) < 2:
         raise UserError(
             f"{where}: found {len(options)} options, expected two to four, in columns A to D or as "
-            "`Options: A: ..., B: ...` in the question. Mend the row or remove it."
+            "`Options: A: ..., B: ...` in the question. Correct the row or remove it."
         )
     answer = row["answer"].strip().upper()
     entry = f"{data_set}/{row['index']}"
@@ -75,18 +68,18 @@ def _item(
     if answer not in options:
         flaw = f"answer '{row['answer']}' is none of its options {', '.join(options)}; no answer to it is right"
         flaws.add(entry, where, flaw)
-    texts = {"question": question, "hint": row.get("hint", "").strip(), **options}
     group = CATEGORIES[data_set].get(category.lower())
-    groups = {data_set: "yes", OVERALL[data_set]: "yes", OPTIONS: str(len(options))} | ({group: "yes"} if group else {})
-    return {
-        "item_id": entry,
-        "clip_id": f"{unit}.still",
-        "unit": unit,
-        "task": data_set,
-        "texts": _named(texts),
-        "answer": answer if answer in options else "",
-        "groups": [*_named(groups), *flaws.groups(entry)],
-    }
+    return Item(
+        item_id=entry,
+        clip_id=f"{unit}.still",
+        unit=unit,
+        task=data_set,
+        texts={"question": question, "hint": row.get("hint", "").strip(), **options},
+        answer=answer if answer in options else "",
+        groups=[data_set, OVERALL[data_set], *([group] if group else [])],
+        tags=[Tag(OPTIONS, str(len(options)))],
+        flaws=flaws.of(entry),
+    )
 
 
 def _options(row: Mapping[str, str]) -> tuple[str, dict[str, str]]:
@@ -103,7 +96,3 @@ def _options(row: Mapping[str, str]) -> tuple[str, dict[str, str]]:
         options[letter] = text.strip()
         rest = later[0] if later else ""
     return question, options
-
-
-def _named(texts: Mapping[str, str]) -> list[dict[str, str]]:
-    return [{"name": name, "text": text} for name, text in texts.items()]

@@ -1,30 +1,38 @@
-"""What the answers about images are worth."""
+"""What the answers about images are worth: `circular` is right only if right under every rotation of the options."""
+
+from functools import partial
 
 import polars as pl
 
-from reprise.benchmarks.mmbench_video.images.taxonomy import CHOICE, CIRCULAR, FORM_OF, OPTIONS, groups_of
-from reprise.core.schemas import in_group_named
+from reprise.benchmarks.mmbench_video.images.taxonomy import GROUPS_OF, MMBENCH, MMSTAR, OPTIONS
+from reprise.benchmarks.rows import chosen_items, tag_text
+from reprise.benchmarks.scoring import Convention, Scores
 from reprise.stats.measures import Measure, Resampling, measure, ones
 
-FORMS = {form: frozenset({"accuracy"}) for form in (CIRCULAR, CHOICE)}
+# How often a question is asked.
+EVERY_ROTATION, ONCE = tag_text(OPTIONS).cast(pl.UInt32), pl.lit(1)
 
 
-def measures(
-    form: str, items: pl.DataFrame, verdicts: pl.DataFrame, resampling: Resampling, *, as_authors: bool
+def _measures(
+    data_set: str,
+    turns: pl.Expr,
+    items: pl.DataFrame,
+    verdicts: pl.DataFrame,
+    resampling: Resampling,
+    convention: Convention,
 ) -> list[Measure]:
     """The share of questions answered right, by category and overall; none where the release has no such question."""
-    rows = answered(form, items, verdicts, as_authors=as_authors)
-    groups = [group for name in FORM_OF if FORM_OF[name] == form for group in groups_of(name)]
+    rows = _answered(turns, items, verdicts, convention)
     found = []
-    for group in groups:
-        if items.filter(in_group_named(group)).is_empty():
+    for group in GROUPS_OF[data_set]:
+        if chosen_items(items, group).is_empty():
             continue
-        inside = rows.filter(in_group_named(group))
+        inside = chosen_items(rows, group)
         found.append(measure("accuracy", group, inside, [(inside["right"], ones(inside))], resampling))
     return found
 
 
-def answered(form: str, items: pl.DataFrame, verdicts: pl.DataFrame, *, as_authors: bool) -> pl.DataFrame:
+def _answered(turns: pl.Expr, items: pl.DataFrame, verdicts: pl.DataFrame, convention: Convention) -> pl.DataFrame:
     """One row a question that was asked: right if right under every rotation; a rotation without an answer failed.
 
     The reference harness knows only the rotations that are in its file of answers, and of these the questions whose
@@ -37,14 +45,18 @@ def answered(form: str, items: pl.DataFrame, verdicts: pl.DataFrame, *, as_autho
         is_begun=(pl.col("role") == "rotation0").any(),
     )
     rows = items.join(by_item, on="item_id", how="inner", maintain_order="left")
-    if as_authors:
+    if convention == "authors":
         return rows.filter(pl.col("is_begun"))
-    is_short = rows["turns"] < (_options_counted(rows) if form == CIRCULAR else 1)
-    return rows.with_columns(right=rows["right"] & ~is_short, failed=rows["failed"] | is_short)
+    is_short = pl.col("turns") < turns
+    return rows.with_columns(right=pl.col("right") & ~is_short, failed=pl.col("failed") | is_short)
 
 
-def _options_counted(items: pl.DataFrame) -> pl.Series:
-    """How many options each question has."""
-    entry = pl.element()
-    counts = items["groups"].list.eval(entry.filter(entry.struct.field("name") == OPTIONS).struct.field("text"))
-    return counts.list.first().cast(pl.UInt32)
+def _outcomes(turns: pl.Expr, items: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """Whether each question is answered right."""
+    return {"accuracy": _answered(turns, items, verdicts, "fixed").select("item_id", "unit", "task", "right")}
+
+
+SCORES = {
+    form: Scores(frozenset({"accuracy"}), partial(_measures, data_set, turns), partial(_outcomes, turns))
+    for form, data_set, turns in (("circular", MMBENCH, EVERY_ROTATION), ("choice", MMSTAR, ONCE))
+}

@@ -1,6 +1,6 @@
-"""MMBench and MMStar: data sets of images, their categories and forms of question."""
+"""MMBench and MMStar: data sets of images, and their categories."""
 
-from collections.abc import Mapping, Sequence
+from reprise.benchmarks.rows import Item
 
 MMBENCH, MMSTAR = "mmbench", "mmstar"
 # What the released tables call a category -> its group in Table 4.
@@ -22,25 +22,15 @@ MMSTAR_CATEGORIES = {
 }
 CATEGORIES = {MMBENCH: MMBENCH_CATEGORIES, MMSTAR: MMSTAR_CATEGORIES}
 OVERALL = {MMBENCH: "mmbench_overall", MMSTAR: "mmstar_overall"}
-GROUPS = tuple(group for name in CATEGORIES for group in (*CATEGORIES[name].values(), OVERALL[name]))
-# `circular`: right only if right under every rotation of the options; `choice`: asked once.
-CIRCULAR, CHOICE = "circular", "choice"
-FORM_OF = {MMBENCH: CIRCULAR, MMSTAR: CHOICE}
+GROUPS_OF = {name: (*CATEGORIES[name].values(), OVERALL[name]) for name in CATEGORIES}
+GROUPS = tuple(group for groups in GROUPS_OF.values() for group in groups)
 LETTERS = ("A", "B", "C", "D")
-# MMBench's released tables hold every rotation as a row of its own, at this distance from the first.
-# The group that says how many options a question has: as many as it has rotations.
 OPTIONS = "options"
+"""tag that says how many options a question has: as many as it has rotations"""
+# MMBench's released tables hold every rotation as a row of its own, at this distance from the first.
 ROTATION_STEP = 1_000_000
 
 
-def texts_of(item: Mapping[str, object]) -> dict[str, str]:
-    texts: Sequence[Mapping[str, str]] = item["texts"]  # type: ignore[assignment]
-    return {text["name"]: text["text"] for text in texts}
-
-
-def option_texts(item: Mapping[str, object]) -> dict[str, str]:
-    return {letter: text for letter, text in texts_of(item).items() if letter in LETTERS}
-
-
-def groups_of(data_set: str) -> tuple[str, ...]:
-    return (*CATEGORIES[data_set].values(), OVERALL[data_set])
+def option_texts(item: Item) -> dict[str, str]:
+    """Letter -> option."""
+    return {letter: text for letter, text in item.texts.items() if letter in LETTERS}

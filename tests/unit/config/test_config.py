@@ -3,7 +3,6 @@
 import re
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 from reprise.config import load
@@ -227,13 +226,6 @@ def test_a_stand_in_that_cannot_stand_in_is_named(root: Path, slug: str, message
     with pytest.raises(UserError) as error:
         load(root, {"suite": "rehearsal"})
     assert message in str(error.value) and "oracle, random" in str(error.value)
-
-
-def test_a_table_that_no_paper_has_lists_those_that_exist(root: Path) -> None:
-    with pytest.raises(UserError) as error:
-        Plan(load(root)).benchmarks_with("table99")
-    assert "results/tables/table99.*: no paper of suite 'demo' has table99. There are: table" in str(error.value)
-    assert "table2 (velociti" in str(error.value)
 
 
 @pytest.mark.parametrize(

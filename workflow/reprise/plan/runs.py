@@ -5,7 +5,7 @@ from pathlib import Path
 
 from reprise.config import Configuration, Model, Row, TableSpec
 from reprise.core.errors import UserError, suggestion, unknown
-from reprise.core.paths import Results, Run, Scored, collected_table_file, table_file
+from reprise.core.paths import TABLES, Results, Run, Scored
 from reprise.core.store import Store
 from reprise.models.adapters import ADAPTERS
 from reprise.plan.imported import Imports
@@ -54,12 +54,11 @@ class Plan:
     def table(self, benchmark: str, table: str) -> TableSpec:
         """The specification of one table; asking for one that does not exist is the user's mistake."""
         if benchmark not in self.config.tables:
-            file = table_file(benchmark, table, "*")
-            raise unknown("benchmark", benchmark, self.config.tables, f"{file} in suite '{self.config.name}'")
+            raise unknown("benchmark", benchmark, self.config.tables, f"{TABLES / benchmark / table}")
         tables = self.config.tables[benchmark].tables
         if table not in tables:
             raise UserError(
-                f"{table_file(benchmark, table, '*')}: suite '{self.config.name}' has no {table} of {benchmark}. "
+                f"{TABLES / benchmark / table}: suite '{self.config.name}' has no {table} of {benchmark}. "
                 f"There are: {', '.join(tables)}."
             )
         return tables[table]
@@ -76,10 +75,7 @@ class Plan:
         numbers = self.benchmarks_by_table()
         if table not in numbers:
             listed = ", ".join(f"{name} ({', '.join(having)})" for name, having in numbers.items())
-            raise UserError(
-                f"{collected_table_file(table, '*')}: no paper of suite '{self.config.name}' has {table}. "
-                f"There are: {listed}."
-            )
+            raise UserError(f"{TABLES / table}: no paper of suite '{self.config.name}' has it. There are: {listed}.")
         return numbers[table]
 
     # Judges

@@ -1,6 +1,6 @@
 """Archives that were cut into pieces (`a.zip.001`, `a_part_aa`), read as one without a joined copy.
 
-One after the other the pieces are the zip. The parts of a spanned zip (`a.z01`, ..., `a.zip`) are not: they are refused.
+One after the other the pieces are the zip. Parts of a spanned zip (`a.z01`, ..., `a.zip`) are refused.
 """
 
 import io

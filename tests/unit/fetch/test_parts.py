@@ -11,7 +11,7 @@ from reprise.core.store import Store
 from reprise.fetch.local import archive
 from reprise.fetch.parts import gather, opened_zip
 from reprise.fetch.settings import Archive
-from reprise.stages.sources import bring
+from reprise.stages.sources import fetch_source
 
 from tests.unit.videos import barcode_video
 
@@ -76,7 +76,7 @@ def test_videos_from_whole_zips_and_pieces_of_another(video: bytes, tmp_path: Pa
     settings = Archive(kind="archive", path=str(tmp_path / "*_video[._]*"), member="{source_id}")
     route = archive(settings, store)
     names = ("short_video/a.mp4", "long_video/b.mp4", "long_video/c.mp4", "long_video/d.mp4")
-    found = {name: bring(name, route, store) for name in names}
+    found = {name: fetch_source(name, route, store) for name in names}
     assert [record.status for record in found.values()] == ["ok", "ok", "truncated", "missing"]
     assert (store.root / found["long_video/b.mp4"].object).read_bytes() == video
     assert "in short_video.zip, long_video_part_aa ... long_video_part_ae" in found["long_video/d.mp4"].message
@@ -122,7 +122,7 @@ def test_a_lost_last_piece_and_a_piece_cut_short(tmp_path: Path) -> None:
     settings = Archive(kind="archive", path=str(tmp_path / "a.zip.*"))
     paths[-1].unlink()
     with pytest.raises(UserError, match=rf"{paths[-2].name}: not a whole zip"):
-        bring("a", archive(settings, store), store)
+        fetch_source("a", archive(settings, store), store)
     paths[4].write_bytes(paths[4].read_bytes()[:700])
     with pytest.raises(UserError, match=r"a\.zip\.005: 700 bytes, but a\.zip\.001 has 1000"):
         archive(settings, store)

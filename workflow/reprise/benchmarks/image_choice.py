@@ -11,7 +11,7 @@ from reprise.benchmarks.prompts import Prompt, fill
 from reprise.core.errors import UserError
 from reprise.core.schemas import in_group_named
 from reprise.core.tabular import read_rows, require_columns
-from reprise.fetch.held import held_source, owner_of
+from reprise.fetch.release_files import owner_of, release_source
 from reprise.stats.chance import chance_all_right
 from reprise.stats.measures import Measure, Resampling, measure, ones
 
@@ -65,7 +65,7 @@ def read_images(path: Path, data_set: str) -> tuple[list[dict[str, object]], lis
         if data_set == MMBENCH and row["index"].isdigit() and int(row["index"]) >= ROTATION_STEP:
             continue  # the rotations are made here
         unit = f"{data_set}-{owner_of(row['index'], row['image'])}"
-        clips[unit] = _clip(unit, held_source(path.name, unit.removeprefix(f"{data_set}-")))
+        clips[unit] = _clip(unit, release_source(path.name, unit.removeprefix(f"{data_set}-")))
         where = f"{path}: row {number} ({row['index']})"
         items.append(_item(row, row[category].strip(), data_set, unit, where, flaws))
     return list(clips.values()), items

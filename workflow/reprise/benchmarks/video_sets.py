@@ -8,7 +8,7 @@ import polars as pl
 
 from reprise.core.errors import UserError
 from reprise.core.tabular import read_rows, require_columns
-from reprise.fetch.held import held_source
+from reprise.fetch.release_files import release_source
 
 # Every question of every such set, for protocols; a set's own group has its name.
 SETS = "sets"
@@ -35,7 +35,7 @@ def read_set(path: Path, taken: Sequence[str]) -> tuple[list[dict[str, object]],
         unit = f"{name}-{row['video']}"
         clips[unit] = {
             "clip_id": f"{unit}.whole", "unit": unit, "kind": "whole", "parts": [], "start_s": None, "end_s": None,
-            "source_id": held_source(f"sets/{path.name}", row["video"]),
+            "source_id": release_source(f"sets/{path.name}", row["video"]),
         }  # fmt: skip
         items.append(
             {

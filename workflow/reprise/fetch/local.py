@@ -120,7 +120,7 @@ class Members:
         for name, content in videos.items():
             scratch = self.store.scratch(f"{value_digest(name)}.mp4")
             scratch.write_bytes(content)
-            self.store.adopt(scratch, "sources", self._unpacked_digest(file, name), ".mp4")
+            self.store.keep_file(scratch, "sources", self._unpacked_digest(file, name), ".mp4")
         write_text(self._index(file), canonical_json(sorted(videos)))
 
     def _unpacked(self, file: ArchiveFile, name: str) -> Path:

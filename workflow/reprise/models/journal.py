@@ -1,4 +1,4 @@
-"""The journal: every answer is written the moment it is there, so that a killed job asks nothing twice."""
+"""The journal: every answer is written as soon as it is given, so that a killed job asks nothing twice."""
 
 import os
 import time
@@ -59,7 +59,7 @@ class Journal:
         return self._answers.get(entry)
 
     def add(self, entry: str, answer: Answer) -> None:
-        """Write an answer, and bring it to disk with those of the last second; then remember it."""
+        """Write an answer, sync it with those of the last second, and remember it."""
         values = [answer.text, answer.scores, answer.frames_shown, answer.tokens_in, answer.tokens_out]
         is_due = time.monotonic() - self._synced >= SYNC_SECONDS
         append_line(self._path, canonical_json([entry, *values]), to_disk=is_due)
@@ -68,7 +68,7 @@ class Journal:
             self._synced = time.monotonic()
 
     def sync(self) -> None:
-        """Bring all answers to disk."""
+        """Sync all answers."""
         if self._path.is_file():
             with self._path.open("rb+") as stream:
                 os.fsync(stream.fileno())

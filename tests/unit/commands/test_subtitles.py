@@ -11,7 +11,8 @@ from reprise.core.schemas import SOURCES, write_table
 from reprise.core.store import Store
 from reprise.fetch.local import folder
 from reprise.fetch.settings import Folder
-from reprise.plan.plan import Plan
+from reprise.plan.keys import collect_keys
+from reprise.plan.runs import Plan
 from reprise.stages.sources import Wanted, fetch_shard
 
 from tests.unit.videos import barcode_video
@@ -49,7 +50,8 @@ def test_subtitles_reach_the_release(root: Path, capsys: pytest.CaptureFixture[s
     copy_subtitles("mmbench_video")
     assert "1 files in extras/subtitles" in capsys.readouterr().out
     assert [path.name for path in Path("extras/subtitles").iterdir()] == ["spoken.vtt"]
-    key = dict(Plan(load(Path()))._data_keys("mmbench_video"))["release/mmbench_video"]
+    plan = Plan(load(Path()))
+    key = collect_keys(plan)[plan.results.key("release", "mmbench_video")].model_dump()
     assert list(key["extras"]["files"]) == ["subtitles/spoken.vtt"], "a release with other files has another key"
 
 

@@ -1,9 +1,8 @@
 """Worlds made here: found by their import strings, and imported by nothing that is static."""
 
 import pytest
-from reprise.config.schema import ReleaseRehearsal, ReleaseToy
 from reprise.fetch.plugins import PLUGINS, load_world, plugin_module
-from reprise.fetch.settings import Folder, Rehearsal, Toyworld
+from reprise.fetch.settings import Folder, Rehearsal, ReleaseRehearsal, ReleaseToy, Toyworld
 
 
 @pytest.mark.parametrize("settings", [ReleaseToy(kind="toyworld"), ReleaseRehearsal(kind="rehearsal")])

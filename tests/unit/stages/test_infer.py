@@ -12,6 +12,7 @@ import pytest
 from reprise.core.errors import UserError
 from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, RESPONSES
 from reprise.core.store import Store
+from reprise.fetch.settings import ReleaseKey
 from reprise.models.adapters.base import Answer, AnswerError, Clip, ModelSpec, Request
 from reprise.models.adapters.baselines import Constant, Oracle, Random
 from reprise.models.devices import take_gpus
@@ -214,7 +215,11 @@ def test_more_gpus_than_there_are_is_the_users_mistake(tmp_path: Path, monkeypat
 )
 def test_a_release_that_cannot_come_is_named(tmp_path: Path, release: dict[str, str], message: str) -> None:
     with pytest.raises(UserError) as error:
-        release_folder("velociti", release, ["*.csv"], Store(tmp_path), tmp_path)
+        release_folder(
+            ReleaseKey.model_validate({"benchmark": "velociti", "release": release, "files": ["*.csv"]}),
+            Store(tmp_path),
+            tmp_path,
+        )
     assert message in str(error.value)
 
 

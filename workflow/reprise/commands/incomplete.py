@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from reprise.config import TableSpec, load
 from reprise.core.errors import UserError, unknown
-from reprise.plan.plan import Plan
+from reprise.core.paths import TABLES
+from reprise.plan.runs import Plan
 from reprise.tables.build import SHOWN, column_name
 
 
@@ -72,7 +73,7 @@ def _shown(path: Path, suite: str) -> Counter[Gap]:
 def list_incomplete(names: Collection[str], suite: str | None) -> None:
     """Print the gaps of a suite's tables, a line a row."""
     plan = Plan(load(Path(), {"suite": suite} if suite else None))
-    gaps = incomplete_cells(plan, Path("results/tables"), names)
+    gaps = incomplete_cells(plan, TABLES, names)
     rows: dict[tuple[str, str, str], list[str]] = {}
     for gap in gaps:
         rows.setdefault((gap.table, gap.section, gap.row), []).append(f"{gap.column} ({gap.metric})")

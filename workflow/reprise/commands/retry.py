@@ -8,6 +8,7 @@ import polars as pl
 from reprise.config import load
 from reprise.core.errors import unknown
 from reprise.core.files import canonical_json, file_digest, write_text
+from reprise.core.paths import Results
 from reprise.core.schemas import SOURCES, read_table
 from reprise.core.store import Store
 from reprise.fetch.outcome import PERMANENT, TRANSIENT
@@ -23,11 +24,10 @@ def retry_sources(statuses: Sequence[str]) -> None:
             raise unknown("reason", status, known, "retry")
     config = load(Path())
     forgotten = forget_failures(Store(Path(config.main.store)), statuses)
-    results = Path("results") / config.name
-    for ledger in results.glob("sources/*/*.parquet"):
+    results = Results(config.name)
+    for benchmark, shard, ledger in results.found_ledgers("sources"):
         failed = read_table(ledger, SOURCES).filter(pl.col("status") != "ok")
         if failed.filter(pl.col("status").is_in(list(statuses or known))).height:
             # An input of the shard; newer than the ledger, it makes the next run ask again.
-            retry = results / "keys/retries" / ledger.parent.name / f"{ledger.stem}.json"
-            write_text(retry, canonical_json({"on_request": file_digest(ledger)}) + "\n")
+            write_text(results.retry_key(benchmark, shard), canonical_json({"on_request": file_digest(ledger)}) + "\n")
     print(f"{forgotten} failures forgotten. Run snakemake now: it asks again for these, and only for these.")

@@ -3,7 +3,10 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import polars as pl
+
 from reprise.config import load
+from reprise.core.paths import Ledger, Results
 from reprise.core.schemas import CLIP_LEDGER, SOURCES, read_table
 from reprise.core.store import Store
 
@@ -23,11 +26,13 @@ def show_store() -> None:
 
 def prune_store() -> None:
     """Delete videos and clips that no suite's ledgers name; answers and weights stay."""
-    freed = open_store().prune(_named_objects(Path("results")))
+    freed = open_store().prune(_named_objects())
     print(f"{freed / 1e6:.1f} MB freed")
 
 
-def _named_objects(results: Path) -> Iterator[str]:
-    for stage, schema in (("sources", SOURCES), ("clips", CLIP_LEDGER)):
-        for path in results.glob(f"*/{stage}/*/*.parquet"):
-            yield from read_table(path, schema)["object"].to_list()
+def _named_objects() -> Iterator[str]:
+    stages: tuple[tuple[Ledger, pl.Schema], ...] = (("sources", SOURCES), ("clips", CLIP_LEDGER))
+    for results in Results.of_all_suites():
+        for stage, schema in stages:
+            for _, _, path in results.found_ledgers(stage):
+                yield from read_table(path, schema)["object"].to_list()

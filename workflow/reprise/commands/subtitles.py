@@ -7,6 +7,7 @@ import polars as pl
 from reprise.config import load
 from reprise.core.errors import UserError, unknown
 from reprise.core.files import write_text
+from reprise.core.paths import Results
 from reprise.core.schemas import SOURCES, read_table
 from reprise.core.store import Store
 from reprise.fetch.outcome import safe_name
@@ -24,7 +25,8 @@ def copy_subtitles(benchmark: str) -> None:
             "subtitles; its files then count as files of the release."
         )
     count, store = 0, Store(Path(config.main.store))
-    for ledger in Path("results").glob(f"{config.name}/sources/{benchmark}/*.parquet"):
+    ledgers = [path for name, _, path in Results(config.name).found_ledgers("sources") if name == benchmark]
+    for ledger in ledgers:
         for row in read_table(ledger, SOURCES).filter(pl.col("status") == "ok").iter_rows(named=True):
             found = (store.root / row["object"]).with_suffix(".vtt")
             if found.is_file():

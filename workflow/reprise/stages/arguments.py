@@ -1,10 +1,7 @@
-"""What every stage command shares: its arguments and its key file."""
+"""What every stage command shares: its arguments."""
 
 import argparse
-from pathlib import Path
 from typing import Any
-
-from reprise.core.files import read_json
 
 
 # Not typer, as for the commands that people type: over 20 starts of a stage it took 0.2 s of processor time more, which
@@ -19,9 +16,3 @@ def arguments(description: str, **options: Any) -> argparse.Namespace:
         else:
             parser.add_argument(flag, type=kind, required=True)
     return parser.parse_args()
-
-
-def read_key(path: Path) -> dict[str, Any]:
-    """The settings of a stage that the configuration has checked already."""
-    key: dict[str, Any] = read_json(path)
-    return key

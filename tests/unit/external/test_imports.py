@@ -687,7 +687,7 @@ def judged(plan: Plan) -> list[Scored]:
 
 def test_the_demos_imports_fit_the_toy_world(tmp_path: Path) -> None:
     from reprise.benchmarks import load_benchmark
-    from synthetic.toyworld.releases import write_release
+    from synthetic.toyworld.plugin import write_release
 
     for benchmark, form in (("vinoground", "questions"), ("velociti", "entail")):
         release = tmp_path / benchmark

@@ -199,7 +199,7 @@ def test_two_jobs_never_share_a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_more_gpus_than_there_are_is_the_users_mistake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
-    with pytest.raises(UserError, match="the model needs 4 GPUs, this machine shows 1"):
+    with pytest.raises(UserError, match="the model needs 4 GPUs, found 1 here"):
         take_gpus(4, tmp_path)
 
 

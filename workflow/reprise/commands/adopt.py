@@ -110,7 +110,7 @@ def _asked_as_judge(plan: Plan, run: Run, judge: str) -> Asked:
 
 def _old_answers(path: Path, name: str) -> tuple[dict[str, dict[str, Any]], str]:
     if not path.is_file():
-        raise UserError(f"adopt: {path} is not there, so '{name}' has no answers to carry over. Run snakemake.")
+        raise UserError(f"adopt: {path}: not found, so '{name}' has no answers to carry over. Run snakemake.")
     table = read_table(path, RESPONSES)
     return {row["request_id"]: row for row in table.iter_rows(named=True)}, str(table["key"][0])
 

@@ -21,7 +21,7 @@ def list_static(runs: Sequence[str], judge: str | None, least: float) -> None:
     paths = [plan.results.verdicts(run, judge or plan.first_judge(run.benchmark)) for run in named]
     for path in paths:
         if not path.is_file():
-            raise UserError(f"static: {path} is not there. Make it first: snakemake {path}")
+            raise UserError(f"static: {path}: not found. Make it first: snakemake {path}")
     means = mean_ratings([read_table(path, VERDICTS) for path in paths])
     found = means.filter(pl.col("rating") >= least)
     csv.writer(sys.stdout, lineterminator="\n").writerows([("item_id", "rating"), *found.rows()])

@@ -39,11 +39,11 @@ class Folder(Settings):
 
 
 class Archive(Settings):
-    """Members of zips, whole or in parts, or of pickles of {name: bytes}, on this machine."""
+    """Members of zips, whole or cut into pieces, or of pickles of {name: bytes}, on this machine."""
 
     kind: Literal["archive"]
     path: str
-    """A file, or a glob pattern for several archives or the parts of one."""
+    """A file, or a glob pattern for several archives or the pieces of one."""
     member: str = "{source_id}.mp4"
 
 
@@ -76,7 +76,7 @@ class Huggingface(Remote):
     revision: str = Field(pattern=r"^([0-9a-f]{40}|unpinned)$")
     """A commit; `unpinned` until `python -m reprise pin` has resolved it, and then nothing is fetched."""
     files: tuple[str, ...] = ()
-    """Archives to look into, or their parts, by name or pattern; empty where `member` names a loose file."""
+    """Archives to look into, or their pieces, by name or pattern; empty where `member` names a loose file."""
     member: str = "{source_id}.mp4"
 
 

@@ -4,8 +4,8 @@ import argparse
 from typing import Any
 
 
-# Not typer, as for the commands that people type: measured over 20 starts of a stage it costs 0.2 s of processor time more
-# in each of a run's 860 jobs, and it does not read `--ledgers A B C`.
+# Not typer, as for the commands that people type: over 20 starts of a stage it took 0.2 s of processor time more, which
+# each of a run's 860 jobs would pay, and it does not read `--ledgers A B C`.
 def arguments(description: str, **options: Any) -> argparse.Namespace:
     """Parse `--name VALUE` options: a type for one value, a list of one type for several."""
     parser = argparse.ArgumentParser(description=description)

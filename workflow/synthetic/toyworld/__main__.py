@@ -7,7 +7,7 @@ import typer
 from reprise.commands import command_line
 from reprise.core.errors import run_command
 
-from synthetic.toyworld.releases import write_release
+from synthetic.toyworld.plugin import write_release
 from synthetic.toyworld.render import render_source
 
 app = command_line("The toy world: releases in the authors' layouts, and the videos that they name.")

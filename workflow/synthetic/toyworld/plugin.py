@@ -1,15 +1,28 @@
-"""The toy world as the library sees it: its releases, and a route to its videos."""
+"""The toy world as the library sees it: its releases, one function a benchmark, and a route to its videos."""
 
 from pathlib import Path
 
+from reprise.core.errors import unknown
 from reprise.core.files import file_digest, value_digest
 from reprise.fetch.outcome import Fetched, Fetcher, nothing, safe_name
 from reprise.fetch.settings import Toyworld
 
-from synthetic.toyworld.releases import write_release
+from synthetic.toyworld import mmbench_video, temporalbench, velociti, vinoground
 from synthetic.toyworld.render import render_source
 
-__all__ = ["fetcher", "write_release"]
+WRITERS = {
+    "velociti": velociti.write_release,
+    "vinoground": vinoground.write_release,
+    "temporalbench": temporalbench.write_release,
+    "mmbench_video": mmbench_video.write_release,
+}
+
+
+def write_release(benchmark: str, folder: Path) -> None:
+    """Write the toy world's release of a benchmark, in its authors' layout."""
+    if benchmark not in WRITERS:
+        raise unknown("benchmark of the toy world", benchmark, WRITERS, "release")
+    WRITERS[benchmark](folder)
 
 
 def fetcher(settings: Toyworld) -> Fetcher:

@@ -4,11 +4,13 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from reprise.benchmarks import image_choice
+from reprise.benchmarks.mmbench_video.images.release import read_images
 from reprise.benchmarks.prompts import load_prompts
 from reprise.core.errors import UserError
 from reprise.core.schemas import ITEMS, REQUESTS
 from reprise.external import mmbench_video as importer
+
+from tests.unit.benchmarks.whole import Whole
 
 PROMPT = load_prompts(Path("resources/prompts/mmbench_video.yaml"))["image"]
 
@@ -19,8 +21,8 @@ def asked(folder: Path) -> pl.DataFrame:
     rows = "7\tWhy?\t{0}\tp\tq\tr\tB\tlogic_reasoning\n8\tWhy?\t{0}\tp\tq\t\tA\tlogic_reasoning\n".format("x" * 99)
     path = folder / "MMBench_DEV_EN.tsv"
     path.write_text(header + rows)
-    _, items = image_choice.read_images(path, "mmbench")
-    rows_ = image_choice.requests(pl.DataFrame(items, schema=ITEMS), "circular", PROMPT)
+    _, items = read_images(path, "mmbench").tables()
+    rows_ = Whole("mmbench_video").requests(items, "circular", PROMPT)
     return pl.DataFrame([row | {"ask": "choose", "max_tokens": 9} for row in rows_], schema=REQUESTS)
 
 

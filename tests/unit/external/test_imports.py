@@ -10,7 +10,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 from openpyxl import Workbook
-from reprise.benchmarks import load_judged
+from reprise.benchmarks.registry import load_answers
+from reprise.benchmarks.rows import chosen_items
 from reprise.commands.export import export_run
 from reprise.config import load
 from reprise.core.errors import UserError
@@ -23,7 +24,6 @@ from reprise.stages.import_answers import responses
 from reprise.stages.import_ratings import replies
 from reprise.stages.judge_requests import given_answers
 from reprise.stages.judgements import judgements
-from reprise.stages.requests import chosen_items
 from reprise.stages.verdicts import verdicts
 from reprise.tables.problems import read_problems
 
@@ -35,6 +35,7 @@ from tests.unit.benchmarks.test_authors_scorers import (
     samples,
     write_csvs,
 )
+from tests.unit.benchmarks.whole import Whole
 
 ROOT = Path(__file__).parents[3]
 
@@ -161,9 +162,8 @@ def test_a_question_without_ground_truth_is_named_and_never_right(tmp_path: Path
     entries[0]["GT"] = "C"
     path.write_text(json.dumps(entries))
     files = sorted(tmp_path.glob("*.json"))
-    from reprise.benchmarks import temporalbench
 
-    items = chosen_items(temporalbench.annotations(files, "release", {})[1], "short")
+    items = chosen_items(Whole("temporalbench").annotations(files, "release", {})[1], "short")
     idx = questions.entries["short"][0]["idx"]
     (tmp_path / "m.jsonl").write_text(json.dumps({"idx": idx, "response": "C"}) + "\n")
     given, table = found("temporalbench", "short", items, tmp_path)
@@ -409,7 +409,7 @@ def test_predictions_of_a_video_are_packed_into_one_reply(tmp_path: Path) -> Non
     assert table.select("text", "error").rows() == [('{"0": "a", "1": "b"}', ""), ('{"2": "c"}', ""), ("", "no_answer")]
     for reader in ("authors", "robust"):
         requests = requests_of("mmbench_video", "packed", items, "packed")
-        answers = given_answers(load_judged("mmbench_video"), "packed", items, requests, table, "key")
+        answers = given_answers(load_answers("mmbench_video")["packed"], items, requests, table, "key")
         mine = answers.filter(pl.col("reader") == reader)
         assert mine["text"].to_list() == ["a", "b", "c", "", "", ""]
         assert mine["error"].to_list() == ["", "", "", "unreadable", "no_answer", "no_answer"]
@@ -461,7 +461,7 @@ def rated(folder: Path, items: pl.DataFrame, cells: list[tuple[object, ...]], re
     write_table_of(folder, "xlsx", cells)
     _, table = found("mmbench_video", "unpacked", items, folder, "unpacked")
     requests = requests_of("mmbench_video", "unpacked", items, "unpacked")
-    answers = given_answers(load_judged("mmbench_video"), "unpacked", items, requests, table, "key")
+    answers = given_answers(load_answers("mmbench_video")["unpacked"], items, requests, table, "key")
     return judgements(answers, replies(answers, read_ratings(rating_files(folder), items), "judge"), reader)
 
 
@@ -684,7 +684,6 @@ def judged(plan: Plan) -> list[Scored]:
 
 
 def test_the_demos_imports_fit_the_toy_world(tmp_path: Path) -> None:
-    from reprise.benchmarks import load_benchmark
     from synthetic.toyworld.releases import write_release
 
     for benchmark, form in (("vinoground", "questions"), ("velociti", "entail")):
@@ -692,7 +691,7 @@ def test_the_demos_imports_fit_the_toy_world(tmp_path: Path) -> None:
         release.mkdir()
         write_release(benchmark, release)
         subset = {"subset": {"per_test": 40, "seed": 0}} if benchmark == "velociti" else {}
-        items = load_benchmark(benchmark).annotations(sorted(release.iterdir()), "ids", subset)[1]
+        items = Whole(benchmark).annotations(sorted(release.iterdir()), "ids", subset)[1]
         asked = chosen_items(items, "subset" if subset else None)
         requests = requests_of(benchmark, form, asked)
         importer = load_importer(benchmark)

@@ -1,5 +1,6 @@
 """Reading the configuration: every problem of every file, reported at once."""
 
+import re
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -7,7 +8,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from reprise.config.checks import benchmark_problems, cross_checks
-from reprise.config.schema import Benchmark, Configuration, Main, Model, Suite, Tables
+from reprise.config.schema import SLUG, SLUG_IN_WORDS, Benchmark, Configuration, Main, Model, Suite, Tables
 from reprise.config.stand_in import stand_in_problems, with_stand_in
 from reprise.core.errors import UserError, suggestion
 
@@ -58,10 +59,22 @@ class _Reader:
             self.problems += [f"{name}: {_problem(kind, detail)}" for detail in error.errors()]
         return None
 
+    def names(self, folder: str) -> list[str]:
+        """The files of a folder by the names that they give; what cannot be a name is a problem."""
+        stems = sorted(path.stem for path in (self.root / folder).glob("*.yaml"))
+        fitting = [stem for stem in stems if re.fullmatch(SLUG, stem)]
+        self.problems += [
+            f"{folder}/{stem}.yaml: the file's name is a name, found '{stem}'. Allowed: {SLUG_IN_WORDS}."
+            for stem in stems
+            if stem not in fitting
+        ]
+        return fitting
+
 
 def _problem(kind: type[BaseModel], detail: Any) -> str:
     """One pydantic finding as: dotted key, what was found, what is allowed."""
-    key = ".".join(str(part) for part in detail["loc"]) or "(whole file)"
+    parts = [str(part) for part in detail["loc"] if part != "[key]"]
+    key = ".".join(part if part.isprintable() else repr(part) for part in parts) or "(whole file)"
     if detail["type"] == "extra_forbidden":
         allowed = _fields_at(kind, detail["loc"][:-1])
         return (
@@ -69,6 +82,9 @@ def _problem(kind: type[BaseModel], detail: Any) -> str:
         )
     if detail["type"] == "missing":
         return f"{key}: missing."
+    if detail["type"] == "string_pattern_mismatch" and SLUG in detail["ctx"]["pattern"]:
+        shape = detail["ctx"]["pattern"].strip("^$").replace(SLUG, "<name>")
+        return f"{key}: should be {shape}, found {detail['input']!r}. Allowed in a name: {SLUG_IN_WORDS}."
     message = detail["msg"].replace("Input should", "should").replace("String should", "should")
     return f"{key}: {message}, found {detail['input']!r}."
 
@@ -108,25 +124,23 @@ def load(root: Path, overrides: dict[str, Any] | None = None) -> Configuration:
     """Read the whole configuration of the chosen suite, or raise one error that lists every problem."""
     reader = _Reader(root)
     main = reader.model(Main, "config/config.yaml")
+    suites = reader.names("config/suites")
+    models = {name: reader.model(Model, f"config/models/{name}.yaml") for name in reader.names("config/models")}
     if main is None:
         raise _all_problems(reader.problems)
     main = _override(main, overrides or {})
-    suites = sorted(path.stem for path in (root / "config/suites").glob("*.yaml"))
     if main.suite not in suites:
-        raise UserError(
+        reader.problems.append(
             f"config/config.yaml: suite: unknown suite '{main.suite}'.{suggestion(main.suite, suites)} "
             f"Allowed: {', '.join(suites)} (the files in config/suites/)."
         )
+        raise _all_problems(reader.problems)
     suite_file = f"config/suites/{main.suite}.yaml"
     suite = reader.model(Suite, suite_file)
     if suite is None:
         raise _all_problems(reader.problems)
     benchmarks = {name: reader.model(Benchmark, f"config/benchmarks/{name}.yaml") for name in suite.benchmarks}
     tables = {name: reader.model(Tables, entry.tables) for name, entry in suite.benchmarks.items()}
-    models = {
-        path.stem: reader.model(Model, f"config/models/{path.name}")
-        for path in sorted((root / "config/models").glob("*.yaml"))
-    }
     found = Configuration.model_construct(
         name=main.suite,
         main=main,

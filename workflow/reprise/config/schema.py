@@ -7,8 +7,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from reprise.fetch.settings import Route
 from reprise.media.settings import ClipSettings, FactSettings
 
-SLUG = r"^[a-z0-9][a-z0-9._-]*$"
-Slug = Annotated[str, Field(pattern=SLUG)]
+# The one pattern of every name that stands in a path or a command: no name can leave its folder or mean anything to a
+# shell.
+SLUG = r"[a-z0-9][a-z0-9._-]*"
+SLUG_IN_WORDS = "lower-case letters, digits, '.', '_' and '-', first a letter or a digit"
+Slug = Annotated[str, Field(pattern=f"^{SLUG}$")]
+RunName = Annotated[str, Field(pattern=f"^{SLUG}/{SLUG}/{SLUG}$")]
 
 
 class Strict(BaseModel):
@@ -78,7 +82,7 @@ class SuiteBenchmark(Strict):
     release: Release
     clips: Literal["ids", "release"]
     route: Route
-    also: list[Annotated[str, Field(pattern=r"^[^/]+/[^/]+/[^/]+$")]] = []
+    also: list[RunName] = []
     """runs beside those of the tables: <protocol>/<sampling>/<model>"""
     judges: list[Slug] | None = None
     """judges of this benchmark's answers in place of the suite's"""

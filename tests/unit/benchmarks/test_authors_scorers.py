@@ -45,9 +45,9 @@ def requests_of(benchmark: str, form: str, items: pl.DataFrame, prompt: str = ""
 def ours(benchmark: str, form: str, items: pl.DataFrame, folder: Path, prompt: str = "") -> Scores:
     """The pipeline's numbers of the files in a folder, by the authors' convention and reader."""
     requests = requests_of(benchmark, form, items, prompt)
-    importer = load_importer(benchmark)
-    given = importer.read(importer.files(folder, form, None), form, items, requests)
-    said = responses(requests, given, 0, "key")
+    files = load_importer(benchmark).FORMS[form]
+    imported = files.read(files.find(folder, None), items, requests)
+    said = responses(requests, imported, 0, "key")
     read = verdicts(requests, said, "authors", READING[benchmark])
     return scores(benchmark, form, items, read)
 
@@ -504,10 +504,10 @@ def test_mmbench_video_on_random_mixtures(tmp_path: Path, form: str, seed: int) 
 def mmbench_ours(form: str, items: pl.DataFrame, folder: Path) -> Scores:
     """Answers and ratings of a folder, as the stages pass them on, by the authors' convention."""
     requests = requests_of("mmbench_video", form, items, form)
-    importer, ratings = load_importer("mmbench_video"), load_rating_importer("mmbench_video")
+    files, ratings = load_importer("mmbench_video").FORMS[form], load_rating_importer("mmbench_video")
     assert ratings is not None
-    given = importer.read(importer.files(folder, form, None), form, items, requests)
-    said = responses(requests, given, 0, "key")
+    imported = files.read(files.find(folder, None), items, requests)
+    said = responses(requests, imported, 0, "key")
     answers = given_answers(load_answers("mmbench_video")[form], items, requests, said, "key")
     rated = replies(answers, ratings.read_ratings(ratings.rating_files(folder), items), "judge")
     return scores("mmbench_video", form, items, judgements(answers, rated, "authors"))

@@ -146,7 +146,16 @@ def stage(
         "clips": ["--key", "clips.json", "--clips", "clips.parquet", "--sources", "sources.parquet", "--shard", "0"],
         "facts": ["--key", "facts.json", "--ledgers", "clips.out"],
     }
-    command = [sys.executable, "-m", f"reprise.stages.{name}", *inputs[name], "--store", "store", "--out", f"{name}.out"]
+    command = [
+        sys.executable,
+        "-m",
+        f"reprise.stages.{name}",
+        *inputs[name],
+        "--store",
+        "store",
+        "--out",
+        f"{name}.out",
+    ]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, preexec_fn=before, env=os.environ | env)
 
 

@@ -29,7 +29,7 @@ class Imports:
             folder = self._folder(slug, benchmark, runs.get(f"{benchmark}/{protocol}/{sampling}"))
             form = self._config.benchmarks[benchmark].protocols[protocol].form
             frames = frames_shown(self._config.main.samplings[sampling])
-            self._found[run, ""] = load_importer(benchmark).files(folder, form, frames) if folder else []
+            self._found[run, ""] = load_importer(benchmark).FORMS[form].find(folder, frames) if folder else []
         return self._found[run, ""]
 
     def rating_files(self, run: str, judge: str) -> list[Path]:

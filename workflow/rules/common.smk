@@ -112,6 +112,13 @@ def table_statistics(wildcards):
     return []
 
 
+def published_numbers(wildcards):
+    """The paper's own numbers, where the suite shows them."""
+    if PLAN.config.suite.show_published:
+        return [f"resources/published/{wildcards.benchmark}.csv"]
+    return []
+
+
 def parts_of_table(wildcards):
     """The papers that have a Table N; asking for one that none has is the user's mistake."""
     return [

@@ -5,7 +5,7 @@ rule table:
     input:
         stamp="results/suite.json",
         key=f"results/{SUITE}/keys/tables/{{benchmark}}/{{table}}.json",
-        published="resources/published/{benchmark}.csv",
+        published=published_numbers,
         metrics=table_metrics,
         statistics=table_statistics,
         problems=table_problems,

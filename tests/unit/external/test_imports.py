@@ -716,7 +716,7 @@ def test_export_says_what_it_cannot_do(root: Path, capsys: pytest.CaptureFixture
         ),
         (
             "vinoground/paper/black8/random",
-            "responses/vinoground/paper/black8/random.parquet is not there. Make it first",
+            "responses/vinoground/paper/black8/random.parquet not found. Make it first",
         ),
     ):
         with pytest.raises(UserError) as error:

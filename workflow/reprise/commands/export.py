@@ -29,7 +29,7 @@ def export_run(name: str, folder: Path) -> None:
         )
     responses = plan.results / "responses" / f"{name}.parquet"
     if not responses.is_file():
-        raise UserError(f"export: {responses} is not there. Make it first: snakemake {responses}")
+        raise UserError(f"export: {responses} not found. Make it first: snakemake {responses}")
     items = read_table(plan.results / "annotations" / run.benchmark / "items.parquet", ITEMS)
     requests = read_table(plan.results / "requests" / run.benchmark / f"{run.protocol}.parquet", REQUESTS)
     answers = read_table(responses, RESPONSES).select("request_id", "text", "scores", "error")

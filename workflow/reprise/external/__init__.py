@@ -35,10 +35,10 @@ class Importer(Protocol):
 
 
 class RatingImporter(Protocol):
-    """What a module of this package defines besides where a judge rates answers."""
+    """What a module of this package also defines where a judge rates answers."""
 
     def rating_files(self, folder: Path) -> list[Path]:
-        """The file of ratings that is there."""
+        """The file of ratings in a folder; empty where there is none."""
         ...
 
     def read_ratings(self, files: Sequence[Path], items: "pl.DataFrame") -> "ImportedAnswers":
@@ -57,6 +57,6 @@ def load_importer(benchmark: str) -> Importer:
 
 
 def load_rating_importer(benchmark: str) -> RatingImporter | None:
-    """The module that knows a benchmark's files of ratings; none where nobody rates."""
+    """The module that knows a benchmark's files of ratings; None where no judge rates answers."""
     module = import_module(f"reprise.external.{benchmark}")
     return cast(RatingImporter, module) if hasattr(module, "read_ratings") else None

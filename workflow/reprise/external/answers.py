@@ -16,10 +16,10 @@ from reprise.core.files import whole_file
 from reprise.models.adapters.base import Answer
 from reprise.reading.readers import CONTRADICTORY
 
-# Error classes of imported answers, beside those that concern one reader only (`readers.FORGIVEN`).
+# Error classes of imported answers, apart from those that concern one reader only (`readers.FORGIVEN`).
 NO_ANSWER = "no_answer"
 NO_TEXT = "no_text"
-RATED_ONLY = "rated_only"  # a rating is there, the text that was rated is not
+RATED_ONLY = "rated_only"  # there is a rating, but not the text that was rated
 
 # What can be wrong with an imported answer; a table counts them by these words.
 UNKNOWN_ID = "unknown id"
@@ -233,7 +233,7 @@ def _objects(content: object, value: str) -> tuple[list[str], list[Record]]:
 
 
 def cell_text(cell: object) -> str:
-    """A cell as text; a whole number has no point, what is no number is blank."""
+    """A cell as text; a whole number has no point, and NaN is blank."""
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return ""
     if isinstance(cell, float) and cell.is_integer():

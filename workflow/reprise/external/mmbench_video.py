@@ -119,7 +119,7 @@ def _read_choices(files: Sequence[Path], items: pl.DataFrame, requests: pl.DataF
 
 
 def _packed(answers: dict[str, Answer]) -> Answer:
-    """One reply of the answers that are there."""
+    """One reply made of the answers that did not fail."""
     texts = {index: answer.text for index, answer in answers.items() if not answer.error}
     if texts:
         return Answer(text=json.dumps(texts, ensure_ascii=False))

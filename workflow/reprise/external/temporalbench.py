@@ -31,7 +31,7 @@ MARKS = {
 
 
 def _files(mark: str, folder: Path, frames: int | None) -> list[Path]:
-    """The authors' own folder of the task if it is there; else a file whose name says the task; else the only file."""
+    """The authors' own folder of the task if there is one, or a file whose name says the task, or the only file."""
     own = folder / f"temporalbench_{mark}"
     if own.is_dir():
         return of_frames(sorted(own.glob("*.jsonl")), frames, own)

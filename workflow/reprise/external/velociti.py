@@ -45,7 +45,7 @@ class Row(NamedTuple):
 
 
 def _files(folder: Path, frames: int | None) -> list[Path]:
-    """All csv files of the folder; their rows say the test."""
+    """All csv files of the folder; their rows name the test."""
     return sorted(folder.glob("*.csv"))
 
 

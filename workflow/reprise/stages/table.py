@@ -17,7 +17,7 @@ from reprise.tables.render import FORMATS, render
 
 def main() -> None:
     args = arguments(
-        "Write a table.", key=Path, published=Path, metrics=[Path], statistics=[Path], problems=[Path], out=Path
+        "Write a table.", key=Path, published=[Path], metrics=[Path], statistics=[Path], problems=[Path], out=Path
     )
     key = read_key(args.key)
     metrics = [read_table(path, METRICS) for path in [*args.metrics, *args.statistics]]
@@ -25,7 +25,7 @@ def main() -> None:
         key=key,
         spec=TableSpec.model_validate(key["spec"]),
         metrics=pl.concat(metrics) if metrics else pl.DataFrame(schema=METRICS),
-        published=Published(args.published, key["table"]),
+        published=Published(next(iter(args.published), None), key["table"]),
         problems=read_problems(args.problems, key["suite"]),
     )
     table = builder.table()

@@ -10,11 +10,11 @@ COLUMNS = ("paper", "table", "row", "frames", "group", "metric", "value")
 
 
 class Published:
-    """A table's published values by row, frames, group and metric."""
+    """A table's published values by row, frames, group and metric; none where the suite does not show them."""
 
-    def __init__(self, path: Path, table: str) -> None:
+    def __init__(self, path: Path | None, table: str) -> None:
         self._values: dict[tuple[str, str, str, str], float] = {}
-        for number, row in enumerate(_rows(path), start=2):
+        for number, row in enumerate(_rows(path) if path else (), start=2):
             value = _value(row["value"], f"{path}: line {number}")
             if row["table"] == table:
                 identity = (row["row"], row["frames"], row["group"], row["metric"])

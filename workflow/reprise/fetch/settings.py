@@ -1,22 +1,30 @@
-"""Where source videos come from; part of what a clip is. Imports nothing heavy, so that a configuration can."""
+"""Where releases and source videos come from. Imports nothing heavy, so that a configuration can."""
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from reprise.core.keyfile import Key, Settings
+from reprise.fetch.plugins import plugin_module
 
 # Video only: nothing here listens, and no merge is needed. avc1 first: OpenCV wheels cannot decode AV1.
 AVC_FIRST = "bv*[vcodec^=avc1][height<=720]/b[vcodec^=avc1][height<=720]/bv*[height<=720]/b[height<=720]"
 
 
-class Toyworld(Settings):
+class Made(Settings):
+    """Videos that a plug-in of `reprise.fetch.plugins` makes."""
+
+    kind: str
+
+
+class Toyworld(Made):
     """Videos rendered from the toy world's scripts."""
 
     kind: Literal["toyworld"]
 
 
-class Rehearsal(Settings):
+class Rehearsal(Made):
     """One of a few short rendered videos for any id: all stages run, and none of them for long."""
 
     kind: Literal["rehearsal"]
@@ -33,11 +41,11 @@ class Folder(Settings):
 
 
 class Archive(Settings):
-    """Members of zips, whole or in parts, or of pickles of {name: bytes}, on this machine."""
+    """Members of zips, whole or cut into pieces, or of pickles of {name: bytes}, on this machine."""
 
     kind: Literal["archive"]
     path: str
-    """A file, or a glob pattern for several archives or the parts of one."""
+    """A file, or a glob pattern for several archives or the pieces of one."""
     member: str = "{source_id}.mp4"
 
 
@@ -70,7 +78,7 @@ class Huggingface(Remote):
     revision: str = Field(pattern=r"^([0-9a-f]{40}|unpinned)$")
     """A commit; `unpinned` until `python -m reprise pin` has resolved it, and then nothing is fetched."""
     files: tuple[str, ...] = ()
-    """Archives to look into, or their parts, by name or pattern; empty where `member` names a loose file."""
+    """Archives to look into, or their pieces, by name or pattern; empty where `member` names a loose file."""
     member: str = "{source_id}.mp4"
 
 
@@ -93,8 +101,84 @@ class Youtube(Remote):
 Route = Annotated[Toyworld | Rehearsal | Folder | Archive | Http | Huggingface | Youtube, Field(discriminator="kind")]
 
 
-class SourcesKey(Key):
-    """Key of the stage `sources`."""
+class ReleaseToy(Settings):
+    kind: Literal["toyworld"]
 
+
+class ReleaseFolder(Settings):
+    """A folder on this machine in the authors' layout."""
+
+    kind: Literal["folder"]
+    path: str
+
+
+class ReleaseHub(Settings):
+    """A Hugging Face data set at a pinned revision."""
+
+    kind: Literal["huggingface"]
+    repo: str
+    revision: str
+
+
+class ReleaseRehearsal(Settings):
+    """A synthetic release in the authors' layout with as many items as the paper counts."""
+
+    kind: Literal["rehearsal"]
+
+
+Release = Annotated[ReleaseToy | ReleaseFolder | ReleaseHub | ReleaseRehearsal, Field(discriminator="kind")]
+
+
+class Extras(Settings):
+    """Files that a user laid beside a release, by their content: laying another one there is a change."""
+
+    folder: str
+    files: dict[str, str]
+    """name -> sha256"""
+
+
+class ReleaseKey(Key):
+    """Key of the stage `release`."""
+
+    STAGE = "reprise.stages.release"
+    benchmark: str
+    release: Release
+    files: tuple[str, ...]
+    """patterns of the names of a release's files"""
+    extras: Extras | None = None
+
+    def modules(self) -> tuple[str, ...]:
+        return (self.STAGE, *_plugin(self.release.kind))
+
+
+class SourcesKey(Key):
+    """Key of the stage `sources`; a route is part of what a clip is."""
+
+    STAGE = "reprise.stages.sources"
     shards: int = Field(ge=1)
     route: Route
+
+    def modules(self) -> tuple[str, ...]:
+        return (self.STAGE, *_plugin(self.route.kind))
+
+
+def _plugin(kind: str) -> tuple[str, ...]:
+    """The module that makes what nobody fetches."""
+    module = plugin_module(kind)
+    return () if module is None else (module,)
+
+
+class BenchmarkLedgers(Settings):
+    """Where a benchmark's ledgers are, and which tables show its numbers."""
+
+    title: str
+    sources: tuple[Path, ...]
+    clips: tuple[Path, ...]
+    tables: tuple[str, ...] = ()
+
+
+class MissingKey(Key):
+    """Key of the stage `missing`."""
+
+    STAGE = "reprise.stages.missing"
+    benchmarks: dict[str, BenchmarkLedgers] = Field({})

@@ -10,14 +10,17 @@ import polars as pl
 from reprise.benchmarks.contract import ScoresModule
 from reprise.benchmarks.flaws import flaw_numbers
 from reprise.benchmarks.human_ratings import agreement, read_ratings
+from reprise.benchmarks.keys import MetricsKey
 from reprise.benchmarks.registry import load_scores
 from reprise.benchmarks.rows import chosen_items
 from reprise.benchmarks.scoring import Convention, in_group
 from reprise.core.errors import run_command
+from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import ITEMS, METRICS, READERS_DIFFER, VERDICTS, check_key, read_table, write_table
 from reprise.media.sampling import frames_shown
-from reprise.stages.arguments import arguments, read_key
+from reprise.models.keys import RunKey
+from reprise.stages.arguments import arguments
 from reprise.stats import binomial_p
 from reprise.stats.measures import Measure, Resampling
 
@@ -28,25 +31,24 @@ CONVENTIONS: tuple[tuple[Convention, str], ...] = (("fixed", "robust"), ("author
 def main() -> None:
     args = arguments(
         "Measure a run.",
-        key=Path, run_key=Path, protocol=str, judge=[str], items=Path, robust=Path, authors=Path, ratings=[Path],
+        key=Path, run_key=Path, judge=[str], items=Path, robust=Path, authors=Path, ratings=[Path],
         out=Path,
     )  # fmt: skip
-    key, run_key = read_key(args.key), read_key(args.run_key)
-    protocol = key["protocols"][args.protocol]
-    items = chosen_items(read_table(args.items, ITEMS, without=("texts",)), protocol["items"])
-    undefined = undefined_metrics(protocol["frames_min"], run_key["answers"]["sampling"])
-    named = {"run": run_key["run"], "judge": next(iter(args.judge), None), "key": run_key["key"]}
-    scores, resampling = load_scores(key["benchmark"]), Resampling(**key["bootstrap"])
+    key, run_key = read_key(args.key, MetricsKey), read_key(args.run_key, RunKey)
+    items = chosen_items(read_table(args.items, ITEMS, without=("texts",)), key.items)
+    undefined = undefined_metrics(key.frames_min, run_key.answers.sampling)
+    named = {"run": run_key.run, "judge": next(iter(args.judge), None), "key": run_key.key}
+    scores, resampling = load_scores(key.benchmark), Resampling(**key.bootstrap.model_dump())
     found: list[tuple[Measure, dict[str, Any]]] = []
     readings: list[pl.DataFrame] = []
     for convention, reader in CONVENTIONS:
         path = getattr(args, reader)
         read = read_table(path, VERDICTS)
-        check_key(read, run_key["key"], path)
+        check_key(read, run_key.key, path)
         readings.append(read)
-        measures = measured(scores, protocol["form"], items, read, resampling, convention)
+        measures = measured(scores, key.form, items, read, resampling, convention)
         for ratings in args.ratings:
-            measures += agreement(read, items, read_ratings(ratings), run_key["run"], resampling)
+            measures += agreement(read, items, read_ratings(ratings), run_key.run, resampling)
         found += [(one, named | {"convention": convention, "reader": reader}) for one in measures]
     shown = dict(zip(("convention", "reader"), CONVENTIONS[0], strict=True))
     rows: list[dict[str, Any]] = [number | named | shown for number in flaw_numbers(items)]

@@ -9,6 +9,11 @@ from reprise.core.errors import UserError
 COLUMNS = ("paper", "table", "row", "frames", "group", "metric", "value")
 
 
+def published_file(benchmark: str) -> Path:
+    """The file of a paper's numbers."""
+    return Path("resources/published") / f"{benchmark}.csv"
+
+
 class Published:
     """A table's published values by row, frames, group and metric; none where the suite does not show them."""
 

@@ -11,8 +11,8 @@ from reprise.benchmarks.rows import is_in
 from reprise.config import load
 from reprise.core.errors import UserError
 from synthetic.rehearsal import mmbench_video, temporalbench
-from synthetic.rehearsal.beside_mmbench import SETS, ratings
-from synthetic.rehearsal.releases import WRITERS, write_release
+from synthetic.rehearsal.mmbench_extras import SETS, ratings
+from synthetic.rehearsal.plugin import WRITERS, write_release
 
 from tests.unit.benchmarks.whole import Whole
 

@@ -10,7 +10,7 @@ from reprise.benchmarks.mmbench_video.taxonomy import LEAF, SETS
 from reprise.benchmarks.rows import Annotations, Clip, Item, Tag
 from reprise.core.errors import UserError
 from reprise.core.tabular import read_rows, require_columns
-from reprise.fetch.held import held_source
+from reprise.fetch.release_files import release_source
 
 COLUMNS = ("video", "question", "answer")
 NAME = re.compile(r"^[a-z0-9][a-z0-9_-]*$")
@@ -33,7 +33,7 @@ def read_set(path: Path, taken: Sequence[str]) -> Annotations:
         if empty:
             raise UserError(f"{path}: row {number}: '{empty[0]}' is empty. Correct the row or remove it.")
         unit = f"{name}-{row['video']}"
-        clip = Clip(f"{unit}.whole", unit, "whole", held_source(f"sets/{path.name}", row["video"]))
+        clip = Clip(f"{unit}.whole", unit, "whole", release_source(f"sets/{path.name}", row["video"]))
         clips[unit] = clip
         items.append(
             Item(

@@ -19,7 +19,7 @@ from reprise.benchmarks.mmbench_video.images.taxonomy import (
 from reprise.benchmarks.rows import Annotations, Clip, Item, Tag
 from reprise.core.errors import UserError
 from reprise.core.tabular import read_rows, require_columns
-from reprise.fetch.held import held_source, owner_of
+from reprise.fetch.release_files import owner_of, release_source
 
 COLUMNS = ("index", "question", "image", "answer")
 LISTED = re.compile(r"\s*Options:\s*(?=A[:.])")
@@ -37,7 +37,7 @@ def read_images(path: Path, data_set: str) -> Annotations:
         if data_set == MMBENCH and row["index"].isdigit() and int(row["index"]) >= ROTATION_STEP:
             continue  # the rotations are made here
         unit = f"{data_set}-{owner_of(row['index'], row['image'])}"
-        image = held_source(path.name, unit.removeprefix(f"{data_set}-"))
+        image = release_source(path.name, unit.removeprefix(f"{data_set}-"))
         clips[unit] = Clip(f"{unit}.still", unit, "images", parts=[image])
         where = f"{path}: row {number} ({row['index']})"
         items.append(_item(row, row[category].strip(), data_set, unit, where, flaws))

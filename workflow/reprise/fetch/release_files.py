@@ -1,4 +1,4 @@
-"""Sources that a release itself holds: images in the rows of a table, videos in the folder beside a manifest.
+"""Sources that a release itself contains: images in the rows of a table, videos in the folder next to a manifest.
 
 Such a source is named `release:<file of the release>#<what in it>`; all others come by the suite's route.
 """
@@ -24,18 +24,18 @@ BEGINNINGS = {b"\xff\xd8\xff": ".jpg", b"\x89PNG\r\n": ".png", b"BM": ".bmp", b"
 LONGEST_REFERENCE = 64
 
 
-def held_source(file: str, name: str) -> str:
-    """The source id of something that a file of the release holds or lists."""
+def release_source(file: str, name: str) -> str:
+    """The source id of an image in a table of the release, or of a video that a manifest of it lists."""
     return f"{PREFIX}{file}#{name}"
 
 
 def owner_of(index: str, cell: str) -> str:
-    """The row that holds a row's image: itself, or the one that its cell names."""
+    """The row with a row's image: itself, or the one that its cell names."""
     return cell.strip() if len(cell) <= LONGEST_REFERENCE else index
 
 
 @dataclass
-class Held:
+class ReleaseFiles:
     """The files of a release by their names in it."""
 
     files: Mapping[str, Path]
@@ -43,22 +43,22 @@ class Held:
     _images: dict[Path, dict[str, str]] = field(default_factory=dict)
 
     @classmethod
-    def listed_in(cls, listing: Path, store: Store) -> "Held":
+    def listed_in(cls, listing: Path, store: Store) -> "ReleaseFiles":
         """The files that the stage `release` found."""
         entries = json.loads(listing.read_text(encoding="utf-8"))
         return cls({entry["name"]: Path(entry["path"]) for entry in entries}, store)
 
     def identity(self, source_id: str) -> Any:
-        holder, name = self._find(source_id)
-        if holder.suffix == ".tsv":
-            return ["image", text_digest(self._cell(holder, name))]
-        return ["file", self.store.digest(_listed_video(holder, name))]
+        file, name = self._find(source_id)
+        if file.suffix == ".tsv":
+            return ["image", text_digest(self._cell(file, name))]
+        return ["file", self.store.digest(_listed_video(file, name))]
 
     def fetch(self, source_id: str, scratch: Path) -> Fetched:
-        holder, name = self._find(source_id)
-        if holder.suffix == ".tsv":
-            return Fetched(_decoded(self._cell(holder, name), source_id, scratch))
-        return Fetched(_listed_video(holder, name), is_borrowed=True)
+        file, name = self._find(source_id)
+        if file.suffix == ".tsv":
+            return Fetched(_decoded(self._cell(file, name), source_id, scratch))
+        return Fetched(_listed_video(file, name), is_borrowed=True)
 
     def _find(self, source_id: str) -> tuple[Path, str]:
         file, _, name = source_id.removeprefix(PREFIX).partition("#")
@@ -67,28 +67,28 @@ class Held:
         return self.files[file], name
 
     def _cell(self, table: Path, index: str) -> str:
-        """The image of a row as it is written; a row that shares another's image is not asked for."""
+        """The image of a row as text; no clip names a row that shares another row's image."""
         if table not in self._images:
             rows = require_columns(read_rows(table), ("index", "image"), table).drop_nulls()
             self._images[table] = dict(rows.iter_rows())
         cell = self._images[table].get(index, "")
         if len(cell) <= LONGEST_REFERENCE:
-            raise FetchError("missing", f"{table.name}: row '{index}' holds no image")
+            raise FetchError("missing", f"{table.name}: row '{index}' has no image")
         return cell
 
 
-def with_held(route: Fetcher, held: Held) -> Fetcher:
-    """A route, and beside it what the release itself holds."""
+def with_release_files(route: Fetcher, release: ReleaseFiles) -> Fetcher:
+    """A route for most sources, and the release itself for those that it contains."""
 
-    def is_held(source_id: str) -> bool:
-        return source_id.startswith(PREFIX)
+    def route_of(source_id: str) -> Fetcher | ReleaseFiles:
+        return release if source_id.startswith(PREFIX) else route
 
     def estimate(source_ids: Sequence[str]) -> int:
-        return route.estimate([source_id for source_id in source_ids if not is_held(source_id)])
+        return route.estimate([source_id for source_id in source_ids if route_of(source_id) is route])
 
     return Fetcher(
-        lambda source_id: (held if is_held(source_id) else route).identity(source_id),
-        lambda source_id, folder: (held if is_held(source_id) else route).fetch(source_id, folder),
+        lambda source_id: route_of(source_id).identity(source_id),
+        lambda source_id, folder: route_of(source_id).fetch(source_id, folder),
         estimate,
         attempts=route.attempts,
         is_remote=route.is_remote,
@@ -96,13 +96,13 @@ def with_held(route: Fetcher, held: Held) -> Fetcher:
 
 
 def _listed_video(manifest: Path, name: str) -> Path:
-    """A video in the folder that is called like the manifest and lies beside it."""
+    """A video in the folder that has the manifest's name without its suffix."""
     folder = manifest.with_suffix("")
     found = inside(folder, name)
     if found is None:
         raise FetchError("unsafe_path", f"'{name}' leads out of its folder")
     if not found.is_file():
-        raise FetchError("missing", f"no file '{name}' in the folder '{folder.name}' beside {manifest.name}")
+        raise FetchError("missing", f"no file '{name}' in the folder '{folder.name}' next to {manifest.name}")
     return found
 
 

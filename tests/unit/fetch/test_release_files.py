@@ -1,4 +1,4 @@
-"""What a release holds itself: images in its tables, videos beside its manifests; nothing that leaves its folder."""
+"""What a release itself contains: images in its tables, videos next to its manifests; nothing that leaves its folder."""
 
 import base64
 import json
@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 import pytest
 from reprise.core.store import Store
-from reprise.fetch.held import Held, held_source, owner_of, with_held
 from reprise.fetch.local import folder
 from reprise.fetch.outcome import Fetcher
+from reprise.fetch.release_files import ReleaseFiles, owner_of, release_source, with_release_files
 from reprise.fetch.settings import Folder
-from reprise.stages.sources import bring
+from reprise.stages.sources import fetch_source
 
 from tests.unit.videos import barcode_video
 
@@ -55,11 +55,11 @@ def route(tmp_path: Path, store: Store) -> Fetcher:
     (tmp_path / "videos").mkdir()
     barcode_video(tmp_path / "videos" / "main.mp4", 12)
     main = folder(Folder(kind="folder", path=str(tmp_path / "videos")), store)
-    return with_held(main, Held.listed_in(tmp_path / "files.json", store))
+    return with_release_files(main, ReleaseFiles.listed_in(tmp_path / "files.json", store))
 
 
 def test_images_of_a_table(route: Fetcher, store: Store) -> None:
-    found = {index: bring(held_source("MMStar.tsv", index), route, store) for index in "123456789"}
+    found = {index: fetch_source(release_source("MMStar.tsv", index), route, store) for index in "123456789"}
     assert {index: record.status for index, record in found.items()} == {
         "1": "ok", "2": "ok", "3": "missing", "4": "corrupt", "5": "corrupt", "6": "corrupt", "7": "ok", "8": "missing",
         "9": "ok",
@@ -70,13 +70,13 @@ def test_images_of_a_table(route: Fetcher, store: Store) -> None:
 
 
 def test_an_image_is_known_by_its_content(route: Fetcher) -> None:
-    one, two = (route.identity(held_source("MMStar.tsv", index)) for index in "12")
+    one, two = (route.identity(release_source("MMStar.tsv", index)) for index in "12")
     assert one[0] == two[0] == "image" and one != two
 
 
 def test_videos_of_a_manifest(route: Fetcher, store: Store) -> None:
     names = ("a.mp4", "b.mp4", "../secret.mp4", "out.mp4", "text.mp4", "/etc/passwd")
-    found = {name: bring(held_source("sets/clips.csv", name), route, store).status for name in names}
+    found = {name: fetch_source(release_source("sets/clips.csv", name), route, store).status for name in names}
     assert found == {
         "a.mp4": "ok", "b.mp4": "missing", "../secret.mp4": "unsafe_path", "out.mp4": "unsafe_path",
         "text.mp4": "not_media", "/etc/passwd": "unsafe_path",
@@ -84,10 +84,10 @@ def test_videos_of_a_manifest(route: Fetcher, store: Store) -> None:
 
 
 def test_all_else_comes_by_the_route(route: Fetcher, store: Store) -> None:
-    assert bring("main", route, store).status == "ok"
-    gone = bring(held_source("MMBench.tsv", "1"), route, store)
+    assert fetch_source("main", route, store).status == "ok"
+    gone = fetch_source(release_source("MMBench.tsv", "1"), route, store)
     assert (gone.status, gone.message) == ("missing", "the release has no file 'MMBench.tsv'")
-    assert route.estimate(["main", held_source("MMStar.tsv", "1")]) == 0
+    assert route.estimate(["main", release_source("MMStar.tsv", "1")]) == 0
 
 
 def test_a_short_cell_names_the_row_that_holds_the_image() -> None:

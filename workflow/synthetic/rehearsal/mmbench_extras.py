@@ -1,4 +1,4 @@
-"""What lies beside MMBench-Video's release: image benchmarks and other sets of videos, as large as in the paper."""
+"""What may come with MMBench-Video's release: image benchmarks and other sets of videos, as large as in the paper."""
 
 import csv
 import io
@@ -23,7 +23,7 @@ RATED_QUESTIONS, PEOPLE = 100, 2
 BEST = 3
 
 
-def write_beside(folder: Path) -> None:
+def write_extras(folder: Path) -> None:
     """Write the tables of images, and each set's manifest and videos."""
     pictures = stills()
     write_tables(folder, *([pictures[n % len(pictures)] for n in range(count // 2)] for count in IMAGE_QUESTIONS))

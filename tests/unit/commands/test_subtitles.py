@@ -1,17 +1,18 @@
-"""Subtitles that came with videos are laid beside the release, where its reader finds them."""
+"""Subtitles that came with videos are copied to where their release is read from."""
 
 import shutil
 from pathlib import Path
 
 import pytest
-from reprise.commands.upkeep import lay_out_subtitles
+from reprise.commands.subtitles import copy_subtitles
 from reprise.config import load
 from reprise.core.errors import UserError
 from reprise.core.schemas import SOURCES, write_table
 from reprise.core.store import Store
 from reprise.fetch.local import folder
 from reprise.fetch.settings import Folder
-from reprise.plan.plan import Plan
+from reprise.plan.keys import collect_keys
+from reprise.plan.runs import Plan
 from reprise.stages.sources import Wanted, fetch_shard
 
 from tests.unit.videos import barcode_video
@@ -46,15 +47,16 @@ def test_subtitles_reach_the_release(root: Path, capsys: pytest.CaptureFixture[s
     route = folder(Folder(kind="folder", path=str(videos)), store)
     ledger = fetch_shard([Wanted(name, name) for name in ("silent", "spoken", "gone")], route, store)
     write_table(ledger, Path("results/paper/sources/mmbench_video/0.parquet"), SOURCES)
-    lay_out_subtitles("mmbench_video")
+    copy_subtitles("mmbench_video")
     assert "1 files in extras/subtitles" in capsys.readouterr().out
     assert [path.name for path in Path("extras/subtitles").iterdir()] == ["spoken.vtt"]
-    key = dict(Plan(load(Path()))._data_keys("mmbench_video"))["release/mmbench_video"]
+    plan = Plan(load(Path()))
+    key = collect_keys(plan)[plan.results.key("release", "mmbench_video")].model_dump()
     assert list(key["extras"]["files"]) == ["subtitles/spoken.vtt"], "a release with other files has another key"
 
 
 def test_subtitles_need_a_folder_to_go_to(root: Path) -> None:
     with pytest.raises(UserError, match=r"config/suites/paper.yaml: benchmarks.velociti.extras: missing"):
-        lay_out_subtitles("velociti")
+        copy_subtitles("velociti")
     with pytest.raises(UserError, match="Did you mean 'mmbench_video'"):
-        lay_out_subtitles("mmbench-video")
+        copy_subtitles("mmbench-video")

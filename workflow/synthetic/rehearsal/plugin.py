@@ -1,13 +1,15 @@
-"""Which releases a rehearsal can write: one function a benchmark."""
+"""The rehearsal as the library sees it: its releases, one function a benchmark, and a route to its films."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 from reprise.core.errors import unknown
 
 from synthetic.rehearsal import mmbench_video, temporalbench, velociti, vinoground
+from synthetic.rehearsal.films import fetcher
 
-WRITERS: dict[str, Callable[[Path], None]] = {
+__all__ = ["WRITERS", "fetcher", "write_release"]
+
+WRITERS = {
     "velociti": velociti.write_release,
     "vinoground": vinoground.write_release,
     "temporalbench": temporalbench.write_release,

@@ -5,20 +5,25 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from reprise.benchmarks import load_judged, vinoground
+from reprise.benchmarks.answering import answers_as_given
 from reprise.benchmarks.prompts import load_prompts
+from reprise.benchmarks.vinoground.scores import METRICS
 from reprise.config import load
 from reprise.core.errors import UserError
+from reprise.core.paths import Run
 from reprise.core.schemas import REQUESTS, RESPONSES
 from reprise.models.adapters.base import Clip, ModelSpec, Request
 from reprise.models.adapters.lastletter import LastLetter
-from reprise.plan.plan import Plan, Run
+from reprise.plan.keys import collect_keys
+from reprise.plan.runs import Plan
 from reprise.reading.ratings import RATINGS
 from reprise.stages.judge_requests import given_answers, judge_requests
 from reprise.stages.judgements import judgements, read_reply
-from reprise.stages.metrics import measured
 
 from tests.unit.benchmarks.test_vinoground import RESAMPLING, items_of
+from tests.unit.benchmarks.whole import Whole
+
+vinoground = Whole("vinoground")
 
 PROMPTS = load_prompts(Path("resources/prompts/vinoground.yaml"))
 LETTERS = ("A", "B")
@@ -61,7 +66,7 @@ def asked(items: pl.DataFrame, texts: dict[str, str]) -> tuple[pl.DataFrame, pl.
         for row in requests.iter_rows(named=True) for name in [row["item_id"]]
     ]  # fmt: skip
     said = pl.DataFrame(responses, schema=RESPONSES)
-    answers = given_answers(load_judged("vinoground"), "questions", items, requests, said, "run")
+    answers = given_answers(answers_as_given, items, requests, said, "run")
     return answers, judge_requests(answers, items, PROMPTS["extract"], 64)
 
 
@@ -106,13 +111,13 @@ def test_scores_of_extracted_letters_by_hand(tmp_path: Path) -> None:
     read = judgements(answers, said, "robust")
     assert (read["failed"].sum(), read["unparsed"].sum(), read["right"].sum()) == (1, 2, 20)
     assert read["score"].is_null().all()
-    found = {one.metric: one for one in measured(vinoground, "questions", items, read, RESAMPLING, "fixed")
+    found = {one.metric: one for one in vinoground.measured("questions", items, read, RESAMPLING, "fixed")
              if one.group == "all"}  # type: ignore[arg-type]  # fmt: skip
     counts = {
         name: [getattr(found[name], part) for part in ("asked", "scored", "failed", "unparsed")] for name in found
     }
     assert counts == {"text": [6, 3, 1, 2], "video": [6, 6, 0, 0], "group": [6, 3, 1, 2]}
-    assert [found[name].value for name in vinoground.SCORES] == pytest.approx([50, 100 * 5 / 6, 100 / 3])
+    assert [found[name].value for name in METRICS] == pytest.approx([50, 100 * 5 / 6, 100 / 3])
 
 
 @pytest.mark.parametrize(
@@ -143,11 +148,9 @@ def test_the_local_judge_refuses_what_it_cannot_do() -> None:
 
 def test_both_readings_share_one_models_answers_and_each_kind_has_its_judges() -> None:
     plan = Plan(load(Path()))
-    prompts = load_prompts(Path("resources/prompts/vinoground.yaml"))
-    keys = [
-        plan._run_key(Run("vinoground", protocol, "black8", "oracle"), prompts) for protocol in ("cot", "cot.judged")
-    ]
-    assert keys[0]["key"] == keys[1]["key"]
+    keys = collect_keys(plan)
+    runs = [Run("vinoground", protocol, "fps1", "toy-llava-ov") for protocol in ("cot", "cot.judged")]
+    assert len({keys[plan.results.run_key(run)].model_dump()["key"] for run in runs}) == 1
     assert plan.judges_of("vinoground") == ["last-letter"]
     assert plan.judges_of("mmbench_video") == ["wordmatch", "wordmatch-recall"]
     table = {scored.name for scored in plan.table_scored("vinoground", "table3")}

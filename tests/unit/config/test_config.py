@@ -3,12 +3,12 @@
 import re
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 from reprise.config import load
 from reprise.core.errors import UserError
-from reprise.plan.plan import Plan
+from reprise.plan.keys import collect_keys, write_keys
+from reprise.plan.runs import Plan
 
 ROOT = Path(__file__).parents[3]
 
@@ -228,13 +228,6 @@ def test_a_stand_in_that_cannot_stand_in_is_named(root: Path, slug: str, message
     assert message in str(error.value) and "oracle, random" in str(error.value)
 
 
-def test_a_table_that_no_paper_has_lists_those_that_exist(root: Path) -> None:
-    with pytest.raises(UserError) as error:
-        Plan(load(root)).benchmarks_with("table99")
-    assert "results/tables/table99: no paper of suite 'demo' has it. There are: table" in str(error.value)
-    assert "table2 (velociti" in str(error.value)
-
-
 @pytest.mark.parametrize(
     ("files", "message"),
     [(None, "checkpoint: no folder"), (["config.json"], "holds no weights (*.safetensors). Found: config.json.")],
@@ -250,7 +243,7 @@ def test_a_checkpoint_without_weights_is_named(
     path.write_text("label: Toy\nadapter: transformers\ncheckpoint: weights\n")
     monkeypatch.chdir(root)
     with pytest.raises(UserError) as error:
-        Plan(load(Path())).write_keys()
+        write_keys(Plan(load(Path())))
     assert "config/models/toy-llava-ov.yaml" in str(error.value) and message in str(error.value)
 
 
@@ -258,7 +251,7 @@ def test_a_model_that_does_not_run_needs_no_weights(root: Path, monkeypatch: pyt
     (root / "config/models/toy-llava-ov.yaml").write_text("label: Toy\nadapter: transformers\ncheckpoint: nowhere\n")
     edit(root / "config/suites/demo.yaml", "run: [local]", "run: [oracle]")
     monkeypatch.chdir(root)
-    Plan(load(Path())).write_keys()
+    write_keys(Plan(load(Path())))
     assert (root / "results/demo/keys/velociti/entail/fps1/oracle.json").is_file()
 
 
@@ -267,15 +260,16 @@ def test_a_file_laid_beside_a_release_changes_its_key(root: Path, monkeypatch: p
     edit(root / "config/config.yaml", "store: resources/store", "store: store")
     edit(root / "config/suites/paper.yaml", "extras: resources/extras/mmbench_video", "extras: extras")
 
-    def key() -> dict[str, Any]:
-        return dict(Plan(load(root, {"suite": "paper"}))._data_keys("mmbench_video"))["release/mmbench_video"]
+    def files() -> dict[str, str]:
+        plan = Plan(load(root, {"suite": "paper"}))
+        return collect_keys(plan)[plan.results.key("release", "mmbench_video")].model_dump()["extras"]["files"]
 
-    without = key()
+    without = files()
     (root / "extras" / "sets").mkdir(parents=True)
     manifest = root / "extras" / "sets" / "msvd.csv"
     manifest.write_text("video,question,answer\n")
     (root / "extras" / "notes.txt").write_text("not of the release")
-    first = key()
-    assert without["extras"]["files"] == {} and list(first["extras"]["files"]) == ["sets/msvd.csv"]
+    first = files()
+    assert without == {} and list(first) == ["sets/msvd.csv"]
     manifest.write_text("video,question,answer\na.avi,Who?,he\n")
-    assert key()["extras"] != first["extras"]
+    assert files() != first

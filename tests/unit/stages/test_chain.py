@@ -35,9 +35,10 @@ def files(folder: Path, key: str = "k") -> tuple[list[str], list[str]]:
     names = [f"{video}/{place}" for video in "abc" for place in range(2)]
     both = [(name, role) for name in names for role in ("pos", "neg")]
     items = [
-        {"item_id": name, "clip_id": name[0], "unit": name[0], "task": "coref", "texts": [], "answer": "", "groups": []}
+        {"item_id": name, "clip_id": name[0], "unit": name[0], "task": "coref", "texts": [], "answer": "", "groups": [],
+         "tags": [], "flaws": []}
         for name in names
-    ]
+    ]  # fmt: skip
     requests = [
         {"request_id": f"{name}#{role}", "item_id": name, "clip_id": name[0], "role": role, "ask": "choose", "system": "",
          "prompt": "", "options": ["Yes", "No"], "option_texts": [], "expected": "Yes" if role == "pos" else "No",
@@ -55,14 +56,13 @@ def files(folder: Path, key: str = "k") -> tuple[list[str], list[str]]:
         ("responses", responses, RESPONSES),
     ):
         write_table(pl.DataFrame(rows, schema=schema), folder / f"{name}.parquet", schema)
-    kept = {"form": "entail", "items": None, "frames_min": {}}
     keys = {
-        "run": {"run": "r", "key": "k", "answers": {"sampling": {"rule": "none"}}},
-        "verdicts": {"readings": {"entail": "plain"}, "embedders": {}},
+        "run": {"run": "r", "key": "k", "answers": {"adapter": "random", "sampling": {"rule": "none"}}},
+        "verdicts": {"reading": "plain"},
         "metrics": {
             "benchmark": "velociti",
-            "bootstrap": {"draws": 50, "level": 0.95, "seed": 0},
-            "protocols": {"entail": kept},
+            "form": "entail",
+            "bootstrap": {"draws": 100, "level": 0.95, "seed": 0},
         },
     }
     for name, value in keys.items():
@@ -76,7 +76,7 @@ def files(folder: Path, key: str = "k") -> tuple[list[str], list[str]]:
             "robust": "robust.parquet",
         }
         paths = {name: str(folder / file) for name, file in (given | options).items()}
-        return [stage, "--protocol", "entail", *(word for name, path in paths.items() for word in (f"--{name}", path))]
+        return [stage, *(word for name, path in paths.items() for word in (f"--{name}", path))]
 
     read = words("verdicts", requests="requests.parquet", responses="responses.parquet", store="store")
     return read, words("metrics", items="items.parquet", out="metrics.parquet")

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from reprise.benchmarks import MODULES, load_benchmark
 from reprise.benchmarks.prompts import load_prompts
+from reprise.benchmarks.registry import benchmark_names, check_forms, load_answers, load_scores, load_statistics
 from reprise.config.external import import_problems, is_import
 from reprise.config.schema import Column, Configuration, Model, Protocol, Row, TableSpec
 from reprise.core.errors import UserError, suggestion, unknown
@@ -54,10 +54,11 @@ def benchmark_problems(found: Configuration, root: Path) -> list[str]:
     problems: list[str] = []
     for name, spec in found.benchmarks.items():
         file = f"config/benchmarks/{name}.yaml"
-        if name not in MODULES:
-            problems.append(str(unknown("benchmark", name, MODULES, file)))
+        if name not in benchmark_names():
+            problems.append(str(unknown("benchmark", name, benchmark_names(), file)))
             continue
-        forms = load_benchmark(name).FORMS
+        check_forms(name)
+        forms = load_scores(name).SCORES
         prompts = load_prompts(root / spec.prompts)
         for protocol, settings in spec.protocols.items():
             named = [("form", settings.form, forms), ("prompt", settings.prompt, prompts)]
@@ -66,9 +67,14 @@ def benchmark_problems(found: Configuration, root: Path) -> list[str]:
             for what, value, allowed in named:
                 if value not in allowed:
                     problems.append(str(unknown(what, value, allowed, f"{file}: protocols.{protocol}.{what}")))
-            for metric in set(settings.frames_min) - forms.get(settings.form, frozenset(settings.frames_min)):
+            metrics = forms[settings.form].metrics if settings.form in forms else frozenset(settings.frames_min)
+            for metric in set(settings.frames_min) - metrics:
+                problems.append(str(unknown("metric", metric, metrics, f"{file}: protocols.{protocol}.frames_min")))
+            judged = load_answers(name)
+            if settings.judge is not None and settings.form in forms and settings.form not in judged:
                 problems.append(
-                    str(unknown("metric", metric, forms[settings.form], f"{file}: protocols.{protocol}.frames_min"))
+                    f"{file}: protocols.{protocol}.judge: answers to form '{settings.form}' are not put to a judge. "
+                    f"Forms whose answers are: {', '.join(judged) or 'none'}."
                 )
         if name in found.tables:
             tables_file = found.suite.benchmarks[name].tables
@@ -80,9 +86,9 @@ def benchmark_problems(found: Configuration, root: Path) -> list[str]:
 
 
 def _column_problems(spec: TableSpec, benchmark: str, more_groups: Sequence[str]) -> list[str]:
-    module = load_benchmark(benchmark)
-    known_groups = (*module.GROUPS, *more_groups)
-    metrics = {name for form in module.FORMS.values() for name in form} | module.STATISTICS
+    scores = load_scores(benchmark)
+    known_groups = (*scores.GROUPS, *more_groups)
+    metrics = {name for one in scores.SCORES.values() for name in one.metrics} | load_statistics(benchmark).metrics
     named = [(column, metric) for column in spec.columns for metric in measured_metrics(spec, column)]
     problems = [
         f"column '{column.title}': unknown metric '{metric}'.{suggestion(metric, metrics)} "

@@ -4,8 +4,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from reprise.fetch.settings import Route
+from reprise.fetch.settings import Release, Route
 from reprise.media.settings import ClipSettings, FactSettings
+from reprise.stats.settings import Bootstrap
 
 # The one pattern of every name that stands in a path or a command: no name can leave its folder or mean anything to a
 # shell.
@@ -21,12 +22,6 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Bootstrap(Strict):
-    draws: int = Field(2000, ge=100)
-    level: float = Field(0.95, gt=0.5, lt=1)
-    seed: int = 0
-
-
 class Main(Strict):
     """config/config.yaml: which suite, and what all suites share."""
 
@@ -34,34 +29,6 @@ class Main(Strict):
     store: str = "resources/store"
     bootstrap: Bootstrap = Bootstrap()
     samplings: dict[Slug, dict[str, Any]]
-
-
-class ReleaseToy(Strict):
-    kind: Literal["toyworld"]
-
-
-class ReleaseFolder(Strict):
-    """A folder on this machine in the authors' layout."""
-
-    kind: Literal["folder"]
-    path: str
-
-
-class ReleaseHub(Strict):
-    """A Hugging Face data set at a pinned revision."""
-
-    kind: Literal["huggingface"]
-    repo: str
-    revision: str
-
-
-class ReleaseRehearsal(Strict):
-    """A synthetic release in the authors' layout with as many items as the paper counts."""
-
-    kind: Literal["rehearsal"]
-
-
-Release = Annotated[ReleaseToy | ReleaseFolder | ReleaseHub | ReleaseRehearsal, Field(discriminator="kind")]
 
 
 class SubsetFile(Strict):

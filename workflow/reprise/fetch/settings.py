@@ -1,22 +1,28 @@
-"""Where source videos come from; part of what a clip is. Imports nothing heavy, so that a configuration can."""
+"""Where releases and source videos come from. Imports nothing heavy, so that a configuration can."""
 
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from reprise.core.keyfile import Key, Settings
+from reprise.core.keyfile import Settings
 
 # Video only: nothing here listens, and no merge is needed. avc1 first: OpenCV wheels cannot decode AV1.
 AVC_FIRST = "bv*[vcodec^=avc1][height<=720]/b[vcodec^=avc1][height<=720]/bv*[height<=720]/b[height<=720]"
 
 
-class Toyworld(Settings):
+class Made(Settings):
+    """Videos that a plug-in of `reprise.fetch.plugins` makes."""
+
+    kind: str
+
+
+class Toyworld(Made):
     """Videos rendered from the toy world's scripts."""
 
     kind: Literal["toyworld"]
 
 
-class Rehearsal(Settings):
+class Rehearsal(Made):
     """One of a few short rendered videos for any id: all stages run, and none of them for long."""
 
     kind: Literal["rehearsal"]
@@ -33,11 +39,11 @@ class Folder(Settings):
 
 
 class Archive(Settings):
-    """Members of zips, whole or in parts, or of pickles of {name: bytes}, on this machine."""
+    """Members of zips, whole or cut into pieces, or of pickles of {name: bytes}, on this machine."""
 
     kind: Literal["archive"]
     path: str
-    """A file, or a glob pattern for several archives or the parts of one."""
+    """A file, or a glob pattern for several archives or the pieces of one."""
     member: str = "{source_id}.mp4"
 
 
@@ -70,7 +76,7 @@ class Huggingface(Remote):
     revision: str = Field(pattern=r"^([0-9a-f]{40}|unpinned)$")
     """A commit; `unpinned` until `python -m reprise pin` has resolved it, and then nothing is fetched."""
     files: tuple[str, ...] = ()
-    """Archives to look into, or their parts, by name or pattern; empty where `member` names a loose file."""
+    """Archives to look into, or their pieces, by name or pattern; empty where `member` names a loose file."""
     member: str = "{source_id}.mp4"
 
 
@@ -93,8 +99,29 @@ class Youtube(Remote):
 Route = Annotated[Toyworld | Rehearsal | Folder | Archive | Http | Huggingface | Youtube, Field(discriminator="kind")]
 
 
-class SourcesKey(Key):
-    """Key of the stage `sources`."""
+class ReleaseToy(Settings):
+    kind: Literal["toyworld"]
 
-    shards: int = Field(ge=1)
-    route: Route
+
+class ReleaseFolder(Settings):
+    """A folder on this machine in the authors' layout."""
+
+    kind: Literal["folder"]
+    path: str
+
+
+class ReleaseHub(Settings):
+    """A Hugging Face data set at a pinned revision."""
+
+    kind: Literal["huggingface"]
+    repo: str
+    revision: str
+
+
+class ReleaseRehearsal(Settings):
+    """A synthetic release in the authors' layout with as many items as the paper counts."""
+
+    kind: Literal["rehearsal"]
+
+
+Release = Annotated[ReleaseToy | ReleaseFolder | ReleaseHub | ReleaseRehearsal, Field(discriminator="kind")]

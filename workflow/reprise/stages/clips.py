@@ -16,8 +16,8 @@ from reprise.core.store import Store
 from reprise.media.black import check_black, separating_span
 from reprise.media.encode import concatenate, ffmpeg_version, still_clip, trim
 from reprise.media.errors import MediaError
+from reprise.media.keys import ClipsKey
 from reprise.media.probe import packet_index
-from reprise.media.settings import ClipsKey
 from reprise.stages.arguments import arguments
 
 Row = dict[str, Any]
@@ -78,7 +78,7 @@ class Workshop:
             scratch = self.store.scratch(f"{digest}.mp4")
             try:
                 write(scratch)
-                path = self.store.adopt(scratch, "clips", digest, ".mp4")
+                path = self.store.keep_file(scratch, "clips", digest, ".mp4")
             finally:
                 scratch.unlink(missing_ok=True)
         return self.found(path, digest)

@@ -22,7 +22,7 @@ def beta_cdf(x: float, a: float, b: float) -> float:
 
 
 def beta_quantile(p: float, a: float, b: float) -> float:
-    """The value that a beta variable of parameters `a` and `b` stays below with probability `p`: Newton in a bracket."""
+    """The value below which a beta variable lies with probability `p`, by Newton's steps within a bracket."""
     low, high, x = 0.0, 1.0, _start(p, a, b)
     for _ in range(STEPS):
         error = beta_cdf(x, a, b) - p

@@ -12,24 +12,25 @@ Statistic = Callable[[FloatArray], FloatArray]
 """A function of ratios: a value for each line of an array of them."""
 
 STEP = 1e-6  # of a numeric derivative, relative
+TOLERANCE = 1e-6  # how far rounding may carry a mean beyond its limits
 DECIMALS = 9  # of a difference of two rows, as exact as such a derivative makes it
 EXACT_SUMS = 2**53  # whole numbers up to here, and so their sums, are exact in any order
 
 
 def clustered_interval(values: ArrayLike, clusters: ArrayLike, *, level: float = 0.95) -> Interval | None:
     """Interval of the mean of values from 0 to 1; None for fewer than two clusters."""
-    rows = finite_column(values, "values")
-    found = clustered_estimate([(rows, np.ones_like(rows))], clusters, lambda ratios: ratios[:, 0])
+    ones = np.ones(len(np.asarray(values)))
+    found = clustered_estimate([(values, ones)], clusters, lambda ratios: ratios[:, 0])
     return found.interval(level) if found else None
 
 
 def clustered_estimate(
     ratios: Sequence[tuple[ArrayLike, ArrayLike]], clusters: ArrayLike, statistic: Statistic
 ) -> BoundedMean | Difference | None:
-    """A function of ratios from 0 to 1, each of what is added up above and below the line, row by row.
+    """A function of ratios, each of what is added up above and below the line, row by row; its values are 0 to 1.
 
     None for fewer than two clusters, which say nothing about the spread between clusters, and where a ratio is 0 / 0.
-    A function that falls with a ratio is a difference and has to be linear; any other is one around the data.
+    A function that falls with a ratio is a difference and has to be linear; any other is taken as linear at the data.
     """
     columns = [finite_column(part, f"ratio {index}") for index, ratio in enumerate(ratios) for part in ratio]
     names, cluster_of_row = np.unique(np.asarray(clusters), return_inverse=True)
@@ -84,7 +85,7 @@ def mean_of_ratios(
     slopes: FloatArray,
     value: float | None = None,
 ) -> BoundedMean | None:
-    """A mean of ratios with their slopes for weights, of a known value where it is linear around the data only."""
+    """A mean of ratios, weighted by slopes; its value is given where it is linear at the data only."""
     totals = np.array([column.sum() for column in columns])
     below = totals[1::2]
     ratios = totals[0::2] / below
@@ -96,10 +97,13 @@ def mean_of_ratios(
     weights = sums @ in_weight
     if np.count_nonzero(weights) < 2:
         return None
+    value = float(slopes @ ratios) if value is None else value
+    if not -TOLERANCE <= value <= 1 + TOLERANCE:
+        raise ValueError(f"a mean of {value} of values that were said to lie from 0 to 1")
     table = np.column_stack(columns)
     products = table.T @ table
     return BoundedMean(
-        min(1.0, max(0.0, float(slopes @ ratios) if value is None else value)),
+        min(1.0, max(0.0, value)),
         sums @ in_deviation,
         weights,
         RowProducts(

@@ -10,14 +10,14 @@ if TYPE_CHECKING:  # numpy takes half as long to import as all else: stages that
     import numpy as np
     from numpy.typing import NDArray
 
-    from reprise.stats import BoundedMean, Difference, Interval
+    from reprise.stats import BoundedMean, Difference
 
 Ratios: TypeAlias = "NDArray[np.float64]"
 
 
 @dataclass(frozen=True)
 class Resampling:
-    """The level of intervals and of their tests, and the draws of permutation tests that are too large to be exact."""
+    """The level of intervals and of the tests that go with them, and the draws of permutation tests."""
 
     draws: int
     level: float
@@ -44,7 +44,7 @@ class Measure:
     level: float = 0.95
 
     def p_above(self, chance: float) -> float | None:
-        """One-sided p-value against a share of `chance`, by the interval's own lower bound; None without an interval."""
+        """One-sided p-value against a share of `chance`, by the interval's own lower bound, if there is one."""
         from reprise.stats import BoundedMean
 
         return self.estimate.p_above(chance, self.level) if isinstance(self.estimate, BoundedMean) else None
@@ -88,7 +88,8 @@ def measure(
     totals = np.array([[column.sum() for column in columns]])
     is_defined = bool(rows.height) and bool((totals[:, 1::2] > 0).all())
     least, span = limits[0], limits[1] - limits[0]
-    within = [((above - least * below) / span, below) for above, below in zip(columns[0::2], columns[1::2], strict=True)]
+    pairs = zip(columns[0::2], columns[1::2], strict=True)
+    within = [((above - least * below) / span, below) for above, below in pairs]
     estimate = clustered_estimate(within, rows["unit"].to_numpy(), combine) if is_defined else None
     interval = estimate.interval(resampling.level) if estimate else None
     start = 0.0 if isinstance(estimate, Difference) else least

@@ -25,7 +25,7 @@ from reprise.models.keys import Answers as AnswersKey
 from reprise.models.keys import RunKey
 from reprise.reading.keys import VerdictsKey
 
-from bench import synthetic
+from bench import intervals, synthetic
 from bench.rounds import Ratio
 
 MODELS, SAMPLE = 40, 20
@@ -83,11 +83,12 @@ def main() -> None:
 
 
 def ratios(folder: Path) -> Iterator[Ratio]:
-    """What 40 models take, from as many as answer in all the ways there are."""
+    """What 40 models take, from as many as answer in all the ways there are; and what intervals take of it."""
     spent = list(scoring(folder, SAMPLE))
     seconds = MODELS / SAMPLE * sum(one.seconds for one in spent)
     yield Ratio(f"CPU s to score {MODELS} models on all benchmarks", seconds, BUDGET_S)
     yield Ratio("MB at most of a scoring process", max(one.peak_mb for one in spent), BUDGET_MB)
+    yield intervals.ratio()
 
 
 def scoring(folder: Path, models: int) -> Iterator[Spent]:

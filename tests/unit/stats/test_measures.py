@@ -1,11 +1,13 @@
-"""Measures: their intervals wait for each other and come out as if each had been drawn alone."""
+"""Measures: values, intervals on their own scale, counts, and tests against chance."""
 
 import random
 
 import polars as pl
 import pytest
-from reprise.stats import clustered_interval
+from reprise.stats import binomial_p, clustered_interval
 from reprise.stats.measures import Measure, Resampling, difference, measure, ones
+
+RESAMPLING = Resampling(100, 0.95, 0)
 
 
 def rows(seed: int, height: int = 200, videos: int = 30) -> pl.DataFrame:
@@ -24,25 +26,52 @@ def share(frame: pl.DataFrame, resampling: Resampling, scale: float = 100) -> Me
     return measure("ba", "overall", frame, [(frame["right"], ones(frame))], resampling, scale=scale)
 
 
-def test_intervals_are_drawn_together_when_one_is_looked_at() -> None:
-    resampling = Resampling(300, 0.9, 1)
-    frames = [rows(seed) for seed in range(3)]
-    measures = [share(frame, resampling) for frame in frames]
-    assert len(resampling.waiting) == 3
-    assert measures[1].low is not None
-    assert resampling.waiting == []
-    for one, frame in zip(measures, frames, strict=True):
-        alone = clustered_interval(frame["right"], frame["unit"], level=0.9, draws=300, seed=1)
-        assert alone is not None
-        assert (one.low, one.high) == (100 * alone.low, 100 * alone.high)
+def test_the_interval_is_that_of_the_share_in_per_cent() -> None:
+    found, frame = share(rows(1), Resampling(300, 0.9, 1)), rows(1)
+    expected = clustered_interval(frame["right"].cast(pl.Float64), frame["unit"], level=0.9)
+    assert expected is not None
+    assert (found.low, found.high) == pytest.approx((100 * expected.low, 100 * expected.high))
 
 
-def test_one_that_comes_later_is_drawn_later() -> None:
-    resampling, frame = Resampling(300, 0.95, 0), rows(1)
-    first = share(frame, resampling)
-    seen = (first.low, first.high)
-    second = share(frame, resampling)
-    assert (second.low, second.high) == (first.low, first.high) == seen
+def test_draws_and_seed_do_not_matter() -> None:
+    assert share(rows(1), Resampling(300, 0.9, 1)).low == share(rows(1), Resampling(2000, 0.9, 7)).low
+
+
+def test_ratings_keep_their_scale() -> None:
+    frame = rows(2)
+    ratings = pl.Series([random.Random(3).randrange(4) for _ in range(frame.height)])
+    found = measure("mean", "all", frame, [(ratings, ones(frame))], RESAMPLING, scale=1, limits=(0, 3))
+    expected = clustered_interval(ratings / 3, frame["unit"])
+    assert expected is not None
+    assert (found.low, found.high) == pytest.approx((3 * expected.low, 3 * expected.high))
+
+
+def test_limits_below_zero() -> None:
+    frame = rows(2)
+    cosines = frame["right"].cast(pl.Float64) * 0.5 - 0.2
+    found = measure("similarity", "all", frame, [(cosines, ones(frame))], RESAMPLING, limits=(-1, 1))
+    expected = clustered_interval((cosines + 1) / 2, frame["unit"])
+    assert expected is not None and found.value is not None
+    assert found.value == pytest.approx(100 * cosines.mean())  # type: ignore[operator]
+    assert (found.low, found.high) == pytest.approx((200 * expected.low - 100, 200 * expected.high - 100))
+
+
+def test_chance_is_tested_by_the_interval() -> None:
+    found = share(rows(1), RESAMPLING)
+    assert found.low is not None
+    assert found.p_above(found.low / 100) == pytest.approx(0.025)
+    assert found.p_above(0.01) < 1e-6  # type: ignore[operator]
+
+
+def test_samples_alone_in_their_clusters_are_tested_by_the_exact_binomial_test() -> None:
+    frame = rows(1).with_columns(unit=pl.int_range(pl.len()))
+    assert share(frame, RESAMPLING).p_above(0.5) == pytest.approx(binomial_p(frame["right"].sum(), frame.height, 0.5))
+
+
+def test_a_difference_is_not_tested_against_chance() -> None:
+    frame = rows(1)
+    both = [(frame["right"], ones(frame)), (frame["failed"], ones(frame))]
+    assert measure("bias", "overall", frame, both, RESAMPLING, difference).p_above(0.5) is None
 
 
 def test_counts_and_values() -> None:
@@ -54,24 +83,22 @@ def test_counts_and_values() -> None:
             "unparsed": [False, True, True, False],
         }
     )
-    found = share(frame, Resampling(100, 0.95, 0), scale=3)
-    assert (found.value, found.right) == (3 * 0.75, 3)
+    found = share(frame, RESAMPLING, scale=3)
+    assert found.value == 3 * 0.75
     assert (found.asked, found.scored, found.failed, found.unparsed) == (4, 2, 1, 1), "what failed is not unparsed too"
-    assert (found.low, found.high) == (3 * 0.5, 3 * 1.0), "both videos may be drawn twice"
     bias = [(frame["right"], ones(frame)), (~frame["right"], ones(frame))]
-    assert measure("bias", "overall", frame, bias, Resampling(100, 0.95, 0), difference).value == 100 * (0.75 - 0.25)
+    assert measure("bias", "overall", frame, bias, RESAMPLING, difference).value == 100 * (0.75 - 0.25)
 
 
 @pytest.mark.parametrize("height", [0, 3])
 def test_where_nothing_counts_there_is_no_value_and_no_interval(height: int) -> None:
     frame = rows(1).head(height)
-    resampling = Resampling(100, 0.95, 0)
-    found = measure("ba", "overall", frame, [(frame["right"], 0 * ones(frame))], resampling)
+    found = measure("ba", "overall", frame, [(frame["right"], 0 * ones(frame))], RESAMPLING)
     assert (found.value, found.low, found.high, found.asked) == (None, None, None, height)
-    assert resampling.waiting == []
 
 
 def test_one_video_says_nothing_of_the_spread_between_videos() -> None:
-    found = share(rows(1, videos=1), Resampling(100, 0.95, 0))
+    found = share(rows(1, videos=1), RESAMPLING)
     assert found.value is not None
     assert (found.low, found.high) == (None, None)
+    assert found.p_above(0.5) is None

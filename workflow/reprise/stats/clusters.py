@@ -13,7 +13,7 @@ Statistic = Callable[[FloatArray], FloatArray]
 
 STEP = 1e-6  # of a numeric derivative, relative
 TOLERANCE = 1e-6  # how far rounding may carry a mean beyond its limits
-DECIMALS = 9  # of a difference of two rows, as exact as such a derivative makes it
+DECIMALS = 9  # that such a derivative has right where a function is linear
 EXACT_SUMS = 2**53  # whole numbers up to here, and so their sums, are exact in any order
 
 
@@ -44,38 +44,38 @@ def clustered_estimate(
     if (slopes >= 0).all():
         value = float(statistic(found[np.newaxis])[0])
         return mean_of_ratios(columns, cluster_of_row, len(names), slopes, value)
-    ahead, behind, slopes = for_and_against(columns, slopes)
-    gained, lost = (mean_of_ratios(side, cluster_of_row, len(names), slopes) for side in (ahead, behind))
-    return Difference(gained, lost) if gained and lost else None
+    slopes = slopes.round(DECIMALS)
+    sides = (raising(columns, side) for side in (slopes, -slopes))
+    ahead, behind = (mean_of_ratios(side, cluster_of_row, len(names), weights) for side, weights in sides)
+    return Difference(ahead, behind) if ahead and behind else None
 
 
 def gradient(statistic: Statistic, ratios: FloatArray) -> FloatArray:
-    """Derivative of a statistic by each of its ratios."""
-    steps = STEP * np.where(ratios > 0, ratios, 1.0)
-    around = np.diag(steps)
-    slopes: FloatArray = (statistic(ratios + around) - statistic(ratios - around)) / (2 * steps)
+    """Derivative of a statistic by each of its ratios, none of which is taken below 0."""
+    forward = STEP * np.where(ratios > 0, ratios, 1.0)
+    backward = np.where(ratios > 0, forward, 0.0)
+    change = statistic(ratios + np.diag(forward)) - statistic(ratios - np.diag(backward))
+    slopes: FloatArray = change / (forward + backward)
     return slopes
 
 
-def for_and_against(
-    columns: Sequence[FloatArray], slopes: FloatArray
-) -> tuple[list[FloatArray], list[FloatArray], FloatArray]:
-    """A difference of ratios as the share of rows that raise it minus the share that lower it, and their slopes.
+def raising(columns: Sequence[FloatArray], slopes: FloatArray) -> tuple[list[FloatArray], FloatArray]:
+    """The ratios that raise a difference, with their slopes: shares of rows that count for it more than against it.
 
-    Ratios over the same denominators are taken together: where both count a row alike, the row counts for neither.
+    Ratios over the same denominators are taken together, so that a row that both count alike does not count.
     """
     together: dict[bytes, list[int]] = {}
     for index in range(len(slopes)):
         together.setdefault(columns[2 * index + 1].tobytes(), []).append(index)
-    ahead, behind, scales = [], [], []
+    found: list[FloatArray] = []
+    weights = []
     for members in together.values():
-        scale = max(slopes[members].clip(min=0).sum(), -slopes[members].clip(max=0).sum())
-        net = sum((slopes[index] * columns[2 * index] for index in members), start=np.zeros(1)) / scale
-        net = net.round(DECIMALS)  # so that a row that both count alike leaves nothing but for rounding
-        ahead += [np.maximum(net, 0.0), columns[2 * members[0] + 1]]
-        behind += [np.maximum(-net, 0.0), columns[2 * members[0] + 1]]
-        scales.append(scale)
-    return ahead, behind, np.array(scales)
+        weight = float(slopes[members].clip(min=0).sum())
+        if weight > 0:
+            net = np.array([columns[2 * index] for index in members]).T @ slopes[members] / weight
+            found += [net.round(DECIMALS).clip(min=0), columns[2 * members[0] + 1]]
+            weights.append(weight)
+    return found, np.array(weights)
 
 
 def mean_of_ratios(

@@ -85,8 +85,10 @@ class BoundedMean:
 
     def effective_rows(self, level: float) -> float:
         """How many independent rows of a share would leave the lower bound as uncertain as it is."""
+        if not 0 < level < 1:
+            raise ValueError(f"level must lie between 0 and 1, got {level}")
         clusters = 1 / float(self.weights @ self.weights)
-        rows = self._independent_rows()
+        rows = self.independent_rows()
         normal = NormalDist().inv_cdf((1 + level) / 2)
         widening = student_quantile((1 + level) / 2, max(1.0, clusters - 1)) / normal
         return max(rows / widening**2, min(rows, clusters))
@@ -95,7 +97,7 @@ class BoundedMean:
         rows = self.effective_rows(level)
         return self.value * rows, (1 - self.value) * rows + 1
 
-    def _independent_rows(self) -> float:
+    def independent_rows(self) -> float:
         """A share's variance a row over the variance of this mean, both with one more cluster that is all 0."""
         added = float((self.weights**3).sum() / (self.weights @ self.weights))
         total = 1 + added

@@ -1,0 +1,204 @@
+"""How often intervals cover and tests err, on simulated answers of known rates: `docs/reference/coverage.md`.
+
+`python -m bench.coverage > docs/reference/coverage.md` makes that page anew, in some minutes on one core.
+"""
+
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+from reprise.stats import BoundedMean, binomial_p, clustered_estimate, sign_flip_p
+
+from bench import worlds
+from bench.worlds import SIZES, Draw, Numbers, World
+
+DRAWS = 2000
+LEVEL, ALPHA = 0.95, 0.05
+CLUSTERS = (5, 10, 20, 50, 200)
+RATES = (0.5, 0.8, 0.9, 0.97, 0.995)
+ICCS = (0.0, 0.1, 0.3, 0.6)
+CONSERVATIVE = 98.0  # per cent, of intervals that should cover 95
+OTHERS: dict[str, Draw] = {
+    "share among the items whose first answer was right": worlds.conditional,
+    "mean of ratings from 0 to 3": worlds.ratings,
+    "unweighted mean of seven shares": worlds.average_of_tests,
+    "difference of two shares of the same items": worlds.bias,
+    "mean of seven differences": worlds.average_bias,
+    "corpus BLEU-4": worlds.corpus_score,
+}
+
+
+class Covered(NamedTuple):
+    """Per cent of samples of one world in which the interval covers, and in which tests call a true rate too low."""
+
+    world: World
+    covered: float
+    starred: float = 0.0
+    starred_by_item: float = 0.0
+    """by the exact binomial test, which takes items as independent"""
+
+
+def main() -> None:
+    """Print the page; the command line may give another number of samples a world."""
+    draws = int(sys.argv[1]) if len(sys.argv) > 1 else DRAWS
+    shares = [shares_in(world, worlds.share, draws) for world in grid()]
+    split = [shares_in(one, worlds.all_or_nothing, draws) for one in grid(items=("10", "uneven"), iccs=ICCS[1:])]
+    few = list(grid((5, 20, 100), ("uneven",), (0.5, 0.9, 0.97), (0.0, 0.3, 0.6)))
+    others = {name: [covered_in(world, draw, draws // 4) for world in few] for name, draw in OTHERS.items()}
+    pairs = [flipped_in(world, draws // 4) for world in grid(items=("1", "10", "uneven"), rates=(0.5, 0.8, 0.97))]
+    print("\n\n".join(page(draws, shares, split, others, pairs)))
+
+
+def grid(
+    clusters: Iterable[int] = CLUSTERS,
+    items: Iterable[str] = tuple(SIZES),
+    rates: Iterable[float] = RATES,
+    iccs: Iterable[float] = ICCS,
+) -> Iterator[World]:
+    """Every combination; items alone in their clusters resemble no other."""
+    worlds_of_all = (World(*one) for one in product(clusters, items, rates, iccs))
+    return (world for world in worlds_of_all if world.items != "1" or world.icc == 0)
+
+
+def shares_in(world: World, draw: Draw, draws: int) -> Covered:
+    """A share's interval and star; samples that differ in the names of clusters only are measured once."""
+    generator, clusters = np.random.default_rng(0), world.cluster_of_item()
+    sizes = np.bincount(clusters)
+    seen: dict[bytes, tuple[bool, bool, bool]] = {}
+    found = []
+    for _ in range(draws):
+        right = draw(world, generator).ratios[0][0]
+        counts = np.bincount(clusters, weights=right)
+        alike = np.lexsort((counts, sizes))
+        name = counts[alike].tobytes()
+        if name not in seen:
+            seen[name] = judged(right, clusters, world.rate)
+        found.append(seen[name])
+    return Covered(world, *(100 * float(np.mean(column)) for column in zip(*found, strict=True)))
+
+
+def judged(right: Numbers, clusters: Numbers, rate: float) -> tuple[bool, bool, bool]:
+    """Whether the interval covers the rate, and whether either test calls the share larger."""
+    estimate = clustered_estimate([(right, np.ones_like(right))], clusters, worlds.first)
+    assert isinstance(estimate, BoundedMean)
+    low, high = estimate.interval(LEVEL)
+    by_item = binomial_p(int(right.sum()), len(right), rate)
+    assert by_item is not None
+    return low <= rate <= high, estimate.p_above(rate, LEVEL) < ALPHA, by_item < ALPHA
+
+
+def covered_in(world: World, draw: Draw, draws: int) -> Covered:
+    """Any measure's interval."""
+    generator, wanted = np.random.default_rng(0), worlds.truth(draw, world)
+    covered = []
+    for _ in range(draws):
+        estimate = clustered_estimate(*draw(world, generator))
+        if estimate is not None:
+            low, high = estimate.interval(LEVEL)
+            covered.append(low <= wanted <= high)
+    return Covered(world, 100 * float(np.mean(covered)))
+
+
+def flipped_in(world: World, draws: int) -> Covered:
+    """Two models of one rate: how often either test of `compare` calls them different."""
+    generator, clusters = np.random.default_rng(0), world.cluster_of_item()
+    found = []
+    for _ in range(draws):
+        apart = world.right(generator) - world.right(generator)
+        one, other = int((apart > 0).sum()), int((apart < 0).sum())
+        by_item = binomial_p(max(one, other), one + other, 0.5) if one != other else 1.0
+        assert by_item is not None
+        found.append((sign_flip_p(apart, clusters) <= ALPHA, 2 * by_item <= ALPHA))
+    flipped, mcnemar = (100 * float(np.mean(column)) for column in zip(*found, strict=True))
+    return Covered(world, 100.0, flipped, mcnemar)
+
+
+def page(
+    draws: int, shares: list[Covered], split: list[Covered], others: dict[str, list[Covered]], pairs: list[Covered]
+) -> Iterator[str]:
+    """The page's paragraphs."""
+    every = [*shares, *split, *(one for found in others.values() for one in found)]
+    worst = min(every, key=lambda one: one.covered)
+    wide = sum(one.covered > CONSERVATIVE for one in every)
+    yield "# Coverage of intervals, errors of tests"
+    yield (
+        "Made by `python -m bench.coverage`; [statistics](statistics.md) says what is measured. Answers are drawn at a "
+        f"known rate; each number is a per cent of {draws} samples ({draws // 4} in the last two tables), so that one "
+        f"of 95 is uncertain by {_error(draws):.1f} ({_error(draws // 4):.1f})."
+    )
+    yield (
+        f"Over all {len(every)} worlds the 95 % interval covers in at least **{worst.covered:.1f} %** (wanted: 93.5); "
+        f"in {wide} of them it is conservative, above {CONSERVATIVE:g} %."
+    )
+    yield "## A share, by clusters, items of a cluster and rate"
+    yield (
+        "Least and largest coverage over intraclass correlations of 0, 0.1, 0.3 and 0.6 (beta-binomial); (c): "
+        "conservative for all of them. Uneven clusters have 1, 2, 3, 5 and 14 items in turns."
+    )
+    yield table(("clusters", "items", *map(str, RATES)), by_rate(shares))
+    yield "## The same where a cluster answers all its items alike or each on its own"
+    yield "With the probability of the intraclass correlation (0.1, 0.3, 0.6) all items of a cluster get one answer."
+    yield table(("clusters", "items", *map(str, RATES)), by_rate(split))
+    yield "## A star where chance is the true rate"
+    yield (
+        f"Largest share of false stars (one-sided, alpha {ALPHA:g}) over rates and correlations of both tables, "
+        "by items of a cluster; in brackets by the exact binomial test, which takes items as independent."
+    )
+    yield table(("clusters", *SIZES), by_items([*shares, *split]))
+    yield "## Other measures"
+    yield "Uneven clusters (5, 20, 100), rates 0.5, 0.9, 0.97, intraclass correlations 0, 0.3, 0.6."
+    header = ("measure", "least", "there", "largest", "conservative")
+    yield table(header, (by_measure(name, found) for name, found in others.items()))
+    yield "## Two models of the same rate"
+    yield (
+        f"Largest share of pairs that `compare` calls different (two-sided, alpha {ALPHA:g}) over rates of 0.5, 0.8 "
+        "and 0.97 and the correlations; in brackets by McNemar's test over items."
+    )
+    yield table(("clusters", "1", "10", "uneven"), by_items(pairs))
+
+
+def by_measure(name: str, found: list[Covered]) -> tuple[str, ...]:
+    """A measure's least and largest coverage, and where it is least."""
+    ordered = sorted(found, key=lambda one: one.covered)
+    worst = ordered[0].world
+    there = f"{worst.clusters} clusters, rate {worst.rate:g}, correlation {worst.icc:g}"
+    wide = sum(one.covered > CONSERVATIVE for one in found)
+    return name, f"{ordered[0].covered:.1f}", there, f"{ordered[-1].covered:.1f}", f"{wide} of {len(found)}"
+
+
+def by_rate(found: list[Covered]) -> Iterator[tuple[str, ...]]:
+    """A line for each number of clusters and items, with the coverage at each rate."""
+    for clusters, items in dict.fromkeys((one.world.clusters, one.world.items) for one in found):
+        cells = []
+        for rate in RATES:
+            covered = [one.covered for one in found if one.world[:3] == (clusters, items, rate)]
+            both = dict.fromkeys(f"{value:.1f}" for value in (min(covered), max(covered)))
+            cells.append("–".join(both) + " (c)" * (min(covered) > CONSERVATIVE))
+        yield str(clusters), items, *cells
+
+
+def by_items(found: list[Covered]) -> Iterator[tuple[str, ...]]:
+    """A line for each number of clusters, with the most errors by items of a cluster."""
+    for clusters in CLUSTERS:
+        cells = []
+        for items in dict.fromkeys(one.world.items for one in found):
+            mine = [one for one in found if one.world[:2] == (clusters, items)]
+            cells.append(f"{max(one.starred for one in mine):.1f} ({max(one.starred_by_item for one in mine):.1f})")
+        yield str(clusters), *cells
+
+
+def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A Markdown table."""
+    head = list(header)
+    return "\n".join(f"| {' | '.join(row)} |" for row in [head, ["--:"] * len(head), *rows])
+
+
+def _error(draws: int) -> float:
+    """Standard error of a share of 95 per cent."""
+    return float(100 * (0.95 * 0.05 / draws) ** 0.5)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""A short form of `bench.coverage`: where the percentile bootstrap and tests over items failed, with 400 samples each."""
+
+import pytest
+
+from bench import worlds
+from bench.coverage import covered_in, flipped_in, grid, shares_in
+from bench.worlds import World
+
+SAMPLES = 400
+# Three standard errors of 95 and of 5 per cent of so many samples.
+LEAST, MOST = 95 - 3.3, 5 + 3.3
+
+
+@pytest.mark.parametrize(
+    "world",
+    [World(60, "1", 0.97, 0), World(20, "10", 0.9, 0.3), World(5, "3", 0.8, 0.6), World(50, "uneven", 0.97, 0.3)],
+)
+@pytest.mark.parametrize("draw", [worlds.share, worlds.all_or_nothing])
+def test_intervals_of_shares_cover_and_stars_are_seldom_false(world: World, draw: worlds.Draw) -> None:
+    found = shares_in(world, draw, SAMPLES)
+    assert found.covered >= LEAST
+    assert found.starred <= MOST
+
+
+@pytest.mark.parametrize(
+    "draw", [worlds.conditional, worlds.ratings, worlds.average_of_tests, worlds.bias, worlds.corpus_score]
+)
+def test_intervals_of_other_measures_cover(draw: worlds.Draw) -> None:
+    assert covered_in(World(20, "uneven", 0.9, 0.3), draw, SAMPLES // 4).covered >= 95 - 6.6
+
+
+def test_clusters_matter_to_tests() -> None:
+    world = World(20, "10", 0.8, 0.3)
+    star, pair = shares_in(world, worlds.share, SAMPLES), flipped_in(world, SAMPLES)
+    assert star.starred <= MOST < star.starred_by_item
+    assert pair.starred <= MOST < pair.starred_by_item
+
+
+def test_samples_are_the_same_each_time() -> None:
+    world = World(10, "uneven", 0.5, 0.1)
+    assert shares_in(world, worlds.share, 50) == shares_in(world, worlds.share, 50)
+
+
+def test_items_alone_in_their_clusters_have_no_correlation() -> None:
+    assert {world.icc for world in grid(items=("1",))} == {0.0}

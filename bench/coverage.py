@@ -6,9 +6,11 @@
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import product
+from statistics import NormalDist, median
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from reprise.stats import BoundedMean, binomial_p, clustered_estimate, sign_flip_p
 
 from bench import worlds
@@ -31,13 +33,28 @@ OTHERS: dict[str, Draw] = {
 
 
 class Covered(NamedTuple):
-    """Per cent of samples of one world in which the interval covers, and in which tests call a true rate too low."""
+    """What was found on the samples of one world, in per cent of them."""
 
     world: World
     covered: float
+    """the interval holds the true value"""
     starred: float = 0.0
-    starred_by_item: float = 0.0
-    """by the exact binomial test, which takes items as independent"""
+    """the share of right answers, or of wrong ones, is called larger than it is"""
+    by_item: float = 0.0
+    """the same by the exact binomial test, which takes items as independent"""
+    wide: float = 1.0
+    """mean width of the interval over the width that follows from the true variance"""
+
+
+class Judged(NamedTuple):
+    """One sample."""
+
+    covers: bool
+    right_starred: bool
+    wrong_starred: bool
+    right_by_item: bool
+    wrong_by_item: bool
+    width: float
 
 
 def main() -> None:
@@ -47,8 +64,10 @@ def main() -> None:
     split = [shares_in(one, worlds.all_or_nothing, draws) for one in grid(items=("10", "uneven"), iccs=ICCS[1:])]
     few = list(grid((5, 20, 100), ("uneven",), (0.5, 0.9, 0.97), (0.0, 0.3, 0.6)))
     others = {name: [covered_in(world, draw, draws // 4) for world in few] for name, draw in OTHERS.items()}
-    pairs = [flipped_in(world, draws // 4) for world in grid(items=("1", "10", "uneven"), rates=(0.5, 0.8, 0.97))]
-    print("\n\n".join(page(draws, shares, split, others, pairs)))
+    asked = list(grid(items=("1", "10", "uneven"), rates=(0.5, 0.8, 0.97)))
+    pairs = [flipped_in(world, world, draws // 2) for world in asked]
+    unlike = [flipped_in(world, world._replace(icc=0), draws // 2) for world in asked]
+    print("\n\n".join(page(draws, shares, split, others, pairs, unlike)))
 
 
 def grid(
@@ -66,27 +85,29 @@ def shares_in(world: World, draw: Draw, draws: int) -> Covered:
     """A share's interval and star; samples that differ in the names of clusters only are measured once."""
     generator, clusters = np.random.default_rng(0), world.cluster_of_item()
     sizes = np.bincount(clusters)
-    seen: dict[bytes, tuple[bool, bool, bool]] = {}
+    seen: dict[bytes, Judged] = {}
     found = []
     for _ in range(draws):
         right = draw(world, generator).ratios[0][0]
         counts = np.bincount(clusters, weights=right)
-        alike = np.lexsort((counts, sizes))
-        name = counts[alike].tobytes()
+        name = counts[np.lexsort((counts, sizes))].tobytes()
         if name not in seen:
             seen[name] = judged(right, clusters, world.rate)
         found.append(seen[name])
-    return Covered(world, *(100 * float(np.mean(column)) for column in zip(*found, strict=True)))
+    covers, *starred, width = np.mean(found, axis=0).tolist()
+    variance = world.rate * (1 - world.rate) * (sizes + world.icc * sizes * (sizes - 1)).sum() / sizes.sum() ** 2
+    wide = width / (2 * NormalDist().inv_cdf((1 + LEVEL) / 2) * variance**0.5)
+    return Covered(world, 100 * covers, 100 * max(starred[:2]), 100 * max(starred[2:]), wide)
 
 
-def judged(right: Numbers, clusters: Numbers, rate: float) -> tuple[bool, bool, bool]:
-    """Whether the interval covers the rate, and whether either test calls the share larger."""
+def judged(right: Numbers, clusters: NDArray[np.int64], rate: float) -> Judged:
+    """Whether the interval covers the rate, and whether either test calls the share of right or wrong too large."""
     estimate = clustered_estimate([(right, np.ones_like(right))], clusters, worlds.first)
     assert isinstance(estimate, BoundedMean)
     low, high = estimate.interval(LEVEL)
-    by_item = binomial_p(int(right.sum()), len(right), rate)
-    assert by_item is not None
-    return low <= rate <= high, estimate.p_above(rate, LEVEL) < ALPHA, by_item < ALPHA
+    starred = estimate.p_above(rate, LEVEL) < ALPHA, estimate.mirrored().p_above(1 - rate, LEVEL) < ALPHA
+    by_item = [binomial_p(int(right.sum()), len(right), rate, side) for side in ("greater", "less")]
+    return Judged(low <= rate <= high, *starred, *(p is not None and p < ALPHA for p in by_item), high - low)
 
 
 def covered_in(world: World, draw: Draw, draws: int) -> Covered:
@@ -101,22 +122,26 @@ def covered_in(world: World, draw: Draw, draws: int) -> Covered:
     return Covered(world, 100 * float(np.mean(covered)))
 
 
-def flipped_in(world: World, draws: int) -> Covered:
-    """Two models of one rate: how often either test of `compare` calls them different."""
-    generator, clusters = np.random.default_rng(0), world.cluster_of_item()
+def flipped_in(first: World, second: World, draws: int) -> Covered:
+    """Two models of one rate: how often the test of `compare` calls them different, and McNemar's test over items."""
+    generator, clusters = np.random.default_rng(0), first.cluster_of_item()
     found = []
     for _ in range(draws):
-        apart = world.right(generator) - world.right(generator)
+        apart = first.right(generator) - second.right(generator)
         one, other = int((apart > 0).sum()), int((apart < 0).sum())
-        by_item = binomial_p(max(one, other), one + other, 0.5) if one != other else 1.0
-        assert by_item is not None
-        found.append((sign_flip_p(apart, clusters) <= ALPHA, 2 * by_item <= ALPHA))
-    flipped, mcnemar = (100 * float(np.mean(column)) for column in zip(*found, strict=True))
-    return Covered(world, 100.0, flipped, mcnemar)
+        by_item = binomial_p(max(one, other), one + other, 0.5)
+        found.append((sign_flip_p(apart, clusters) <= ALPHA, by_item is not None and 2 * by_item <= ALPHA))
+    flipped, mcnemar = (100 * np.mean(found, axis=0)).tolist()
+    return Covered(first, 100.0, flipped, mcnemar)
 
 
 def page(
-    draws: int, shares: list[Covered], split: list[Covered], others: dict[str, list[Covered]], pairs: list[Covered]
+    draws: int,
+    shares: list[Covered],
+    split: list[Covered],
+    others: dict[str, list[Covered]],
+    pairs: list[Covered],
+    unlike: list[Covered],
 ) -> Iterator[str]:
     """The page's paragraphs."""
     every = [*shares, *split, *(one for found in others.values() for one in found)]
@@ -125,8 +150,9 @@ def page(
     yield "# Coverage of intervals, errors of tests"
     yield (
         "Made by `python -m bench.coverage`; [statistics](statistics.md) says what is measured. Answers are drawn at a "
-        f"known rate; each number is a per cent of {draws} samples ({draws // 4} in the last two tables), so that one "
-        f"of 95 is uncertain by {_error(draws):.1f} ({_error(draws // 4):.1f})."
+        f"known rate; each number is a per cent of {draws} samples ({draws // 4} for other measures, {draws // 2} for "
+        f"pairs), so that 95 or 5 is uncertain by {_error(draws):.1f} ({_error(draws // 4):.1f}, "
+        f"{_error(draws // 2):.1f}); the largest of many such numbers lies two to three of these beyond the true one."
     )
     yield (
         f"Over all {len(every)} worlds the 95 % interval covers in at least **{worst.covered:.1f} %** (wanted: 93.5); "
@@ -143,10 +169,17 @@ def page(
     yield table(("clusters", "items", *map(str, RATES)), by_rate(split))
     yield "## A star where chance is the true rate"
     yield (
-        f"Largest share of false stars (one-sided, alpha {ALPHA:g}) over rates and correlations of both tables, "
-        "by items of a cluster; in brackets by the exact binomial test, which takes items as independent."
+        f"Largest share of false stars (one-sided, alpha {ALPHA:g}) over rates and correlations of both tables, for "
+        "right answers and for wrong ones (rates from 0.005 on), by items of a cluster; in brackets by the exact "
+        "binomial test, which takes items as independent."
     )
     yield table(("clusters", *SIZES), by_items([*shares, *split]))
+    yield "## What it costs"
+    yield (
+        "Mean width of the interval over the width that the true variance would give, if it were known: medians over "
+        "rates up to 0.9 and correlations up to 0.3, by items of a cluster."
+    )
+    yield table(("clusters", *SIZES), by_width(shares))
     yield "## Other measures"
     yield "Uneven clusters (5, 20, 100), rates 0.5, 0.9, 0.97, intraclass correlations 0, 0.3, 0.6."
     header = ("measure", "least", "there", "largest", "conservative")
@@ -157,6 +190,8 @@ def page(
         "and 0.97 and the correlations; in brackets by McNemar's test over items."
     )
     yield table(("clusters", "1", "10", "uneven"), by_items(pairs))
+    yield "The same where the answers of the second model do not cluster. Then the two cannot be swapped:"
+    yield table(("clusters", "1", "10", "uneven"), by_items(unlike))
 
 
 def by_measure(name: str, found: list[Covered]) -> tuple[str, ...]:
@@ -185,8 +220,16 @@ def by_items(found: list[Covered]) -> Iterator[tuple[str, ...]]:
         cells = []
         for items in dict.fromkeys(one.world.items for one in found):
             mine = [one for one in found if one.world[:2] == (clusters, items)]
-            cells.append(f"{max(one.starred for one in mine):.1f} ({max(one.starred_by_item for one in mine):.1f})")
+            cells.append(f"{max(one.starred for one in mine):.1f} ({max(one.by_item for one in mine):.1f})")
         yield str(clusters), *cells
+
+
+def by_width(found: list[Covered]) -> Iterator[tuple[str, ...]]:
+    """A line for each number of clusters, with the median width by items of a cluster."""
+    typical = [one for one in found if one.world.rate <= 0.9 and one.world.icc <= 0.3]
+    for clusters in CLUSTERS:
+        widths = ([one.wide for one in typical if one.world[:2] == (clusters, items)] for items in SIZES)
+        yield str(clusters), *(f"{median(values):.2f}" for values in widths)
 
 
 def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

@@ -31,9 +31,9 @@ def test_intervals_of_other_measures_cover(draw: worlds.Draw) -> None:
 
 def test_clusters_matter_to_tests() -> None:
     world = World(20, "10", 0.8, 0.3)
-    star, pair = shares_in(world, worlds.share, SAMPLES), flipped_in(world, SAMPLES)
-    assert star.starred <= MOST < star.starred_by_item
-    assert pair.starred <= MOST < pair.starred_by_item
+    star, pair = shares_in(world, worlds.share, SAMPLES), flipped_in(world, world, SAMPLES)
+    assert star.starred <= MOST < star.by_item
+    assert pair.starred <= MOST < pair.by_item
 
 
 def test_samples_are_the_same_each_time() -> None:

@@ -3,18 +3,13 @@
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from reprise.core.errors import UserError
 from reprise.core.files import read_json
+from reprise.core.settings import Settings, dotted, mistakes
 
 T = TypeVar("T", bound="Key")
-
-
-class Settings(BaseModel):
-    """A group of settings; a key it does not know is a mistake."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Key(Settings):
@@ -25,8 +20,9 @@ class Key(Settings):
 
 def read_key(path: Path, kind: type[T]) -> T:
     """Read a key file into its model, or say which of its keys is wrong."""
+    content = read_json(path)
     try:
-        return kind.model_validate(read_json(path))
+        return kind.model_validate(content)
     except ValidationError as error:
-        found = [f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}" for detail in error.errors()]
-        raise UserError(f"{path}: {'; '.join(found)}. Correct the configuration that this key comes from.") from error
+        found = [f"{dotted(place)}: {words}" for place, words in mistakes(error, content)]
+        raise UserError(f"{path}: {' '.join(found)} Correct the configuration that this key comes from.") from error

@@ -21,7 +21,11 @@ class Importer(Protocol):
     """forms of question that the authors' files hold answers to"""
 
     def files(self, folder: Path, form: str, frames: int | None) -> list[Path]:
-        """The files of a run that are there; `frames` is what the run shows of every clip, where that is known."""
+        """The files of a run in a folder of its own; `frames` is what it shows of every clip, where that is known."""
+        ...
+
+    def candidates(self, folder: Path, form: str) -> list[list[Path]]:
+        """For every file that a run needs, those of a folder that could be it, whatever their number of frames."""
         ...
 
     def read(self, files: Sequence[Path], form: str, items: "pl.DataFrame", requests: "pl.DataFrame") -> "Given":

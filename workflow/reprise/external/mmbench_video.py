@@ -35,7 +35,12 @@ CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 def files(folder: Path, form: str, frames: int | None) -> list[Path]:
     """The table of predictions; one of ratings alone where there is no other."""
-    return _only(_tables(folder, rated=False) or _tables(folder, rated=True), folder)
+    return _only(candidates(folder, form)[0], folder)
+
+
+def candidates(folder: Path, form: str) -> list[list[Path]]:
+    """All tables of predictions; those of ratings alone where there are no others."""
+    return [_tables(folder, rated=False) or _tables(folder, rated=True)]
 
 
 def rating_files(folder: Path) -> list[Path]:

@@ -23,14 +23,19 @@ ITEMS_OF = {form: form for form in FORMS} | {"centralized": "central", "decentra
 
 
 def files(folder: Path, form: str, frames: int | None) -> list[Path]:
-    """The authors' own folder of the task if it is there; else a file whose name says the task; else the only file."""
+    """The file of the run's frames among those of the task."""
+    return of_frames(candidates(folder, form)[0], frames, folder)
+
+
+def candidates(folder: Path, form: str) -> list[list[Path]]:
+    """Those in the authors' own folder of the task if it is there; else those named after it; else all others."""
     own = folder / f"temporalbench_{FORMS[form]}"
     if own.is_dir():
-        return of_frames(sorted(own.glob("*.jsonl")), frames, own)
+        return [sorted(own.glob("*.jsonl"))]
     found = sorted(folder.glob("*.jsonl"))
     named = [path for path in found if FORMS[form] in path.name]
     unnamed = [path for path in found if not any(mark in path.name for mark in FORMS.values())]
-    return of_frames(named or unnamed, frames, folder)
+    return [named or unnamed]
 
 
 def read(files: Sequence[Path], form: str, items: pl.DataFrame, requests: pl.DataFrame) -> Given:

@@ -44,6 +44,11 @@ def files(folder: Path, form: str, frames: int | None) -> list[Path]:
     return sorted(folder.glob("*.csv"))
 
 
+def candidates(folder: Path, form: str) -> list[list[Path]]:
+    """Each of them, alone."""
+    return [[path] for path in files(folder, form, None)]
+
+
 def read(files: Sequence[Path], form: str, items: pl.DataFrame, requests: pl.DataFrame) -> Given:
     """Answers by test, video and event, several of one event in the order of the file."""
     given = Given()

@@ -16,11 +16,13 @@ KINDS = {"text": "textscore", "video": "videoscore"}
 
 def files(folder: Path, form: str, frames: int | None) -> list[Path]:
     """One file of each kind; the authors' runners put the number of frames into the name."""
-    found = []
-    for kind in KINDS.values():
-        name = re.compile(rf"{kind}(?:-frame\d+)?-response\.jsonl")
-        found += of_frames([path for path in sorted(folder.iterdir()) if name.fullmatch(path.name)], frames, folder)
-    return found
+    return [path for group in candidates(folder, form) for path in of_frames(group, frames, folder)]
+
+
+def candidates(folder: Path, form: str) -> list[list[Path]]:
+    """The files of each kind, for any number of frames."""
+    names = [re.compile(rf"{kind}(?:-frame\d+)?-response\.jsonl") for kind in KINDS.values()]
+    return [[path for path in sorted(folder.iterdir()) if name.fullmatch(path.name)] for name in names]
 
 
 def read(files: Sequence[Path], form: str, items: pl.DataFrame, requests: pl.DataFrame) -> Given:

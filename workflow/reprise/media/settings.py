@@ -4,7 +4,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from reprise.core.keyfile import Key, Settings
+from reprise.core.keyfile import Key
+from reprise.core.settings import Settings
 
 Preset = Literal["ultrafast", "superfast", "veryfast", "faster", "fast", "medium", "slow", "slower", "veryslow"]
 

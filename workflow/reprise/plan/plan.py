@@ -135,7 +135,7 @@ class Plan:
     def table_scored(self, benchmark: str, table: str) -> list[Scored]:
         """The numbers of runs that one table needs and that this site can make."""
         spec = self.config.tables[benchmark].tables[table]
-        return sorted({found for row in spec.places() if (found := self.scored(benchmark, row))})
+        return sorted({found for row in spec.cells() if (found := self.scored(benchmark, row))})
 
     def table_runs(self, benchmark: str, table: str) -> list[Run]:
         """The runs that one table needs and that this site can make."""
@@ -144,7 +144,9 @@ class Plan:
     def runs(self) -> list[Run]:
         """All runs of the suite: those of its tables, and those that it names beside them."""
         found = {run for benchmark, table, _ in self.tables() for run in self.table_runs(benchmark, table)}
-        named = [(benchmark, name) for benchmark, entry in self.config.suite.benchmarks.items() for name in entry.also]
+        named = [
+            (benchmark, name) for benchmark, entry in self.config.suite.benchmarks.items() for name in entry.extra_runs
+        ]
         return sorted(found | {Run(benchmark, *name.split("/")) for benchmark, name in named})
 
     def needs_data(self, benchmark: str, table: str) -> bool:

@@ -9,9 +9,10 @@ from pydantic import Field
 
 from reprise.core.errors import run_command
 from reprise.core.files import write_text
-from reprise.core.keyfile import Key, Settings, read_key
+from reprise.core.keyfile import Key, read_key
 from reprise.core.log import log
 from reprise.core.schemas import CLIP_LEDGER, SOURCES, read_table
+from reprise.core.settings import Settings
 from reprise.fetch.outcome import PERMANENT, TRANSIENT
 from reprise.media.errors import STATUSES
 from reprise.stages.arguments import arguments

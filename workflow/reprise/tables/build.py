@@ -130,7 +130,7 @@ class Builder:
         """The run behind a cell, and the judge whose ratings it shows, if this site makes them."""
         if row.dataset:
             return f"{self.key['benchmark']}/data"
-        place = row.under(column)
+        place = row.in_column(column)
         name = f"{self.key['benchmark']}/{place.protocol}/{place.sampling}/{place.model}"
         if place.protocol in self.key["judged"]:
             name = f"{name}/{row.judge or self.key['first_judge']}"
@@ -156,7 +156,7 @@ class Builder:
         paper = self.paper_value(row, column, metric) if self.key["show_published"] else None
         place = {"section": section, "row": row.label, "column": column_name(column), "metric": metric, "group": group}
         found = self.found(row, column, metric, SHOWN)
-        chance = self.chance(row.under(column), metric, group) if row.chance else None
+        chance = self.chance(row.in_column(column), metric, group) if row.chance else None
         if row.chance and (chance is not None or paper is None):
             self.keep(place, "chance", {"value": chance})
             return Number(chance, column.decimals, column.signed)
@@ -182,7 +182,7 @@ class Builder:
         if paper is not None:
             self.keep(place, "published", {"value": paper})
             return Number(paper, column.decimals, column.signed, "published")
-        is_missing = row.under(column).model is not None and not row.chance and self.source_of(row, column) is None
+        is_missing = row.in_column(column).model is not None and not row.chance and self.source_of(row, column) is None
         return Number(None, column.decimals, state="not run" if is_missing else "reproduced")
 
     def paper_value(self, row: Row, column: Column, metric: str) -> float | None:

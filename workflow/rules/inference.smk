@@ -12,7 +12,7 @@ rule weights:
         revision=lambda wildcards: PLAN.config.models[wildcards.model].revision,
     shell:
         "{PYTHON:q} -m reprise.stages.weights --repo {params.repo:q} --revision {params.revision:q}"
-        " --model {wildcards.model} --store {STORE:q} --out {output} 2> {log}"
+        " --model {wildcards.model:q} --store {STORE:q} --out {output:q} 2> {log:q}"
 
 
 rule infer:
@@ -34,9 +34,9 @@ rule infer:
         gpu=lambda wildcards: PLAN.config.models[wildcards.model].gpus,
         mem_mb=lambda wildcards: PLAN.config.models[wildcards.model].memory_mb,
     shell:
-        "{PYTHON:q} -m reprise.stages.infer --key {input.key} --requests {input.requests} --frames {input.frames}"
-        " --ledgers {input.ledgers} --store {STORE:q} --threads {threads}"
-        " --out {output.responses} --timings {output.timings} 2> {log}"
+        "{PYTHON:q} -m reprise.stages.infer --key {input.key:q} --requests {input.requests:q} --frames {input.frames:q}"
+        " --ledgers {input.ledgers:q} --store {STORE:q} --threads {threads}"
+        " --out {output.responses:q} --timings {output.timings:q} 2> {log:q}"
 
 
 rule import_answers:
@@ -53,5 +53,5 @@ rule import_answers:
     wildcard_constraints:
         model=one_of(IMPORTED),
     shell:
-        "{PYTHON:q} -m reprise.stages.import_answers --key {input.key} --items {input.item_table} --requests {input.requests}"
-        " --files {input.files:q} --out {output.responses} --problems {output.problems} 2> {log}"
+        "{PYTHON:q} -m reprise.stages.import_answers --key {input.key:q} --items {input.item_table:q} --requests {input.requests:q}"
+        " --files {input.files:q} --out {output.responses:q} --problems {output.problems:q} 2> {log:q}"

@@ -14,8 +14,8 @@ rule sources:
     resources:
         downloads=lambda wildcards: int(PLAN.is_remote(wildcards.benchmark)),
     shell:
-        "{PYTHON:q} -m reprise.stages.sources --key {input.key} --release {input.release} --clips {input.clips}"
-        " --shard {wildcards.shard} --store {STORE:q} --out {output} 2> {log}"
+        "{PYTHON:q} -m reprise.stages.sources --key {input.key:q} --release {input.release:q} --clips {input.clips:q}"
+        " --shard {wildcards.shard:q} --store {STORE:q} --out {output:q} 2> {log:q}"
 
 
 rule clips:
@@ -28,8 +28,8 @@ rule clips:
     log:
         "results/{suite}/logs/clips/{benchmark}/{shard}.log",
     shell:
-        "{PYTHON:q} -m reprise.stages.clips --key {input.key} --clips {input.clips} --sources {input.sources}"
-        " --shard {wildcards.shard} --store {STORE:q} --out {output} 2> {log}"
+        "{PYTHON:q} -m reprise.stages.clips --key {input.key:q} --clips {input.clips:q} --sources {input.sources:q}"
+        " --shard {wildcards.shard:q} --store {STORE:q} --out {output:q} 2> {log:q}"
 
 
 rule facts:
@@ -41,8 +41,8 @@ rule facts:
     log:
         "results/{suite}/logs/facts/{benchmark}.log",
     shell:
-        "{PYTHON:q} -m reprise.stages.facts --key {input.key} --ledgers {input.ledgers} --store {STORE:q}"
-        " --out {output} 2> {log}"
+        "{PYTHON:q} -m reprise.stages.facts --key {input.key:q} --ledgers {input.ledgers:q} --store {STORE:q}"
+        " --out {output:q} 2> {log:q}"
 
 
 rule frames:
@@ -55,8 +55,8 @@ rule frames:
     log:
         "results/{suite}/logs/frames/{benchmark}/{sampling}.log",
     shell:
-        "{PYTHON:q} -m reprise.stages.frames --key {input.key} --facts {input.facts} --ledgers {input.ledgers}"
-        " --store {STORE:q} --out {output} 2> {log}"
+        "{PYTHON:q} -m reprise.stages.frames --key {input.key:q} --facts {input.facts:q} --ledgers {input.ledgers:q}"
+        " --store {STORE:q} --out {output:q} 2> {log:q}"
 
 
 rule preview:
@@ -70,7 +70,7 @@ rule preview:
         "results/{suite}/logs/preview/{benchmark}/{clip}.{sampling}.log",
     localrule: True
     shell:
-        "{PYTHON:q} -m reprise.stages.preview --key {input.key} --frames {input.frames} --ledgers {input.ledgers}"
+        "{PYTHON:q} -m reprise.stages.preview --key {input.key:q} --frames {input.frames:q} --ledgers {input.ledgers:q}"
         " --store {STORE:q} --clip {wildcards.clip:q} --out {output:q} 2> {log:q}"
 
 
@@ -84,4 +84,4 @@ rule missing:
         "results/{suite}/logs/missing.log",
     localrule: True
     shell:
-        "{PYTHON:q} -m reprise.stages.missing --key {input.key} --out {output} 2> {log}"
+        "{PYTHON:q} -m reprise.stages.missing --key {input.key:q} --out {output:q} 2> {log:q}"

@@ -18,12 +18,12 @@ rule score:
         "results/{suite}/logs/score/{benchmark}/{protocol}/{sampling}/{model}.log",
     shell:
         "{PYTHON:q} -m reprise.stages.chain"
-        " verdicts --key {input.key} --run-key {input.run_key} --protocol {wildcards.protocol}"
-        " --requests {input.requests} --responses {input.responses} --store {STORE:q}"
-        " --authors {output.authors} --robust {output.robust}"
-        " --then metrics --key {input.metric_key} --run-key {input.run_key} --protocol {wildcards.protocol}"
-        " --items {input.item_table} --authors {output.authors} --robust {output.robust}"
-        " --out {output.metrics} 2> {log}"
+        " verdicts --key {input.key:q} --run-key {input.run_key:q} --protocol {wildcards.protocol:q}"
+        " --requests {input.requests:q} --responses {input.responses:q} --store {STORE:q}"
+        " --authors {output.authors:q} --robust {output.robust:q}"
+        " --then metrics --key {input.metric_key:q} --run-key {input.run_key:q} --protocol {wildcards.protocol:q}"
+        " --items {input.item_table:q} --authors {output.authors:q} --robust {output.robust:q}"
+        " --out {output.metrics:q} 2> {log:q}"
 
 
 rule judge_requests:
@@ -40,9 +40,9 @@ rule judge_requests:
         "results/{suite}/logs/judge_requests/{benchmark}/{protocol}/{sampling}/{model}.log",
     shell:
         "{PYTHON:q} -m reprise.stages.chain"
-        " judge_requests --key {input.key} --run-key {input.run_key} --items {input.item_table}"
-        " --requests {input.requests} --responses {input.responses}"
-        " --answers {output.answers} --out {output.requests} 2> {log}"
+        " judge_requests --key {input.key:q} --run-key {input.run_key:q} --items {input.item_table:q}"
+        " --requests {input.requests:q} --responses {input.responses:q}"
+        " --answers {output.answers:q} --out {output.requests:q} 2> {log:q}"
 
 
 rule judge:
@@ -62,8 +62,8 @@ rule judge:
         gpu=lambda wildcards: PLAN.config.models[wildcards.judge].gpus,
         mem_mb=lambda wildcards: PLAN.config.models[wildcards.judge].memory_mb,
     shell:
-        "{PYTHON:q} -m reprise.stages.infer --key {input.key} --requests {input.requests} --store {STORE:q}"
-        " --threads {threads} --out {output.responses} --timings {output.timings} 2> {log}"
+        "{PYTHON:q} -m reprise.stages.infer --key {input.key:q} --requests {input.requests:q} --store {STORE:q}"
+        " --threads {threads} --out {output.responses:q} --timings {output.timings:q} 2> {log:q}"
 
 
 rule import_ratings:
@@ -80,9 +80,9 @@ rule import_ratings:
     wildcard_constraints:
         judge=one_of(IMPORTED & JUDGES),
     shell:
-        "{PYTHON:q} -m reprise.stages.import_ratings --key {input.key} --benchmark {wildcards.benchmark}"
-        " --items {input.item_table} --answers {input.answers} --files {input.files:q}"
-        " --out {output.responses} --problems {output.problems} 2> {log}"
+        "{PYTHON:q} -m reprise.stages.import_ratings --key {input.key:q} --benchmark {wildcards.benchmark:q}"
+        " --items {input.item_table:q} --answers {input.answers:q} --files {input.files:q}"
+        " --out {output.responses:q} --problems {output.problems:q} 2> {log:q}"
 
 
 rule score_judged:
@@ -103,9 +103,9 @@ rule score_judged:
         "results/{suite}/logs/score/{benchmark}/{protocol}/{sampling}/{model}/{judge}.log",
     shell:
         "{PYTHON:q} -m reprise.stages.chain"
-        " judgements --key {input.key} --run-key {input.run_key} --judge-key {input.judge_key}"
-        " --answers {input.answers} --responses {input.responses}"
-        " --authors {output.authors} --robust {output.robust}"
-        " --then metrics --key {input.metric_key} --run-key {input.run_key} --protocol {wildcards.protocol}"
-        " --judge {wildcards.judge} --items {input.item_table} --authors {output.authors} --robust {output.robust}"
-        " --ratings {input.ratings} --out {output.metrics} 2> {log}"
+        " judgements --key {input.key:q} --run-key {input.run_key:q} --judge-key {input.judge_key:q}"
+        " --answers {input.answers:q} --responses {input.responses:q}"
+        " --authors {output.authors:q} --robust {output.robust:q}"
+        " --then metrics --key {input.metric_key:q} --run-key {input.run_key:q} --protocol {wildcards.protocol:q}"
+        " --judge {wildcards.judge:q} --items {input.item_table:q} --authors {output.authors:q} --robust {output.robust:q}"
+        " --ratings {input.ratings:q} --out {output.metrics:q} 2> {log:q}"

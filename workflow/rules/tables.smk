@@ -21,9 +21,9 @@ rule table:
         f"results/{SUITE}/logs/tables/{{benchmark}}/{{table}}.log",
     localrule: True
     shell:
-        "{PYTHON:q} -m reprise.stages.table --key {input.key} --published {input.published}"
-        " --metrics {input.metrics} --statistics {input.statistics} --problems {input.problems}"
-        " --out {output.tex} 2> {log}"
+        "{PYTHON:q} -m reprise.stages.table --key {input.key:q} --published {input.published:q}"
+        " --metrics {input.metrics:q} --statistics {input.statistics:q} --problems {input.problems:q}"
+        " --out {output.tex:q} 2> {log:q}"
 
 
 rule collected_table:
@@ -35,4 +35,4 @@ rule collected_table:
         f"results/{SUITE}/logs/tables/{{table}}.{{kind}}.log",
     localrule: True
     shell:
-        "{PYTHON:q} -m reprise.stages.collected_table --table {wildcards.table} --parts {input} --out {output} 2> {log}"
+        "{PYTHON:q} -m reprise.stages.collected_table --table {wildcards.table:q} --parts {input:q} --out {output:q} 2> {log:q}"

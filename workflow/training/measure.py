@@ -1,16 +1,16 @@
 """Measure a checkpoint on the evaluation set as the pipeline does: video files, frames, processor, plain forward."""
 
 import json
-import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import av
 import numpy as np
 import torch
 from reprise.core.files import write_text
 from reprise.media.ffmpeg import QUIET, ffmpeg_executable
+from reprise.media.opening import ffmpeg_input
+from reprise.media.reader import read_frames
 from synthetic.toyworld.generate import EVALUATION_SEED, evaluation_sources
 from synthetic.toyworld.render import Image, render_source
 from synthetic.toyworld.script import CLIP_SECONDS, FPS, Source
@@ -23,16 +23,14 @@ from training.score import FRAMES, Score, classic_and_strict, summary
 
 def _trim(video: Path, start: int, clip: Path) -> None:
     """Cut the ten seconds from `start` on, exactly, by encoding them again."""
-    command = [ffmpeg_executable(), *QUIET, "-ss", str(start), "-t", str(CLIP_SECONDS), "-i", str(video)]
-    command += ["-c:v", "libx264", "-crf", "18", "-pix_fmt", "yuv420p", "-threads", "1", str(clip)]
-    subprocess.run(command, check=True)
+    opened = ffmpeg_input(video, ss=start, t=CLIP_SECONDS)
+    output = opened.output(str(clip), vcodec="libx264", crf=18, pix_fmt="yuv420p", threads=1).global_args(*QUIET)
+    output.run(cmd=ffmpeg_executable())
 
 
 def _mid_second_frames(clip: Path) -> list[Image]:
     """The frames shown at 0.5 s, 1.5 s, ..."""
-    with av.open(str(clip)) as container:
-        shown = [frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)]
-    return [shown[int((second + 0.5) * FPS)] for second in range(FRAMES)]
+    return list(read_frames(clip, [int((second + 0.5) * FPS) for second in range(FRAMES)]))
 
 
 def _clips_of(source: Source, folder: Path) -> Iterator[tuple[str, list[Image]]]:

@@ -1,5 +1,6 @@
 """The configuration: every mistake is one short message that names file and key, and all of them come at once."""
 
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,72 @@ def test_all_problems_come_at_once(root: Path) -> None:
     for part in ("rndom", "lable", "oracel", "nobody"):
         assert part in message
     assert "problems in the configuration" in message
+
+
+# --- names ------------------------------------------------------------------------------------------------------------
+
+BAD_NAMES = ("b$(touch X)", "a b", "a;b", "a'b", "..", ".hidden", "-rf", "Upper", "a\\nb", "ä")
+
+
+@pytest.mark.parametrize("name", ["b$(touch X)", "..", "a\\nb"])
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("config.yaml", "suite: demo", "suite: NAME"),
+        ("config.yaml", "samplings:\n", "samplings:\n  NAME: {rule: none}\n"),
+        ("suites/demo.yaml", "judges: [wordmatch,", "judges: [NAME,"),
+        ("suites/demo.yaml", "run: [local]", "run: [NAME]"),
+        ("suites/demo.yaml", "benchmarks:\n", "benchmarks:\n  NAME: {}\n"),
+        ("benchmarks/velociti.yaml", "protocols:\n", "protocols:\n  NAME: {form: mc, prompt: mc, ask: choose}\n"),
+        ("tables/demo/velociti.yaml", "model: oracle", "model: NAME"),
+        ("tables/demo/velociti.yaml", "sampling: fps1", "sampling: NAME"),
+        ("tables/demo/velociti.yaml", "protocol: entail\n", "protocol: NAME\n"),
+        ("tables/demo/velociti.yaml", "tables:\n", "tables:\n  NAME: {title: x}\n"),
+    ],
+)
+def test_a_name_that_a_shell_could_read_is_refused(root: Path, name: str, file: str, old: str, new: str) -> None:
+    edit(root / "config" / file, old, new.replace("NAME", f'"{name}"'))
+    with pytest.raises(UserError) as error:
+        load(root)
+    found = name.replace("\\n", "\n")
+    lines = [line for line in str(error.value).splitlines() if f"config/{file}" in line and repr(found)[1:-1] in line]
+    assert lines and re.search(r"Allowed|should match pattern '\^table", lines[0])
+
+
+@pytest.mark.parametrize("name", [name for name in BAD_NAMES if name != ".."])
+def test_a_file_whose_name_a_shell_could_read_is_listed_with_all_problems(root: Path, name: str) -> None:
+    for folder, known in (("models", "random"), ("suites", "demo")):
+        shutil.copy(root / f"config/{folder}/{known}.yaml", root / f"config/{folder}/{name}.yaml")
+    edit(
+        root / "config/suites/demo.yaml",
+        "benchmarks:\n  velociti:\n",
+        f'benchmarks:\n  velociti:\n    also: ["entail/fps1/{name}"]\n',
+    )
+    with pytest.raises(UserError) as error:
+        load(root)
+    message = str(error.value)
+    for part in (
+        f"config/models/{name}.yaml",
+        f"config/suites/{name}.yaml",
+        "config/suites/demo.yaml: benchmarks.velociti.also.0: should be <name>/<name>/<name>, found",
+    ):
+        assert part in message
+
+
+@pytest.mark.parametrize("name", BAD_NAMES)
+def test_a_suite_named_on_the_command_line_is_a_name(root: Path, name: str) -> None:
+    with pytest.raises(UserError, match=r"--config: suite: should be <name>, found .* Allowed in a name: lower-case"):
+        load(root, {"suite": name})
+
+
+def test_rules_quote_all_that_they_put_in_a_command() -> None:
+    for path in sorted((ROOT / "workflow/rules").glob("*.smk")):
+        commands = re.findall(r"^    shell:\n((?:        .*\n)+)", path.read_text(), re.MULTILINE)
+        assert len(commands) == path.read_text().count("shell:")
+        bare = {
+            name for command in commands for name in re.findall(r"\{([^{}]+)\}", command) if not name.endswith(":q")
+        }
+        assert bare <= {"threads"}, path.name
 
 
 def test_an_unknown_override_of_one_call_is_named(root: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reprise.core.errors import UserError
+from reprise.core.errors import MachineError, UserError
 from reprise.core.store import Store
 from reprise.fetch.direct import download
 from reprise.fetch.local import archive, folder, toyworld
@@ -140,7 +140,7 @@ def test_unsafe_names(name: str) -> None:
     assert caught.value.status == "unsafe_path"
 
 
-def test_a_full_disk_has_a_name_and_is_not_remembered(video: Path, tmp_path: Path) -> None:
+def test_a_full_disk_ends_the_job_and_is_not_remembered(video: Path, tmp_path: Path) -> None:
     store = Store(tmp_path)
     with serving({"/a.mp4": Behaviour(video.read_bytes())}) as (url, _):
         settings = Http(kind="http", url=url)
@@ -149,8 +149,8 @@ def test_a_full_disk_has_a_name_and_is_not_remembered(video: Path, tmp_path: Pat
             download(f"{url}/a.mp4", Path("/dev/full"), settings)
             return Fetched(Path("/dev/full"))
 
-        record = bring("a", Fetcher(lambda name: ["full", name], fetch, nothing), store)
-    assert (record.status, record.is_transient) == ("disk_full", True)
+        with pytest.raises(MachineError, match="No space left on device.*make room"):
+            bring("a", Fetcher(lambda name: ["full", name], fetch, nothing), store)
     assert not list((tmp_path / "sources").rglob("*.json"))
 
 

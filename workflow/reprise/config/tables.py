@@ -109,7 +109,7 @@ class Section(RowSettings):
         shared = {name: getattr(self, name) for name in RowSettings.model_fields}
         return [
             row.model_copy(
-                update={name: value for name, value in shared.items() if not getattr(row, name)}
+                update={name: value for name, value in shared.items() if getattr(row, name) in (None, False)}
                 | {"published": row.published or self.published or f"{row.label}{self.published_suffix}"}
             )
             for row in self.rows

@@ -4,7 +4,9 @@ import gc
 import sys
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
+from pathlib import Path
 
+from reprise.core.faults import fault_of, fault_of_ffmpeg
 from reprise.core.log import log_to_stderr
 
 MOST_CHOICES = 25
@@ -12,6 +14,25 @@ MOST_CHOICES = 25
 
 class UserError(Exception):
     """A mistake that the user can mend: printed without a traceback."""
+
+
+class MachineError(UserError):
+    """Something that this machine could not do, and that the same command can do later."""
+
+
+def stop_on_fault(error: BaseException, store: Path | None = None) -> None:
+    """End the job if an error says something of this machine and nothing of the file in hand."""
+    fault = fault_of(error, store)
+    if fault is not None:
+        raise MachineError(fault) from error
+
+
+def stop_on_fault_of_ffmpeg(returncode: int, stderr: str, target: Path) -> None:
+    """End the job, and leave no half file, if this machine kept ffmpeg from writing."""
+    fault = fault_of_ffmpeg(returncode, stderr, target)
+    if fault is not None:
+        target.unlink(missing_ok=True)
+        raise MachineError(fault)
 
 
 def suggestion(found: str, allowed: Iterable[str]) -> str:
@@ -43,6 +64,12 @@ def run_command(main: Callable[[], None]) -> None:
         main()
     except UserError as error:
         print(f"Error: {error}", file=sys.stderr)
+        sys.exit(1)
+    except (OSError, MemoryError) as error:
+        fault = fault_of(error)
+        if fault is None:
+            raise
+        print(f"Error: {fault}", file=sys.stderr)
         sys.exit(1)
     finally:
         gc.freeze()  # spares the end of the process a search for garbage among all that the libraries keep

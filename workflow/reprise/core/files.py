@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from reprise.core.errors import UserError
+from reprise.core.faults import named
 
 
 def canonical_json(value: Any) -> str:
@@ -38,8 +39,9 @@ def whole_file(path: Path) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.stem}.{os.getpid()}.tmp{path.suffix}")
     try:
-        yield temporary
-        temporary.replace(path)
+        with named(path):
+            yield temporary
+            temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from reprise.core.faults import named
 from reprise.core.files import canonical_json, file_digest, value_digest
 
 KINDS = ("release", "sources", "clips", "facts", "weights", "journal", "embeddings")
@@ -87,9 +88,10 @@ def append_line(path: Path, line: str, *, to_disk: bool = True) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
     try:
-        os.write(handle, f"{line}\n".encode())
-        if to_disk:
-            os.fsync(handle)
+        with named(path):
+            os.write(handle, f"{line}\n".encode())
+            if to_disk:
+                os.fsync(handle)
     finally:
         os.close(handle)
 

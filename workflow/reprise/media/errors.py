@@ -3,7 +3,7 @@
 STATUSES = {
     "missing": "there is no such file",
     "empty": "the file has no bytes",
-    "not_media": "the bytes are no video that ffmpeg knows",
+    "not_media": "the bytes are no video or picture of a format that is read",
     "no_video": "there is no video stream, only audio or text",
     "no_frames": "the video stream has no frames",
     "truncated": "the file ends before its own index or header says",
@@ -12,7 +12,6 @@ STATUSES = {
     "out_of_range": "the span lies beyond the video",
     "no_black": "a concatenation lacks its black span",
     "encode_failed": "ffmpeg could not write the clip",
-    "disk_full": "no room to write",
     "unsafe_path": "the name leaves its folder",
     "unreadable": "the operating system refuses to read the file",
 }

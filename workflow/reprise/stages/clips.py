@@ -1,13 +1,12 @@
 """Stage `clips`: the clips of one shard, each a store object addressed by its recipe, or a named reason."""
 
-import errno
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from reprise.core.errors import UserError, run_command
+from reprise.core.errors import UserError, run_command, stop_on_fault
 from reprise.core.files import value_digest
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
@@ -41,12 +40,14 @@ class Workshop:
             try:
                 self.made[clip_id] = self._ledger_row(clip, status="ok", **_KINDS[clip["kind"]](self, clip))
             except MediaError as error:
+                stop_on_fault(error, self.store.root)
                 self.made[clip_id] = self._ledger_row(clip, status=error.status, message=error.message)
             except Unavailable as error:
                 self.made[clip_id] = self._ledger_row(clip, status=error.status, message=error.message)
             except OSError as error:
-                status = "disk_full" if error.errno == errno.ENOSPC else "unreadable"
-                self.made[clip_id] = self._ledger_row(clip, status=status, message=error.strerror or str(error))
+                stop_on_fault(error, self.store.root)
+                message = error.strerror or str(error)
+                self.made[clip_id] = self._ledger_row(clip, status="unreadable", message=message)
         return self.made[clip_id]
 
     def source(self, source_id: str) -> tuple[Path, str]:

@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 import polars as pl
 
-from reprise.core.errors import UserError, run_command
+from reprise.core.errors import UserError, run_command, stop_on_fault
 from reprise.core.files import canonical_json, value_digest, write_text
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
@@ -66,6 +66,7 @@ def remembered(clip: Row, store: Store, key: FactsKey) -> Row:
         try:
             write_text(path, canonical_json(measure(store.root / clip["object"], key)))
         except MediaError as error:
+            stop_on_fault(error)
             raise UserError(
                 f"{store.root / clip['object']}: clip {clip['clip_id']} was whole and is not any more: "
                 f"{error.status}: {error.message}. Delete it and run snakemake again."

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from reprise.core.errors import UserError, run_command
+from reprise.core.errors import UserError, run_command, stop_on_fault
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import FACTS, FRAME_PLAN, read_table, write_table
@@ -43,6 +43,7 @@ def _times(clip: dict[str, Any], frames: dict[str, int], root: Path) -> tuple[fl
     try:
         times = _frame_times(path)
     except MediaError as error:
+        stop_on_fault(error)
         raise UserError(f"{path}: {error.status}: {error.message}. Delete it and run snakemake again.") from error
     if frames.get(clip["clip_id"]) != len(times):
         raise UserError(

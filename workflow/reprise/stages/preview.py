@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from reprise.core.errors import UserError, run_command, suggestion
+from reprise.core.errors import UserError, run_command, stop_on_fault, suggestion
 from reprise.core.files import whole_file
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
@@ -66,6 +66,7 @@ def main() -> None:
     try:
         sheet = contact_sheet(path, plan, f"{args.clip}   {rule['rule']} {details}")
     except MediaError as error:
+        stop_on_fault(error)
         raise UserError(f"{path}: {error.status}: {error.message}. Delete it and run snakemake again.") from error
     with whole_file(args.out) as temporary:
         is_written, content = cv2.imencode(".png", cv2.cvtColor(sheet, cv2.COLOR_RGB2BGR))

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import cv2
-import numpy as np
 import polars as pl
 
-from reprise.core.errors import UserError, run_command
+from reprise.core.errors import UserError, run_command, stop_on_fault
 from reprise.core.files import value_digest
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
@@ -24,6 +22,7 @@ from reprise.fetch.records import Record, is_transient, read_record, write_recor
 from reprise.fetch.routes import fetcher_for
 from reprise.fetch.settings import SourcesKey
 from reprise.media.errors import MediaError
+from reprise.media.opening import check_picture
 from reprise.media.reader import count_decodable
 from reprise.stages.arguments import arguments
 
@@ -74,25 +73,26 @@ def bring(source_id: str, fetcher: Fetcher, store: Store) -> Record:
     try:
         record = _keep(fetcher.fetch(source_id, scratch), asked, asked_as, attempts + 1, store)
     except (FetchError, MediaError) as error:
+        stop_on_fault(error, store.root)
+        if error.status == "disk_full":
+            stop_on_fault(OSError(errno.ENOSPC, error.message, str(store.root)))
         tried = attempts + (error.status != "stopped")
         record = _failure(asked_as, error.status, error.message, tried, fetcher.is_remote)
     except OSError as error:
-        status = "disk_full" if error.errno == errno.ENOSPC else "unreadable"
-        record = _failure(asked_as, status, error.strerror or str(error), attempts + 1, fetcher.is_remote)
+        stop_on_fault(error, store.root)
+        record = _failure(asked_as, "unreadable", error.strerror or str(error), attempts + 1, fetcher.is_remote)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    if record.status != "disk_full":
-        write_record(store, asked, record)
+    write_record(store, asked, record)
     return record
 
 
 def check_decodes(path: Path) -> None:
     """Accept a file only after all its frames, or its picture, decode."""
-    if path.suffix.lower() not in IMAGE_SUFFIXES:
+    if path.suffix.lower() in IMAGE_SUFFIXES:
+        check_picture(path)
+    else:
         count_decodable(path)
-        return
-    if cv2.imdecode(np.fromfile(path, dtype=np.uint8), cv2.IMREAD_COLOR) is None:
-        raise MediaError("corrupt", f"{path.name}: not a whole picture")
 
 
 def _settled(source_id: str, fetcher: Fetcher, store: Store) -> Record | None:
@@ -101,6 +101,9 @@ def _settled(source_id: str, fetcher: Fetcher, store: Store) -> Record | None:
         asked_as = fetcher.identity(source_id)
     except FetchError as error:
         return _failure(source_id, error.status, error.message, 1, fetcher.is_remote)
+    except OSError as error:
+        stop_on_fault(error, store.root)
+        return _failure(source_id, "unreadable", error.strerror or str(error), 1, fetcher.is_remote)
     known = read_record(store, value_digest(asked_as))
     if known is None or (known.is_transient and known.attempts < fetcher.attempts):
         return None

@@ -9,6 +9,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 import numpy.typing as npt
+from reprise.core.errors import stop_on_fault_of_ffmpeg
 from reprise.core.files import whole_file
 from reprise.media.ffmpeg import ffmpeg_executable
 
@@ -194,8 +195,10 @@ def write_video(work: Script | Source, path: Path) -> None:
     frames = b"".join(frame.tobytes() for frame in _frames(work))
     with whole_file(path) as temporary:
         done = subprocess.run(_encode_command(temporary), input=frames, capture_output=True, check=False)
+        words = done.stderr.decode(errors="replace").strip()
+        stop_on_fault_of_ffmpeg(done.returncode, words, path)
         if done.returncode:
-            raise RuntimeError(f"{path}: ffmpeg failed: {done.stderr.decode(errors='replace').strip()}")
+            raise RuntimeError(f"{path}: ffmpeg failed: {words}")
 
 
 def render_source(source_id: str, path: Path) -> None:

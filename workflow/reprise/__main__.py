@@ -25,6 +25,7 @@ def main() -> None:
     export.add_argument("--to", required=True, type=Path, metavar="DIR", help="folder to write to")
     pin = commands.add_parser("pin", help="resolve `revision: unpinned` online, in the configuration's files")
     pin.add_argument("names", nargs="*", help="model slugs or suites; all of them when none is named")
+    commands.add_parser("schemas", help="write the configuration's JSON Schemas and reference from its types")
     static = commands.add_parser(
         "static", help="questions that one random frame answers, by the ratings of several runs"
     )
@@ -58,6 +59,10 @@ def main() -> None:
         from reprise.commands.pin import pin_files
 
         pin_files(Path(), args.names)
+    elif args.command == "schemas":
+        from reprise.commands.schemas import write_schemas
+
+        write_schemas(Path())
     elif args.command == "static":
         from reprise.commands.static_questions import list_static
 

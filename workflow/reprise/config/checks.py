@@ -65,7 +65,7 @@ class Checks:
             self._add(self.suite_file, f"benchmarks.{name}.judges", reasons)
             for run in entry.extra_runs:
                 place = f"benchmarks.{name}.extra_runs: '{run}'"
-                self._add(self.suite_file, place, self._run(*run.split("/"), benchmark=name))
+                self._add(self.suite_file, place, self._run(run, name))
 
     def _judge(self, judge: str) -> list[str]:
         """A judge must exist, and must write."""
@@ -80,8 +80,9 @@ class Checks:
     def _unknown_model(self, name: str) -> list[str]:
         return _unknown("model", name, [*self.found.models, *self.unreadable])
 
-    def _run(self, protocol: str, sampling: str, model: str, benchmark: str) -> list[str]:
+    def _run(self, run: str, benchmark: str) -> list[str]:
         """The names of a run must exist, and its model must be able to answer it."""
+        protocol, sampling, model = run.split("/")
         spec, known = self.found.benchmarks.get(benchmark), self.found.models.get(model)
         samplings = self.found.main.samplings
         reasons = [
@@ -109,7 +110,7 @@ class Checks:
             return []
         if cell.protocol is None or cell.sampling is None:
             return ["names a model, so it (or its section) must name a protocol and a sampling too."]
-        reasons = self._run(cell.protocol, cell.sampling, cell.model, benchmark=benchmark)
+        reasons = self._run(f"{cell.protocol}/{cell.sampling}/{cell.model}", benchmark)
         if row.judge is not None:
             reasons += self._unknown_model(row.judge)
         if column.ratio is not None:

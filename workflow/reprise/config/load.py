@@ -53,7 +53,7 @@ class _Reader:
         stems = sorted(path.stem for path in (self.root / folder).glob("*.yaml"))
         for stem in stems:
             if not re.fullmatch(SLUG, stem):
-                self.problems.add(f"{folder}/{stem}.yaml", "", f"cannot be a name. Allowed: {SLUG_IN_WORDS}.")
+                self.problems.add(f"{folder}/{stem}.yaml", "", f"'{stem}' cannot be a name. Allowed: {SLUG_IN_WORDS}.")
         return [stem for stem in stems if re.fullmatch(SLUG, stem)]
 
     def models(self) -> dict[str, Model | None]:
@@ -135,7 +135,7 @@ def load(root: Path, overrides: Mapping[str, Any] | None = None) -> Configuratio
 def _override(main: Main, overrides: Mapping[str, Any], problems: Problems) -> Main | None:
     """Apply what Snakemake's `--config key=value` said."""
     try:
-        return Main.model_validate(main.model_dump() | overrides)
+        return Main.model_validate({**main.model_dump(), **overrides})
     except ValidationError as error:
         for place, words in mistakes(error, overrides):
             problems.add("--config", dotted(place), words)

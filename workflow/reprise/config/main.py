@@ -30,6 +30,7 @@ def _rule_schema() -> dict[str, Any]:
         "oneOf": [
             {
                 "type": "object",
+                "description": sampling.description(name),
                 "properties": {"rule": {"const": name}, **{one: of_kind[one] for one in sorted(parameters)}},
                 "required": ["rule", *sorted(parameters - {"seed"})],
                 "additionalProperties": False,

@@ -6,6 +6,7 @@ from pydantic import ConfigDict, Discriminator, Field, RootModel, Tag, Validatio
 
 from reprise.config.names import Slug
 from reprise.core.errors import choices
+from reprise.core.names import REVISION
 from reprise.core.settings import InWords, Settings, mistake
 from reprise.models.adapters import ADAPTERS
 from reprise.models.settings import ImportSettings
@@ -20,7 +21,7 @@ def _settings_by_adapter(schema: dict[str, Any]) -> None:
     schema["allOf"] = [
         {
             "if": {"properties": {"adapter": {"const": name}}},
-            "then": {"properties": {"settings": {**adapter.settings.model_json_schema(), "title": name}}},
+            "then": {"properties": {"settings": adapter.settings.model_json_schema()}},
         }
         for name, adapter in sorted(ADAPTERS.items())
     ]
@@ -39,7 +40,7 @@ class Model(Settings):
     """Folder of weights (`*.safetensors`) on this machine; either this or `repo`."""
     repo: str | None = None
     """Repository of weights on the Hugging Face hub, `<owner>/<name>`."""
-    revision: str | None = None
+    revision: str | None = Field(None, pattern=REVISION)
     """Commit of the repository; `unpinned` until `python -m reprise pin <slug>` has written it. An unpinned model
     refuses to run."""
     gpus: int = Field(0, ge=0)

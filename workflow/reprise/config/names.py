@@ -4,8 +4,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from reprise.core.names import SLUG
+from reprise.core.names import NAME, RUN, TABLE
 
-Slug = Annotated[str, Field(pattern=f"^{SLUG}$")]
-RunName = Annotated[str, Field(pattern=f"^{SLUG}/{SLUG}/{SLUG}$")]
-TableName = Annotated[str, Field(pattern=r"^table[0-9]+$")]
+Slug = Annotated[str, Field(pattern=NAME)]
+RunName = Annotated[str, Field(pattern=RUN)]
+TableName = Annotated[str, Field(pattern=TABLE)]

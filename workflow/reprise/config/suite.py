@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag
 
 from reprise.config.names import RunName, Slug
+from reprise.core.names import REVISION
 from reprise.core.settings import Settings
 from reprise.fetch.settings import Route
 from reprise.media.settings import ClipSettings, FactSettings
@@ -33,7 +34,7 @@ class ReleaseHub(Settings):
     """`huggingface`: files of a data set, fetched at a pinned revision."""
     repo: str
     """The data set, `<owner>/<name>`."""
-    revision: str
+    revision: str = Field(pattern=REVISION)
     """The commit; `unpinned` until `python -m reprise pin <suite>` has written it, and nothing is fetched before."""
 
 
@@ -133,8 +134,8 @@ class Suite(Settings):
     missing_share_max: float = Field(ge=0, le=1)
     """Largest share of a run's items that may lack their clip, 0 to 1; above it a table stops and says which."""
     clip_settings: ClipSettings = ClipSettings()
-    """How clips are made."""
+    """Encoding, concatenations, images as clips."""
     fact_settings: FactSettings = FactSettings()
-    """How clips are measured."""
+    """Detection of shots, measuring of motion."""
     benchmarks: dict[Slug, SuiteBenchmark]
     """The benchmarks by name."""

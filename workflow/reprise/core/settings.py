@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, Validatio
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from reprise.core.errors import choices, suggestion
-from reprise.core.names import SLUG, SLUG_IN_WORDS
+from reprise.core.names import WORDS
 
 IN_WORDS = "in_words"  # a kind of mistake whose message is complete
 # Kinds of mistakes for which there are plainer words than pydantic's.
@@ -82,9 +82,8 @@ def _words(error: Mapping[str, Any], allowed: Sequence[str]) -> str:
         found = context.get("tag", error["input"])
         names = re.findall(r"'([^']+)'", expected)
         return f"should be {expected}, found {_shown(found)}.{suggestion(str(found), names)}"
-    if kind == "string_pattern_mismatch" and SLUG in context["pattern"]:
-        shape = context["pattern"].strip("^$").replace(SLUG, "<name>")
-        return f"should be {shape}, found {_shown(error['input'])}. Allowed in a name: {SLUG_IN_WORDS}."
+    if kind == "string_pattern_mismatch" and context["pattern"] in WORDS:
+        return f"should be {WORDS[context['pattern']]}, found {_shown(error['input'])}."
     if error["input"] is None and kind in PLAIN:
         return f"{PLAIN[kind]}, but nothing follows it."
     quoted = f' Write it in quotes: "{error["input"]}".' if kind == "string_type" and _is_scalar(error["input"]) else ""

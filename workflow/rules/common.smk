@@ -4,9 +4,13 @@ import sys
 
 from reprise.plan.plan import load_plan
 from reprise.plan.snake import or_stop
+from reprise.plan.targets import check_targets, targets_of, warn_of_unpinned
 
 PYTHON = sys.executable
 PLAN = or_stop(load_plan, config)
+if "--target-jobs" not in sys.argv:  # a job of this workflow, not a person
+    or_stop(check_targets, PLAN, targets_of(sys.argv))
+    warn_of_unpinned(PLAN, targets_of(sys.argv))
 SUITE = PLAN.config.name
 STORE = PLAN.config.main.store
 IMPORTED = PLAN.imports.models

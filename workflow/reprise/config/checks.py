@@ -54,10 +54,10 @@ class Checks:
 
     def _suite(self) -> None:
         suite = self.found.suite
-        names = [*TERMS, *self.found.models, *self.unreadable]
         for term in suite.run:
             if isinstance(term, str):
-                self._add(self.suite_file, "run", _unknown("model", term, names))
+                reasons = _unknown("model", term, [*TERMS, *self.found.models, *self.unreadable])
+                self._add(self.suite_file, "run", [f"{one} Also: {', '.join(TERMS)}, {{gpus: N}}." for one in reasons])
         self._add(self.suite_file, "judges", [one for judge in suite.judges for one in self._judge(judge)])
         self._add(self.suite_file, "stand_in", stand_in_problems(self.found, self.unreadable))
         for name, entry in suite.benchmarks.items():

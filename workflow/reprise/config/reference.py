@@ -11,9 +11,9 @@ from reprise.models.adapters import ADAPTERS
 FILE = "docs/reference/config.md"
 HEAD = """# Every key of the configuration
 
-Written by `python -m reprise schemas` from the types that read the files: change those (`workflow/reprise/config/`) and
-not this page. [config/README.md](../../config/README.md) explains how the parts go together. A key without a default must
-be given.
+Written by `python -m reprise schemas` from the types that read the files: to change this page, change those
+(`workflow/reprise/config/`). [config/README.md](../../config/README.md) explains how the parts go together. A key
+without a default must be given.
 """
 
 
@@ -82,11 +82,10 @@ def _kind(one: Mapping[str, Any]) -> str:
         return f"`<text>:` {_kind(one['additionalProperties'])}"
     if one.get("type") == "array":
         return f"list of {_kind(one['items'])}"
-    if one.get("type") in ("integer", "number"):
-        return "whole number" * (one["type"] == "integer") + "number" * (one["type"] == "number") + _range(one)
     if one.get("type") == "string":
         return _text(one)
-    return {"boolean": "true or false", "object": "keys"}.get(str(one.get("type")), "anything")
+    words = {"integer": "whole number", "number": "number", "boolean": "true or false", "object": "keys"}
+    return words[one["type"]] + _range(one)
 
 
 def _text(one: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from reprise.core.faults import fault_of, fault_of_ffmpeg
 from reprise.core.log import log_to_stderr
 
-MOST_CHOICES = 25
+MOST_CHOICES, NEAREST = 25, 8
 
 
 class UserError(Exception):
@@ -47,8 +47,8 @@ def choices(found: str, allowed: Iterable[str]) -> str:
     if len(names) <= MOST_CHOICES:
         listed = ", ".join(names) or "nothing"
     else:
-        nearest = get_close_matches(found, names, n=MOST_CHOICES, cutoff=0)
-        listed = f"{', '.join(nearest)}, ... ({len(names)} in all, the nearest first)"
+        nearest = get_close_matches(found, names, n=NEAREST, cutoff=0)
+        listed = f"{', '.join(nearest)}, ... ({len(names)} in all)"
     return f"{suggestion(found, names)} Allowed: {listed}."
 
 

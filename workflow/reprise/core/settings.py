@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, model_validator
@@ -35,7 +36,7 @@ class InWords(BaseModel):
         try:
             return validate(content)
         except ValidationError as error:
-            details = [_detail(one, list(cls.model_fields)) for one in error.errors()]
+            details = _details(error, list(cls.model_fields))
             raise ValidationError.from_exception_data(cls.__name__, details) from None
 
 
@@ -60,6 +61,15 @@ def dotted(place: Place) -> str:
     """A place as a dotted key; a name that is not printable is quoted."""
     parts = [str(part) for part in place]
     return ".".join(part if part.isprintable() else repr(part) for part in parts) or "(whole file)"
+
+
+def _details(error: ValidationError, allowed: Sequence[str]) -> list[InitErrorDetails]:
+    """All mistakes in words; a key that is missing because it is misspelt is said once."""
+    errors = error.errors()
+    unknown = [str(one["loc"][0]) for one in errors if one["type"] == "extra_forbidden" and len(one["loc"]) == 1]
+    meant = {key for name in unknown for key in get_close_matches(name, allowed, n=1)}
+    missing = [one for one in errors if one["type"] == "missing" and one["loc"][0] in meant]
+    return [_detail(one, allowed) for one in errors if one not in missing]
 
 
 def _detail(error: Mapping[str, Any], allowed: Sequence[str]) -> InitErrorDetails:

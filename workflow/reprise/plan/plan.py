@@ -9,7 +9,7 @@ from typing import Any
 
 from reprise.benchmarks import benchmark_module, load_benchmark
 from reprise.benchmarks.prompts import Prompt, load_prompts
-from reprise.config import Configuration, Model, ReleaseHub, Row, TableSpec, load
+from reprise.config import Configuration, Model, OnGpus, ReleaseHub, Row, TableSpec, load
 from reprise.core.code_digest import closure_digest, function_digest, modules_digest
 from reprise.core.errors import UserError
 from reprise.core.files import canonical_json, matching_files, value_digest, write_if_changed, write_text
@@ -74,8 +74,8 @@ class Plan:
         if is_remote and self.config.suite.budget_usd <= 0:
             return False
         for term in self.config.suite.run:
-            if isinstance(term, dict):
-                if not is_remote and model.gpus <= term["gpus"]:
+            if isinstance(term, OnGpus):
+                if not is_remote and model.gpus <= term.gpus:
                     return True
             elif term in (slug, "all") or (
                 term == "local" and not is_remote and model.gpus == 0 and model.repo is None

@@ -65,11 +65,11 @@ class SubsetDraw(Settings):
 
 
 def _kind_of_subset(found: Any) -> str:
-    return "file" if isinstance(found, SubsetFile) or (isinstance(found, dict) and "file" in found) else "draw"
+    return "(list)" if isinstance(found, SubsetFile) or (isinstance(found, dict) and "file" in found) else "(draw)"
 
 
 Subset = Annotated[
-    Annotated[SubsetFile, Tag("file")] | Annotated[SubsetDraw, Tag("draw")], Discriminator(_kind_of_subset)
+    Annotated[SubsetFile, Tag("(list)")] | Annotated[SubsetDraw, Tag("(draw)")], Discriminator(_kind_of_subset)
 ]
 
 
@@ -104,10 +104,10 @@ class OnGpus(Settings):
 
 
 def _kind_of_term(found: Any) -> str:
-    return "gpus" if isinstance(found, dict | OnGpus) else "name"
+    return "(gpus)" if isinstance(found, dict | OnGpus) else "(name)"
 
 
-Term = Annotated[Annotated[Slug, Tag("name")] | Annotated[OnGpus, Tag("gpus")], Discriminator(_kind_of_term)]
+Term = Annotated[Annotated[Slug, Tag("(name)")] | Annotated[OnGpus, Tag("(gpus)")], Discriminator(_kind_of_term)]
 
 
 class Suite(Settings):

@@ -111,12 +111,15 @@ def _shown(found: object) -> str:
 
 
 def _place(parts: Sequence[str | int], content: Any) -> Iterator[str | int]:
-    """The parts of a place that stand in the content; others name a member of a union, or say that a key is meant."""
+    """The parts of a place that stand in the content.
+
+    Others are the tag of a union's member, which ours put in parentheses, or say that a key is meant.
+    """
     for number, part in enumerate(parts):
         inside = isinstance(content, Mapping) and part in content
         inside = inside or (isinstance(content, Sequence) and isinstance(part, int) and part < len(content))
         if inside:
             content = content[part]
-        elif part == "[key]" or number < len(parts) - 1:
+        elif number < len(parts) - 1 or str(part).startswith(("[", "(")):
             continue
         yield part

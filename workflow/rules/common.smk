@@ -11,6 +11,7 @@ PLAN = or_stop(load_plan, config)
 if "--target-jobs" not in sys.argv:  # a job of this workflow, not a person
     or_stop(check_targets, PLAN, targets_of(sys.argv))
     warn_of_unpinned(PLAN, targets_of(sys.argv))
+    PLAN.imports.warn_of_unused(PLAN.models)
 SUITE = PLAN.config.name
 STORE = PLAN.config.main.store
 IMPORTED = PLAN.imports.models

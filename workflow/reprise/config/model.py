@@ -96,7 +96,9 @@ def _kind_of_entry(found: Any) -> str:
     return "(label)" if isinstance(found, str) else "(model)"
 
 
-Entry = Annotated[Annotated[str, Tag("(label)")] | Annotated[ExternalModel, Tag("(model)")], Discriminator(_kind_of_entry)]
+Entry = Annotated[
+    Annotated[str, Tag("(label)")] | Annotated[ExternalModel, Tag("(model)")], Discriminator(_kind_of_entry)
+]
 
 
 class External(InWords, RootModel[dict[Slug, Entry]]):

@@ -4,7 +4,6 @@ Where a run's files lie follows from its name: in `resources/imports/<benchmark>
 `resources/imports/<benchmark>/<slug>/` itself, unless the model's `runs:` says another folder.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,9 @@ from reprise.config import Configuration, import_folder, import_settings
 from reprise.core.code_digest import modules_digest
 from reprise.core.errors import UserError
 from reprise.core.files import value_digest
+from reprise.core.log import log
 from reprise.core.store import Store
-from reprise.external import FOLDER, load_importer, load_rating_importer
+from reprise.external import FOLDER, has_importer, load_importer, load_rating_importer
 from reprise.external.answers import could_be, fitting
 from reprise.media.sampling import frames_shown
 
@@ -41,19 +41,23 @@ class Imports:
             benchmark, protocol, sampling, model = run.split("/")
             said = import_settings(self._config, judge).ratings.get(run)
             usual = [f"{one}/{sampling}/{model}" for one in self._protocols(benchmark, protocol)]
-            importer = load_rating_importer(benchmark)
+            importer = load_rating_importer(benchmark) if has_importer(benchmark) else None
             folders = self._folders(judge, benchmark, said, usual) if importer else []
             found = [files for folder in folders if importer and (files := importer.rating_files(folder))]
             self._found[run, judge] = found[0] if found else []
         return self._found[run, judge]
 
-    def unused_files(self, models: frozenset[str]) -> Iterator[Path]:
-        """Files in the folders of these models, beside the folders of single runs, that are no answers of any run."""
+    def warn_of_unused(self, models: frozenset[str]) -> None:
+        """Name the files in the folders that runs share whose names fit no run of these models."""
         for benchmark in self._config.benchmarks:
             for slug in sorted(self.models & models):
-                runs = self._runs(benchmark, slug)
+                runs, folder = self._runs(benchmark, slug), FOLDER / benchmark / slug
                 used = {path for run in runs for path in self.answer_files(run)}
-                yield from (path for path in _files(FOLDER / benchmark / slug) if runs and path not in used)
+                unused = [path for path in _files(folder) if path not in used]
+                if runs and unused:
+                    log.warning(
+                        f"{folder}: {_names(unused)}: not used, since by their names no run of this suite is theirs."
+                    )
 
     # --- where files lie -------------------------------------------------------------------------------------------
 
@@ -97,22 +101,25 @@ class Imports:
     def _check_single_run(self, path: Path, run: str) -> None:
         """Stop where a file could hold the answers of other runs of the same model too."""
         benchmark, _, _, slug = run.split("/")
+        folder = FOLDER / benchmark / slug
         rivals = [
             other
             for other in self._runs(benchmark, slug)
-            if self._asked(other) != self._asked(run) and not self._own_files(other) and self._could_be(path, other)
+            if self._asked(other) != self._asked(run)
+            and not self._own_files(other)
+            and self._could_be(path, folder, other)
         ]
         if rivals:
             runs = sorted(name.removesuffix(f"/{slug}") for name in (run, *rivals))
             listed = ", ".join(runs[:MOST_RUNS]) + (f", ... ({len(runs)} in all)" if len(runs) > MOST_RUNS else "")
             raise UserError(
                 f"{path}: could be the answers of several runs of '{slug}': {listed}. Put it into the folder of its "
-                f"run, {path.parent}/<protocol>/<sampling>/, or say which run it is in "
+                f"run, {folder}/<protocol>/<sampling>/, or say which run it is in "
                 f"{self._config.file_of(slug)} (`runs: {{{runs[0]}: .}}`)."
             )
 
-    def _could_be(self, path: Path, run: str) -> bool:
-        candidates = load_importer(run.split("/")[0]).candidates(path.parent, self._form(run))
+    def _could_be(self, path: Path, folder: Path, run: str) -> bool:
+        candidates = load_importer(run.split("/")[0]).candidates(folder, self._form(run))
         return could_be(path, self._frames(run)) and any(path in alternatives for alternatives in candidates)
 
     def _folders(self, slug: str, benchmark: str, said: str | None, usual: list[str]) -> list[Path]:

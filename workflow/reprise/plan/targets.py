@@ -9,6 +9,7 @@ from reprise.core.log import log
 from reprise.fetch.settings import Huggingface
 from reprise.plan.plan import UNPINNED, Plan, Scored
 
+TABLES = "results/tables/"
 FORMATS = ("csv", "html", "md", "tex")
 COLLECTED = ("html", "md", "tex")
 
@@ -59,7 +60,7 @@ def warn_of_unpinned(plan: Plan, targets: Sequence[str]) -> None:
     asked = _asked(plan, targets)
     models = {slug for one in asked for slug in (one.run.model, one.judge) if slug and _is_unpinned_model(plan, slug)}
     benchmarks = {one.run.benchmark for one in asked} | {
-        name for name in plan.config.benchmarks for target in targets if f"/{name}/" in target
+        name for name in plan.config.benchmarks for target in targets if f"/{name}/" in target.removeprefix(TABLES)
     }
     data = {name for name in benchmarks if _has_unpinned_data(plan, name)}
     named = [f"model{'s' * (len(models) > 1)} {', '.join(sorted(models))}"] if models else []
@@ -79,7 +80,7 @@ def _asked(plan: Plan, targets: Sequence[str]) -> set[Scored]:
         return everything
     found = {one for target in targets for one in everything if f"/{one.run.name}" in target}
     for (benchmark, table), scored in tables.items():
-        names = (f"results/tables/{table}.", f"results/tables/{benchmark}/{table}.")
+        names = (f"{TABLES}{table}.", f"{TABLES}{benchmark}/{table}.")
         if any(target.startswith(names) for target in targets):
             found.update(scored)
     return found

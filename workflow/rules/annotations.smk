@@ -32,7 +32,7 @@ rule statistics:
         key="results/{suite}/keys/statistics/{benchmark}.json",
         clips="results/{suite}/annotations/{benchmark}/clips.parquet",
         item_table="results/{suite}/annotations/{benchmark}/items.parquet",
-        facts=statistics_facts,
+        facts=PLAN.statistics_facts,
     output:
         "results/{suite}/statistics/{benchmark}.parquet",
     log:

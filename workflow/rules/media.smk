@@ -12,7 +12,7 @@ rule sources:
     log:
         "results/{suite}/logs/sources/{benchmark}/{shard}.log",
     resources:
-        downloads=lambda wildcards: int(PLAN.is_remote(wildcards.benchmark)),
+        downloads=PLAN.downloads,
     shell:
         "{PYTHON:q} -m reprise.stages.sources --key {input.key:q} --release {input.release:q} --clips {input.clips:q}"
         " --shard {wildcards.shard:q} --store {STORE:q} --out {output:q} 2> {log:q}"
@@ -35,7 +35,7 @@ rule clips:
 rule facts:
     input:
         key="results/{suite}/keys/facts/{benchmark}.json",
-        ledgers=shards_of("clips"),
+        ledgers=PLAN.ledgers("clips"),
     output:
         "results/{suite}/facts/{benchmark}.parquet",
     log:
@@ -49,7 +49,7 @@ rule frames:
     input:
         key="results/{suite}/keys/frames/{benchmark}/{sampling}.json",
         facts="results/{suite}/facts/{benchmark}.parquet",
-        ledgers=shards_of("clips"),
+        ledgers=PLAN.ledgers("clips"),
     output:
         "results/{suite}/frames/{benchmark}/{sampling}.parquet",
     log:
@@ -63,7 +63,7 @@ rule preview:
     input:
         key="results/{suite}/keys/frames/{benchmark}/{sampling}.json",
         frames="results/{suite}/frames/{benchmark}/{sampling}.parquet",
-        ledgers=shards_of("clips"),
+        ledgers=PLAN.ledgers("clips"),
     output:
         "results/{suite}/frames/preview/{benchmark}/{clip}.{sampling}.png",
     log:
@@ -77,7 +77,7 @@ rule preview:
 rule missing:
     input:
         key="results/{suite}/keys/missing.json",
-        ledgers=every_ledger,
+        ledgers=PLAN.every_ledger,
     output:
         "results/{suite}/sources/missing.md",
     log:

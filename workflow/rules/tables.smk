@@ -6,9 +6,9 @@ rule table:
         stamp="results/suite.json",
         key=f"results/{SUITE}/keys/tables/{{benchmark}}/{{table}}.json",
         published="resources/published/{benchmark}.csv",
-        metrics=table_metrics,
-        statistics=table_statistics,
-        problems=table_problems,
+        metrics=PLAN.table_metrics,
+        statistics=PLAN.table_statistics,
+        problems=PLAN.table_problems,
     output:
         multiext(
             "results/tables/{benchmark}/{table}",
@@ -19,6 +19,8 @@ rule table:
         ),
     log:
         f"results/{SUITE}/logs/tables/{{benchmark}}/{{table}}.log",
+    wildcard_constraints:
+        benchmark="[^/]+",  # any, so that a wrong name is met by a list of those that exist
     localrule: True
     shell:
         "{PYTHON:q} -m reprise.stages.table --key {input.key:q} --published {input.published:q}"
@@ -28,7 +30,7 @@ rule table:
 
 rule collected_table:
     input:
-        parts_of_table,
+        PLAN.parts_of_table,
     output:
         "results/tables/{table}.{kind}",
     log:

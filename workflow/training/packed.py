@@ -108,41 +108,19 @@ def compiled_paths() -> Paths:
 def _text_weights(layer: nn.Module) -> LayerWeights:
     a, m = layer.self_attn, layer.mlp
     return (
-        layer.input_layernorm.weight,
-        a.q_proj.weight,
-        a.q_proj.bias,
-        a.k_proj.weight,
-        a.k_proj.bias,
-        a.v_proj.weight,
-        a.v_proj.bias,
-        a.o_proj.weight,
-        layer.post_attention_layernorm.weight,
-        m.gate_proj.weight,
-        m.up_proj.weight,
-        m.down_proj.weight,
-    )
+        layer.input_layernorm.weight, a.q_proj.weight, a.q_proj.bias, a.k_proj.weight, a.k_proj.bias,
+        a.v_proj.weight, a.v_proj.bias, a.o_proj.weight, layer.post_attention_layernorm.weight,
+        m.gate_proj.weight, m.up_proj.weight, m.down_proj.weight,
+    )  # fmt: skip
 
 
 def _vision_weights(layer: nn.Module) -> LayerWeights:
     a, m, n1, n2 = layer.self_attn, layer.mlp, layer.layer_norm1, layer.layer_norm2
     return (
-        n1.weight,
-        n1.bias,
-        a.q_proj.weight,
-        a.q_proj.bias,
-        a.k_proj.weight,
-        a.k_proj.bias,
-        a.v_proj.weight,
-        a.v_proj.bias,
-        a.out_proj.weight,
-        a.out_proj.bias,
-        n2.weight,
-        n2.bias,
-        m.fc1.weight,
-        m.fc1.bias,
-        m.fc2.weight,
-        m.fc2.bias,
-    )
+        n1.weight, n1.bias, a.q_proj.weight, a.q_proj.bias, a.k_proj.weight, a.k_proj.bias, a.v_proj.weight,
+        a.v_proj.bias, a.out_proj.weight, a.out_proj.bias, n2.weight, n2.bias, m.fc1.weight, m.fc1.bias,
+        m.fc2.weight, m.fc2.bias,
+    )  # fmt: skip
 
 
 def frame_tokens(model: LlavaOnevisionForConditionalGeneration, frames: Tensor, paths: Paths) -> Tensor:

@@ -9,10 +9,12 @@ from reprise.benchmarks import load_judged, vinoground
 from reprise.benchmarks.prompts import load_prompts
 from reprise.config import load
 from reprise.core.errors import UserError
+from reprise.core.paths import Run
 from reprise.core.schemas import REQUESTS, RESPONSES
 from reprise.models.adapters.base import Clip, ModelSpec, Request
 from reprise.models.adapters.lastletter import LastLetter
-from reprise.plan.plan import Plan, Run
+from reprise.plan.keys import collect_keys
+from reprise.plan.runs import Plan
 from reprise.reading.ratings import RATINGS
 from reprise.stages.judge_requests import given_answers, judge_requests
 from reprise.stages.judgements import judgements, read_reply
@@ -143,11 +145,9 @@ def test_the_local_judge_refuses_what_it_cannot_do() -> None:
 
 def test_both_readings_share_one_models_answers_and_each_kind_has_its_judges() -> None:
     plan = Plan(load(Path()))
-    prompts = load_prompts(Path("resources/prompts/vinoground.yaml"))
-    keys = [
-        plan._run_key(Run("vinoground", protocol, "black8", "oracle"), prompts) for protocol in ("cot", "cot.judged")
-    ]
-    assert keys[0]["key"] == keys[1]["key"]
+    keys = collect_keys(plan)
+    runs = [Run("vinoground", protocol, "fps1", "toy-llava-ov") for protocol in ("cot", "cot.judged")]
+    assert len({keys[plan.results.run_key(run)].model_dump()["key"] for run in runs}) == 1
     assert plan.judges_of("vinoground") == ["last-letter"]
     assert plan.judges_of("mmbench_video") == ["wordmatch", "wordmatch-recall"]
     table = {scored.name for scored in plan.table_scored("vinoground", "table3")}

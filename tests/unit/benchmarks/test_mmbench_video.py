@@ -11,8 +11,8 @@ import pytest
 from reprise.benchmarks import mmbench_video
 from reprise.benchmarks.flaws import flaws_of
 from reprise.benchmarks.prompts import FRAME_COUNT, load_prompts
+from reprise.config.benchmark import Benchmark
 from reprise.config.load import load_yaml
-from reprise.config.schema import Benchmark
 from reprise.core.errors import UserError
 from reprise.core.files import matching_files
 from reprise.core.schemas import FACTS, VERDICTS

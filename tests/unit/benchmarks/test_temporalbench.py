@@ -15,7 +15,8 @@ from reprise.config import load
 from reprise.core.errors import UserError
 from reprise.core.schemas import REQUESTS, RESPONSES, VERDICTS
 from reprise.core.store import Store
-from reprise.plan.plan import Plan
+from reprise.plan.runs import Plan
+from reprise.plan.workflow import Workflow
 from reprise.stages.metrics import measured
 from reprise.stages.verdicts import verdicts, with_similarity
 from reprise.stats.measures import Measure, Resampling
@@ -509,10 +510,10 @@ def test_the_demo_asks_at_most_fourteen_runs_of_it() -> None:
 
 
 def test_chance_is_counted_where_the_data_are_here() -> None:
-    plan = Plan(load(Path(), {"suite": "demo"}))
+    plan = Workflow(Plan(load(Path(), {"suite": "demo"})))
     assert [plan.needs_data("temporalbench", f"table{n}") for n in (2, 3, 7)] == [True, False, True]
     assert not plan.needs_data("velociti", "table2")
-    assert not Plan(load(Path(), {"suite": "paper"})).needs_data("temporalbench", "table2")
+    assert not Workflow(Plan(load(Path(), {"suite": "paper"}))).needs_data("temporalbench", "table2")
 
 
 @pytest.fixture(scope="module")

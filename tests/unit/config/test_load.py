@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from reprise.config import load
 from reprise.core.errors import UserError
-from reprise.plan.plan import Plan
+from reprise.plan.runs import Plan
 
 from tests.unit.config.conftest import ROOT, Project
 

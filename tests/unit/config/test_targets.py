@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from reprise.config import load
 from reprise.core.errors import UserError
-from reprise.plan.plan import Plan
+from reprise.plan.runs import Plan
 from reprise.plan.targets import check_targets, targets_of, warn_of_unpinned
 
 from tests.unit.config.conftest import Project

@@ -20,7 +20,7 @@ from reprise.core.schemas import CLIP_LEDGER, CLIPS, SOURCES, read_table, write_
 from reprise.core.store import Store
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError, nothing
 from reprise.media.errors import MediaError
-from reprise.stages.sources import Wanted, bring, fetch_shard
+from reprise.stages.sources import Wanted, fetch_shard, fetch_source
 
 from tests.unit.videos import barcode_video
 
@@ -47,19 +47,19 @@ def test_the_machines_failures_are_no_records(number: int, tmp_path: Path) -> No
     plain = OSError(number, os.strerror(number), "/some/file")
     for error in (plain, caused(MediaError("unreadable", "x"), plain), caused(FetchError("network", "x"), plain)):
         with pytest.raises(MachineError, match=f"/some/file: {os.strerror(number)}. Nothing was recorded"):
-            bring("a", failing(error), store)
+            fetch_source("a", failing(error), store)
     assert not list((tmp_path / "store").rglob("*.json"))
 
 
 def test_a_source_comes_when_there_is_room_again(tmp_path: Path, barcode: Path) -> None:
     store = Store(tmp_path / "store")
     with pytest.raises(MachineError, match="make room"):
-        bring("a", failing(FetchError("disk_full", "no space left on device")), store)
+        fetch_source("a", failing(FetchError("disk_full", "no space left on device")), store)
 
     def fetch(source_id: str, folder: Path) -> Fetched:
         return Fetched(barcode, is_borrowed=True)
 
-    record = bring("a", Fetcher(lambda source_id: ["test", source_id], fetch, nothing), store)
+    record = fetch_source("a", Fetcher(lambda source_id: ["test", source_id], fetch, nothing), store)
     assert (record.status, record.attempts) == ("ok", 1)
 
 
@@ -71,7 +71,7 @@ def test_whose_file_is_refused_decides(number: int, tmp_path: Path) -> None:
     assert ledger["status"].to_list() == ["unreadable"]
     ours = PermissionError(number, os.strerror(number), str(tmp_path / "store/tmp/a.mp4"))
     with pytest.raises(MachineError, match="let this user read and write"):
-        bring("b", failing(ours), store)
+        fetch_source("b", failing(ours), store)
 
 
 def test_a_file_whose_digest_cannot_be_read_is_a_row(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_a_file_whose_digest_cannot_be_read_is_a_row(tmp_path: Path) -> None:
         raise PermissionError(errno.EACCES, "Permission denied", str(tmp_path / "a.mp4"))
 
     fetcher = Fetcher(identity, lambda source_id, folder: Fetched(folder), nothing)
-    assert bring("a", fetcher, Store(tmp_path / "store")).status == "unreadable"
+    assert fetch_source("a", fetcher, Store(tmp_path / "store")).status == "unreadable"
 
 
 @pytest.mark.parametrize("error", [MemoryError(), caused(MediaError("corrupt", "x"), MemoryError())])
@@ -146,7 +146,16 @@ def stage(
         "clips": ["--key", "clips.json", "--clips", "clips.parquet", "--sources", "sources.parquet", "--shard", "0"],
         "facts": ["--key", "facts.json", "--ledgers", "clips.out"],
     }
-    command = [sys.executable, "-m", f"reprise.stages.{name}", *inputs[name], "--store", "store", "--out", f"{name}.out"]
+    command = [
+        sys.executable,
+        "-m",
+        f"reprise.stages.{name}",
+        *inputs[name],
+        "--store",
+        "store",
+        "--out",
+        f"{name}.out",
+    ]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, preexec_fn=before, env=os.environ | env)
 
 

@@ -14,11 +14,13 @@ from reprise.benchmarks import load_judged
 from reprise.commands.export import export_run
 from reprise.config import load
 from reprise.core.errors import UserError
+from reprise.core.paths import Results, Run, Scored
 from reprise.core.schemas import ITEMS, REQUESTS, write_table
 from reprise.external import Importer, load_importer
 from reprise.external.answers import Given, of_frames, read_records, write_problems
 from reprise.external.mmbench_video import rating_files, read_ratings
-from reprise.plan.plan import Plan, Run, Scored
+from reprise.plan.keys import write_keys
+from reprise.plan.runs import Plan
 from reprise.stages.import_answers import responses
 from reprise.stages.import_ratings import replies
 from reprise.stages.judge_requests import given_answers
@@ -612,12 +614,12 @@ def test_an_imported_run_needs_no_video(root: Path) -> None:
 
 
 def test_a_changed_file_changes_the_key_of_its_run_alone(root: Path) -> None:
-    Plan(load(root)).write_keys()
+    write_keys(Plan(load(root)))
     names = [run.name for run in Plan(load(root)).runs()]
     before = {name: key(root, name) for name in names}
     path = root / "resources/imports/vinoground/random-imported/textscore-response.jsonl"
     path.write_text(path.read_text().replace('"A"', '"B"', 1))
-    Plan(load(root)).write_keys()
+    write_keys(Plan(load(root)))
     assert [name for name in names if key(root, name) != before[name]] == [RUN.name]
 
 
@@ -630,7 +632,7 @@ def test_a_run_that_is_named_beside_the_tables_must_have_its_files(root: Path) -
         root, "  runs: {vinoground/paper/black8: ., velociti/entail.subset/fps1: ., velociti/entail/fps1: whole}\n"
     )
     with pytest.raises(UserError, match=r"velociti/entail/fps1/random-imported: no answers are there. Put the files"):
-        Plan(load(root)).write_keys()
+        write_keys(Plan(load(root)))
 
 
 @pytest.mark.parametrize(
@@ -669,13 +671,13 @@ def test_an_imported_judge_rates_the_runs_whose_ratings_are_there(root: Path) ->
     folder.mkdir(parents=True)
     (folder / "ratings.tsv").write_text("index\trating\n0\t3\n")
     plan = Plan(load(root))
-    plan.write_keys()
+    write_keys(plan)
     assert {one.name for one in judged(plan) if one.judge == "people"} == {f"{run}/people"}
     assert all(plan.is_imported(one) for one in judged(plan) if one.judge == "people")
     name = root / "results/demo/keys/judges/mmbench_video/packed/people.json"
     before = name.read_text()
     (folder / "ratings.tsv").write_text("index\trating\n0\t2\n")
-    Plan(load(root)).write_keys()
+    write_keys(Plan(load(root)))
     assert name.read_text() != before
 
 
@@ -685,7 +687,7 @@ def judged(plan: Plan) -> list[Scored]:
 
 def test_the_demos_imports_fit_the_toy_world(tmp_path: Path) -> None:
     from reprise.benchmarks import load_benchmark
-    from synthetic.toyworld.releases import write_release
+    from synthetic.toyworld.plugin import write_release
 
     for benchmark, form in (("vinoground", "questions"), ("velociti", "entail")):
         release = tmp_path / benchmark
@@ -705,7 +707,7 @@ def test_export_says_what_it_cannot_do(root: Path, capsys: pytest.CaptureFixture
     for run, message in (
         (
             "vinoground/paper/black8/rndom",
-            "export: no run 'vinoground/paper/black8/rndom' in suite 'demo'. Did you mean",
+            "no run 'vinoground/paper/black8/rndom' in suite 'demo'. Did you mean",
         ),
         (
             "vinoground/similarity/black8/random",
@@ -744,4 +746,6 @@ def test_problems_of_a_table_are_counted_by_run(tmp_path: Path, monkeypatch: pyt
     monkeypatch.chdir(tmp_path)
     path = Path("results/s/responses/vinoground/paper/black8/m.problems.csv")
     write_problems(given.problems, ["0_pos/text#text_pos"], path)
-    assert read_problems([path], "s") == {"vinoground/paper/black8/m": Counter({"broken line": 2, "unknown id": 1})}
+    assert read_problems([path], Results("s")) == {
+        "vinoground/paper/black8/m": Counter({"broken line": 2, "unknown id": 1})
+    }

@@ -55,14 +55,13 @@ def files(folder: Path, key: str = "k") -> tuple[list[str], list[str]]:
         ("responses", responses, RESPONSES),
     ):
         write_table(pl.DataFrame(rows, schema=schema), folder / f"{name}.parquet", schema)
-    kept = {"form": "entail", "items": None, "frames_min": {}}
     keys = {
-        "run": {"run": "r", "key": "k", "answers": {"sampling": {"rule": "none"}}},
-        "verdicts": {"readings": {"entail": "plain"}, "embedders": {}},
+        "run": {"run": "r", "key": "k", "answers": {"adapter": "random", "sampling": {"rule": "none"}}},
+        "verdicts": {"reading": "plain"},
         "metrics": {
             "benchmark": "velociti",
-            "bootstrap": {"draws": 50, "level": 0.95, "seed": 0},
-            "protocols": {"entail": kept},
+            "form": "entail",
+            "bootstrap": {"draws": 100, "level": 0.95, "seed": 0},
         },
     }
     for name, value in keys.items():
@@ -76,7 +75,7 @@ def files(folder: Path, key: str = "k") -> tuple[list[str], list[str]]:
             "robust": "robust.parquet",
         }
         paths = {name: str(folder / file) for name, file in (given | options).items()}
-        return [stage, "--protocol", "entail", *(word for name, path in paths.items() for word in (f"--{name}", path))]
+        return [stage, *(word for name, path in paths.items() for word in (f"--{name}", path))]
 
     read = words("verdicts", requests="requests.parquet", responses="responses.parquet", store="store")
     return read, words("metrics", items="items.parquet", out="metrics.parquet")

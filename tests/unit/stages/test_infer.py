@@ -12,6 +12,7 @@ import pytest
 from reprise.core.errors import UserError
 from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, RESPONSES
 from reprise.core.store import Store
+from reprise.fetch.settings import ReleaseKey
 from reprise.models.adapters.base import Answer, AnswerError, Clip, ModelSpec, Request
 from reprise.models.adapters.baselines import Constant, Oracle, Random
 from reprise.models.devices import take_gpus
@@ -198,7 +199,7 @@ def test_two_jobs_never_share_a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_more_gpus_than_there_are_is_the_users_mistake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
-    with pytest.raises(UserError, match="the model needs 4 GPUs, this machine shows 1"):
+    with pytest.raises(UserError, match="the model needs 4 GPUs, found 1 here"):
         take_gpus(4, tmp_path)
 
 
@@ -214,7 +215,11 @@ def test_more_gpus_than_there_are_is_the_users_mistake(tmp_path: Path, monkeypat
 )
 def test_a_release_that_cannot_come_is_named(tmp_path: Path, release: dict[str, str], message: str) -> None:
     with pytest.raises(UserError) as error:
-        release_folder("velociti", release, ["*.csv"], Store(tmp_path), tmp_path)
+        release_folder(
+            ReleaseKey.model_validate({"benchmark": "velociti", "release": release, "files": ["*.csv"]}),
+            Store(tmp_path),
+            tmp_path,
+        )
     assert message in str(error.value)
 
 

@@ -16,6 +16,8 @@ REVISION_LINE = re.compile(r"^(revision:[ ]*)unpinned\b", re.MULTILINE)
 def pin_files(root: Path, names: Sequence[str]) -> None:
     """Pin the named models and suites, or all."""
     files = {path.stem: path for folder in ("suites", "models") for path in (root / "config" / folder).glob("*.yaml")}
+    if not files:
+        raise UserError("pin: no models and no suites in config/. Run it in the folder of the Snakefile.")
     for name in names:
         if name not in files:
             raise UserError(

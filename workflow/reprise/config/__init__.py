@@ -4,7 +4,7 @@ from reprise.config.configuration import Configuration
 from reprise.config.imported import import_folder, import_settings
 from reprise.config.load import load
 from reprise.config.model import Model
-from reprise.config.suite import OnGpus, ReleaseHub
+from reprise.config.suite import OnGpus, SubsetFile
 from reprise.config.tables import Column, Row, Section, TableSpec
 from reprise.config.yaml_files import load_yaml
 
@@ -13,9 +13,9 @@ __all__ = [
     "Configuration",
     "Model",
     "OnGpus",
-    "ReleaseHub",
     "Row",
     "Section",
+    "SubsetFile",
     "TableSpec",
     "import_folder",
     "import_settings",

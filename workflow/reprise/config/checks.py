@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reprise.benchmarks import MODULES, load_benchmark
 from reprise.benchmarks.prompts import load_prompts
+from reprise.benchmarks.registry import benchmark_names, check_forms, load_answers, load_scores, load_statistics
 from reprise.config.benchmark import Benchmark, Protocol
 from reprise.config.configuration import Configuration
 from reprise.config.imported import folder_problems, form_problems
@@ -118,8 +118,8 @@ class Checks:
         return reasons
 
     def _columns(self, file: str, place: str, spec: TableSpec, name: str) -> None:
-        module = load_benchmark(name)
-        metrics = {metric for form in module.FORMS.values() for metric in form} | module.STATISTICS
+        scores = load_scores(name)
+        metrics = {metric for form in scores.SCORES.values() for metric in form.metrics} | load_statistics(name).metrics
         for column in spec.columns:
             shown = [column.ratio.metric] if column.ratio else spec.metrics_of(column)
             reasons = [reason for metric in shown for reason in _unknown("metric", metric, metrics)]
@@ -127,7 +127,7 @@ class Checks:
                 reasons.append("names no metric, and neither does its table.")
             self._add(file, f"{place}: column '{column.title}'", reasons)
         groups = {c.group for c in spec.columns} | {row.group for row in spec.rows()} | {spec.compared_with}
-        known = (*module.GROUPS, *self.found.benchmarks[name].groups)
+        known = (*scores.GROUPS, *self.found.benchmarks[name].groups)
         for group in sorted(group for group in groups if group):
             self._add(file, place, _unknown("group", group, known))
 
@@ -136,10 +136,11 @@ class Checks:
     def _benchmark(self, name: str, benchmark: Benchmark, root: Path) -> None:
         """Names that a benchmark's module and its prompts define: forms, prompts, metrics."""
         file = f"config/benchmarks/{name}.yaml"
-        if name not in MODULES:
-            self._add(file, "", _unknown("benchmark", name, MODULES))
+        if name not in benchmark_names():
+            self._add(file, "", _unknown("benchmark", name, benchmark_names()))
             return
-        forms, prompts = load_benchmark(name).FORMS, load_prompts(root / benchmark.prompts)
+        check_forms(name)
+        forms, judged, prompts = load_scores(name).SCORES, load_answers(name), load_prompts(root / benchmark.prompts)
         for key, protocol in benchmark.protocols.items():
             place = f"protocols.{key}"
             self._add(file, f"{place}.form", _unknown("form", protocol.form, forms))
@@ -147,7 +148,11 @@ class Checks:
             if protocol.judge is not None:
                 self._add(file, f"{place}.judge", _unknown("prompt", protocol.judge, prompts))
             for metric in protocol.frames_min if protocol.form in forms else ():
-                self._add(file, f"{place}.frames_min", _unknown("metric", metric, forms[protocol.form]))
+                self._add(file, f"{place}.frames_min", _unknown("metric", metric, forms[protocol.form].metrics))
+            if protocol.judge is not None and protocol.form in forms and protocol.form not in judged:
+                listed = ", ".join(judged) or "none"
+                reason = f"answers to form '{protocol.form}' are not put to a judge. Forms whose answers are: {listed}."
+                self.problems.add(file, f"{place}.judge", reason)
             self._add(file, f"{place}.answers_of", _answers_problems(protocol, benchmark))
 
 

@@ -2,12 +2,13 @@
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, WithJsonSchema
 
 from reprise.config.names import Slug
 from reprise.core.errors import UserError
 from reprise.core.settings import Settings, mistake
 from reprise.media import sampling
+from reprise.stats.settings import Bootstrap
 
 
 def _checked(rule: dict[str, Any]) -> dict[str, Any]:
@@ -41,17 +42,6 @@ def _rule_schema() -> dict[str, Any]:
 
 
 Sampling = Annotated[dict[str, Any], AfterValidator(_checked), WithJsonSchema(_rule_schema())]
-
-
-class Bootstrap(Settings):
-    """The intervals of all numbers: a percentile bootstrap over whole videos."""
-
-    draws: int = Field(2000, ge=100)
-    """How often the videos are drawn again."""
-    level: float = Field(0.95, gt=0.5, lt=1)
-    """Share of the draws that lies inside an interval: 0.95 gives 95 % intervals."""
-    seed: int = 0
-    """Seed of the draws."""
 
 
 class Main(Settings):

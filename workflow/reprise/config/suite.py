@@ -5,47 +5,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag
 
 from reprise.config.names import RunName, Slug
-from reprise.core.names import REVISION
 from reprise.core.settings import Settings
-from reprise.fetch.settings import Route
+from reprise.fetch.settings import Release, Route
 from reprise.media.settings import ClipSettings, FactSettings
-
-
-class ReleaseToy(Settings):
-    """The toy world's release of the benchmark, written on this machine."""
-
-    kind: Literal["toyworld"]
-    """`toyworld`: rendered from the toy world's scripts."""
-
-
-class ReleaseFolder(Settings):
-    """A release that lies on this machine."""
-
-    kind: Literal["folder"]
-    """`folder`: files on this machine, in the authors' layout."""
-    path: str
-    """The folder."""
-
-
-class ReleaseHub(Settings):
-    """A release that is a data set on the Hugging Face hub."""
-
-    kind: Literal["huggingface"]
-    """`huggingface`: files of a data set, fetched at a pinned revision."""
-    repo: str
-    """The data set, `<owner>/<name>`."""
-    revision: str = Field(pattern=REVISION)
-    """The commit; `unpinned` until `python -m reprise pin <suite>` has written it, and nothing is fetched before."""
-
-
-class ReleaseRehearsal(Settings):
-    """A synthetic release."""
-
-    kind: Literal["rehearsal"]
-    """`rehearsal`: written on this machine in the authors' layout, with as many items as the paper counts."""
-
-
-Release = Annotated[ReleaseToy | ReleaseFolder | ReleaseHub | ReleaseRehearsal, Field(discriminator="kind")]
 
 
 class SubsetFile(Settings):

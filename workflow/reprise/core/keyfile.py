@@ -1,21 +1,37 @@
-"""Key files: the JSON that holds one stage's settings, checked so that an error names the file and the key."""
+"""Key files: the JSON that holds one job's settings, checked so that an error names the file and the key.
+
+Each room of the library states the keys of what it computes; the plan fills them in and writes them.
+"""
 
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import ClassVar, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from reprise.core.errors import UserError
 from reprise.core.files import read_json
 from reprise.core.settings import Settings, dotted, mistakes
 
-T = TypeVar("T", bound="Key")
+T = TypeVar("T", bound=BaseModel)
+# How a job is told what to do (the values of its settings count, and the key file holds them) and says what it did.
+CARRIERS = (
+    *("reprise.core.errors", "reprise.core.keyfile", "reprise.core.log", "reprise.core.paths", "reprise.core.faults"),
+    *("reprise.*.keys", "reprise.*.settings", "reprise.stages.arguments"),
+)
 
 
 class Key(Settings):
-    """A whole key file; `code` is the digest of the code behind a stage, there to change when the code does."""
+    """A whole key file, or the part of one that names code: `code` is the digest of the modules behind a job."""
 
-    code: Any = None
+    STAGE: ClassVar[str] = ""
+    """the module that does the job"""
+    CARRIERS: ClassVar[tuple[str, ...]] = CARRIERS
+    """patterns of modules that such a job uses and that do not shape what it makes"""
+    code: str = ""
+
+    def modules(self) -> tuple[str, ...]:
+        """The modules that, with all that they import, shape what the job makes."""
+        return (self.STAGE,)
 
 
 def read_key(path: Path, kind: type[T]) -> T:

@@ -33,7 +33,9 @@ ITEMS = _schema(
     task=pl.String,  # VELOCITI test, Vinoground score, TemporalBench split, ...
     texts=NAMED_TEXTS,  # caption texts, question, options, by role
     answer=pl.String,  # ground truth; empty where the protocol defines it
-    groups=NAMED_TEXTS,  # categories, dataset, dimensions, membership in a subset
+    groups=pl.List(pl.String),  # sets of items that it belongs to: categories, data sets, a subset that a protocol asks
+    tags=NAMED_TEXTS,  # what else is known of it, such as the half of a pair
+    flaws=pl.List(pl.String),  # what is wrong with the entries of the release that it comes from
 )
 
 SOURCES = _schema(
@@ -162,13 +164,6 @@ METRICS = _schema(
 
 # The metric of a run that says how many answers its two readers read differently.
 READERS_DIFFER = "readers_differ"
-
-
-def in_group_named(name: str) -> pl.Expr:
-    """Whether an item is in the group of this name, such as a subset."""
-    entry = pl.element()
-    is_member = (entry.struct.field("name") == name) & (entry.struct.field("text") == "yes")
-    return pl.col("groups").list.eval(is_member).list.any()
 
 
 def table_of(rows: Sequence[Mapping[str, Any]], schema: pl.Schema) -> pl.DataFrame:

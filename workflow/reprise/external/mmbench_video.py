@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.benchmarks.image_choice import CHOICE, CIRCULAR, LETTERS, ROTATION_STEP
+from reprise.benchmarks.mmbench_video.images.taxonomy import LETTERS, ROTATION_STEP
 from reprise.core.errors import UserError
 from reprise.core.files import whole_file
 from reprise.external.answers import (
@@ -22,6 +22,7 @@ from reprise.external.answers import (
 )
 from reprise.models.adapters.base import Answer
 
+CIRCULAR, CHOICE = "circular", "choice"
 FORMS = ("unpacked", "packed", CIRCULAR, CHOICE)
 TYPES = (".tsv", ".xlsx", ".json")
 RATINGS = (("index", "score"), ("index", "rating"))
@@ -178,7 +179,7 @@ def _question_rows(items: pl.DataFrame, answered: pl.DataFrame) -> list[tuple[st
     rows: list[tuple[str, ...]] = [("index", "video", "video_type", "question", "answer", "dimensions", "prediction")]
     for item in items.iter_rows(named=True):
         question = next(text["text"] for text in item["texts"] if text["name"] == "question")
-        leaves = [group["text"] for group in item["groups"] if group["name"] == "leaf"]
+        leaves = [tag["text"] for tag in item["tags"] if tag["name"] == "leaf"]
         index, answer = item["item_id"], texts.get(item["item_id"], "")
         rows.append((index, item["unit"], item["task"], question, item["answer"], repr(leaves), answer))
     return rows

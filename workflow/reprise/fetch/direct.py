@@ -38,7 +38,7 @@ def http(settings: Http) -> Fetcher:
 
 
 def download(url: str, target: Path, settings: Http) -> None:
-    """Bring one file, going on behind the bytes that are already there."""
+    """Download one file, continuing after the bytes that an earlier try has written."""
     have = target.stat().st_size if target.is_file() else 0
     try:
         with closing(_open(url, settings.timeout_s, have)) as response:

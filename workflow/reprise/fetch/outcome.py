@@ -11,7 +11,7 @@ from reprise.media.errors import STATUSES as MEDIA_STATUSES
 TRANSIENT = {
     "bot_check": "YouTube asks whether we are a bot",
     "rate_limited": "the server asks us to slow down",
-    "captcha": "the server wants a captcha",
+    "captcha": "the server asks for a captcha",
     "forbidden_media": "the server refuses the media file (HTTP 403)",
     "server_error": "the server failed (HTTP 5xx)",
     "network": "no connection, or one that broke",
@@ -24,7 +24,7 @@ TRANSIENT = {
 PERMANENT = {
     "removed": "taken down by its uploader or by the site",
     "private": "private",
-    "age_restricted": "wants a signed-in adult",
+    "age_restricted": "for signed-in adults only",
     "members_only": "for members of a channel",
     "geo_blocked": "blocked in this country",
     "paid": "must be bought or rented",
@@ -35,7 +35,7 @@ PERMANENT = {
     "not_found": "the server has no such file (HTTP 404, 410)",
     "forbidden": "the server refuses access (HTTP 401, 403)",
     "drm": "protected",
-    "gated": "the data set wants its licence accepted",
+    "gated": "the data set's licence must be accepted first",
     "bad_id": "no id of this site",
     "unsafe_path": MEDIA_STATUSES["unsafe_path"],
     "unsafe_pickle": "a pickle with anything but dict, str and bytes",
@@ -65,7 +65,7 @@ class Fetched:
 
     path: Path
     is_borrowed: bool = False
-    """Lies in somebody else's folder: to be linked, not moved."""
+    """In a folder that is not ours: to be linked, not moved."""
     subtitles: Path | None = None
 
 
@@ -94,5 +94,5 @@ def safe_name(pattern: str, source_id: str) -> str:
 
 
 def nothing(source_ids: Sequence[str]) -> int:
-    """The estimate of a route that takes no room worth speaking of."""
+    """The estimate of a route that takes next to no disk."""
     return 0

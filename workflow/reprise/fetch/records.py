@@ -29,7 +29,7 @@ class Record(BaseModel):
 
 
 def record_path(store: Store, asked: str) -> Path:
-    """Where the record of an identity's digest lies."""
+    """The path of the record of an identity's digest."""
     return store.path("sources", asked, ".json")
 
 
@@ -73,6 +73,6 @@ def forget_failures(store: Store, statuses: Iterable[str] = ()) -> int:
 
 
 def is_transient(status: str, is_remote: bool) -> bool:
-    """A damaged download may come whole next time; a damaged local file will not mend itself."""
+    """Whether another try may help: a damaged download may be whole next time, a damaged local file stays damaged."""
     damaged = {"truncated", "corrupt", "empty", "not_media", "no_frames"}
     return status in TRANSIENT or (is_remote and status in damaged)

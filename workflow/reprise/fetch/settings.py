@@ -1,5 +1,6 @@
-"""Where source videos come from; part of what a clip is. Imports nothing heavy, so that a configuration can."""
+"""Where releases and source videos come from. Imports nothing heavy, so that a configuration can."""
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -7,19 +8,26 @@ from pydantic import Field
 from reprise.core.keyfile import Key
 from reprise.core.names import REVISION
 from reprise.core.settings import Settings
+from reprise.fetch.plugins import plugin_module
 
 # Video only: nothing here listens, and no merge is needed. avc1 first: OpenCV wheels cannot decode AV1.
 AVC_FIRST = "bv*[vcodec^=avc1][height<=720]/b[vcodec^=avc1][height<=720]/bv*[height<=720]/b[height<=720]"
 
 
-class Toyworld(Settings):
+class Made(Settings):
+    """Videos that a plug-in of `reprise.fetch.plugins` makes."""
+
+    kind: str
+
+
+class Toyworld(Made):
     """Videos rendered from the toy world's scripts."""
 
     kind: Literal["toyworld"]
     """`toyworld`: rendered from the toy world's scripts."""
 
 
-class Rehearsal(Settings):
+class Rehearsal(Made):
     """A few short rendered videos stand for all ids, so that all stages run and none takes long."""
 
     kind: Literal["rehearsal"]
@@ -40,12 +48,12 @@ class Folder(Settings):
 
 
 class Archive(Settings):
-    """Members of zips, whole or in parts, or of pickles of {name: bytes}, on this machine."""
+    """Members of zips, whole or cut into pieces, or of pickles of {name: bytes}, on this machine."""
 
     kind: Literal["archive"]
     """`archive`: members of archives on this machine."""
     path: str
-    """A file, or a glob pattern of several archives or of the parts of one."""
+    """A file, or a glob pattern of several archives or of the pieces of one."""
     member: str = "{source_id}.mp4"
     """Name of a video in the archives."""
 
@@ -86,7 +94,7 @@ class Huggingface(Remote):
     revision: str = Field(pattern=REVISION)
     """The commit; `unpinned` until `python -m reprise pin <suite>` has written it, and nothing is fetched before."""
     files: tuple[str, ...] = ()
-    """Archives, or their parts, by name or glob pattern; none where `member` names a loose file."""
+    """Archives, or their pieces, by name or glob pattern; none where `member` names a loose file."""
     member: str = "{source_id}.mp4"
     """Name of a video in the archives, or of its loose file."""
 
@@ -115,8 +123,93 @@ class Youtube(Remote):
 Route = Annotated[Toyworld | Rehearsal | Folder | Archive | Http | Huggingface | Youtube, Field(discriminator="kind")]
 
 
-class SourcesKey(Key):
-    """Key of the stage `sources`."""
+class ReleaseToy(Settings):
+    """The toy world's release of the benchmark, written on this machine."""
 
+    kind: Literal["toyworld"]
+    """`toyworld`: rendered from the toy world's scripts."""
+
+
+class ReleaseFolder(Settings):
+    """A release on this machine."""
+
+    kind: Literal["folder"]
+    """`folder`: files on this machine, in the authors' layout."""
+    path: str
+    """The folder."""
+
+
+class ReleaseHub(Settings):
+    """A release on the Hugging Face hub."""
+
+    kind: Literal["huggingface"]
+    """`huggingface`: files of a data set, fetched at a pinned revision."""
+    repo: str
+    """The data set, `<owner>/<name>`."""
+    revision: str = Field(pattern=REVISION)
+    """The commit; `unpinned` until `python -m reprise pin <suite>` has written it, and nothing is fetched before."""
+
+
+class ReleaseRehearsal(Settings):
+    """A synthetic release."""
+
+    kind: Literal["rehearsal"]
+    """`rehearsal`: written on this machine in the authors' layout, with as many items as the paper counts."""
+
+
+Release = Annotated[ReleaseToy | ReleaseFolder | ReleaseHub | ReleaseRehearsal, Field(discriminator="kind")]
+
+
+class Extras(Settings):
+    """Files that a user laid beside a release, by their content: laying another one there is a change."""
+
+    folder: str
+    files: dict[str, str]
+    """name -> sha256"""
+
+
+class ReleaseKey(Key):
+    """Key of the stage `release`."""
+
+    STAGE = "reprise.stages.release"
+    benchmark: str
+    release: Release
+    files: tuple[str, ...]
+    """patterns of the names of a release's files"""
+    extras: Extras | None = None
+
+    def modules(self) -> tuple[str, ...]:
+        return (self.STAGE, *_plugin(self.release.kind))
+
+
+class SourcesKey(Key):
+    """Key of the stage `sources`; a route is part of what a clip is."""
+
+    STAGE = "reprise.stages.sources"
     shards: int = Field(ge=1)
     route: Route
+
+    def modules(self) -> tuple[str, ...]:
+        return (self.STAGE, *_plugin(self.route.kind))
+
+
+def _plugin(kind: str) -> tuple[str, ...]:
+    """The module that makes what nobody fetches."""
+    module = plugin_module(kind)
+    return () if module is None else (module,)
+
+
+class BenchmarkLedgers(Settings):
+    """Where a benchmark's ledgers are, and which tables show its numbers."""
+
+    title: str
+    sources: tuple[Path, ...]
+    clips: tuple[Path, ...]
+    tables: tuple[str, ...] = ()
+
+
+class MissingKey(Key):
+    """Key of the stage `missing`."""
+
+    STAGE = "reprise.stages.missing"
+    benchmarks: dict[str, BenchmarkLedgers] = Field({})

@@ -41,5 +41,5 @@ def reason_of(message: str) -> str:
 
 
 def unchecked() -> list[str]:
-    """The reasons whose wording nobody has verified against a server."""
+    """The reasons whose wording has not been verified against a server."""
     return sorted({status for status, _, is_checked in _PATTERNS if not is_checked})

@@ -30,7 +30,7 @@ class _Quiet:
     """Takes yt-dlp's log: what matters reaches the ledger as an exception."""
 
     def debug(self, message: str) -> None:
-        """Progress; nobody reads it."""
+        """Progress, which is dropped."""
 
     info = warning = error = debug
 
@@ -109,7 +109,7 @@ def _options(folder: Path, settings: Youtube) -> dict[str, Any]:
     if settings.rate_limit_mb_s is not None:
         options["ratelimit"] = settings.rate_limit_mb_s * 1e6
     if settings.cookies is not None:
-        # yt-dlp writes the file back when it ends; several jobs would spoil each other's.
+        # yt-dlp writes the file back when it ends; several jobs would overwrite each other's.
         options["cookiefile"] = shutil.copy(settings.cookies, folder / "cookies.txt")
     if settings.subtitles:
         options |= {

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from reprise.config import ReleaseHub
 from reprise.core.errors import UserError, choices, suggestion
 from reprise.core.log import log
-from reprise.fetch.settings import Huggingface
-from reprise.plan.plan import UNPINNED, Plan, Scored
+from reprise.core.paths import TABLES, Scored, collected_table_file, table_file
+from reprise.fetch.settings import Huggingface, ReleaseHub
+from reprise.plan.keys import UNPINNED
+from reprise.plan.runs import Plan
 
-TABLES = "results/tables/"
 FORMATS = ("csv", "html", "md", "tex")
 COLLECTED = ("html", "md", "tex")
 
@@ -32,8 +32,10 @@ def _problems(plan: Plan, target: str) -> Iterator[str]:
     suite = plan.config.name
     match target.split("/"):
         case ["results", "tables", file] if file.startswith("tab"):
-            listed = [f"{name} ({', '.join(having)})" for name, having in plan.numbers().items()]
-            yield from _file_problems(file, list(plan.numbers()), COLLECTED, f"no paper of suite '{suite}'", listed)
+            listed = [f"{name} ({', '.join(having)})" for name, having in plan.benchmarks_by_table().items()]
+            yield from _file_problems(
+                file, list(plan.benchmarks_by_table()), COLLECTED, f"no paper of suite '{suite}'", listed
+            )
         case ["results", "tables", benchmark, file] if benchmark not in plan.config.tables:
             yield f"unknown benchmark '{benchmark}'.{choices(benchmark, plan.config.tables)}"
         case ["results", "tables", benchmark, file] if file.startswith("tab"):
@@ -60,7 +62,10 @@ def warn_of_unpinned(plan: Plan, targets: Sequence[str]) -> None:
     asked = _asked(plan, targets)
     models = {slug for one in asked for slug in (one.run.model, one.judge) if slug and _is_unpinned_model(plan, slug)}
     benchmarks = {one.run.benchmark for one in asked} | {
-        name for name in plan.config.benchmarks for target in targets if f"/{name}/" in target.removeprefix(TABLES)
+        name
+        for name in plan.config.benchmarks
+        for target in targets
+        if f"/{name}/" in target.removeprefix(f"{TABLES}/")
     }
     data = {name for name in benchmarks if _has_unpinned_data(plan, name)}
     named = [f"model{'s' * (len(models) > 1)} {', '.join(sorted(models))}"] if models else []
@@ -80,8 +85,12 @@ def _asked(plan: Plan, targets: Sequence[str]) -> set[Scored]:
         return everything
     found = {one for target in targets for one in everything if f"/{one.run.name}" in target}
     for (benchmark, table), scored in tables.items():
-        names = (f"{TABLES}{table}.", f"{TABLES}{benchmark}/{table}.")
-        if any(target.startswith(names) for target in targets):
+        files = {
+            str(path)
+            for kind in FORMATS
+            for path in (table_file(benchmark, table, kind), collected_table_file(table, kind))
+        }
+        if files & set(targets):
             found.update(scored)
     return found
 

@@ -78,7 +78,7 @@ class Workshop:
             scratch = self.store.scratch(f"{digest}.mp4")
             try:
                 write(scratch)
-                path = self.store.adopt(scratch, "clips", digest, ".mp4")
+                path = self.store.keep_file(scratch, "clips", digest, ".mp4")
             finally:
                 scratch.unlink(missing_ok=True)
         return self.found(path, digest)

@@ -5,32 +5,16 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from pydantic import Field
 
 from reprise.core.errors import run_command
 from reprise.core.files import write_text
-from reprise.core.keyfile import Key, read_key
+from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import CLIP_LEDGER, SOURCES, read_table
-from reprise.core.settings import Settings
 from reprise.fetch.outcome import PERMANENT, TRANSIENT
+from reprise.fetch.settings import BenchmarkLedgers, MissingKey
 from reprise.media.errors import STATUSES
 from reprise.stages.arguments import arguments
-
-
-class BenchmarkLedgers(Settings):
-    """Where a benchmark's ledgers lie, and which tables stand on it."""
-
-    title: str
-    sources: tuple[Path, ...]
-    clips: tuple[Path, ...]
-    tables: tuple[str, ...] = ()
-
-
-class MissingKey(Key):
-    """Key of the stage `missing`."""
-
-    benchmarks: dict[str, BenchmarkLedgers] = Field(default_factory=dict)
 
 
 def render(benchmarks: dict[str, BenchmarkLedgers]) -> str:

@@ -19,7 +19,7 @@ HUE_STEP = 360 // FILMS
 ENCODE = Encode(preset="ultrafast")
 
 
-def rehearsal(settings: Rehearsal) -> Fetcher:
+def fetcher(settings: Rehearsal) -> Fetcher:
     """One of the films for any id, always the same; known by its number, so that each is rendered once."""
 
     def identity(source_id: str) -> list[object]:

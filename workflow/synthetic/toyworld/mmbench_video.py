@@ -264,7 +264,7 @@ def _stamp(seconds: int) -> str:
 
 
 def write_release(folder: Path) -> None:
-    """Write `MMBench-Video.tsv` and what may lie beside it: subtitles, image benchmarks, a set of other videos."""
+    """Write `MMBench-Video.tsv` and what may come with it: subtitles, image benchmarks, a set of other videos."""
     buffer = io.StringIO()
     csv.writer(buffer, delimiter="\t", lineterminator="\n").writerows([COLUMNS, *rows()])
     write_text(folder / "MMBench-Video.tsv", buffer.getvalue())

@@ -11,8 +11,8 @@ from reprise.config import load
 from reprise.core.errors import UserError
 from reprise.core.schemas import in_group_named
 from synthetic.rehearsal import mmbench_video, temporalbench
-from synthetic.rehearsal.beside_mmbench import SETS, ratings
-from synthetic.rehearsal.releases import WRITERS, write_release
+from synthetic.rehearsal.mmbench_extras import SETS, ratings
+from synthetic.rehearsal.plugin import WRITERS, write_release
 
 ROOT = Path(__file__).parents[4]
 OPTIONS = {"velociti": {"subset": {"per_test": 150, "seed": 0}}}

@@ -28,8 +28,6 @@ class AdapterInfo:
     is_remote: bool = False
     packages: tuple[str, ...] = ()
     """distributions whose versions shape the answers"""
-    modules: tuple[str, ...] = ()
-    """modules of this library, beside the adapter's own, whose code shapes the answers"""
     asks: tuple[str, ...] = ("score", "choose", "write")
     """what a protocol may ask of it"""
     is_import: bool = False
@@ -49,21 +47,17 @@ class AdapterInfo:
 
 
 ANYTHING = ("score", "choose", "write", "similarity")
-FRAMES = ("reprise.media.probe", "reprise.media.reader", "reprise.benchmarks.prompts")
-ASKING = "reprise.models.adapters.asking"
 
 ADAPTERS: dict[str, AdapterInfo] = {
     "transformers": AdapterInfo(
         "reprise.models.adapters.transformers:TransformersAdapter",
         needs_weights=True,
         packages=("torch", "torchvision", "transformers", "av"),
-        modules=(ASKING, *FRAMES),
     ),
     "contrastive": AdapterInfo(
         "reprise.models.adapters.contrastive:ContrastiveAdapter",
         needs_weights=True,
         packages=("torch", "transformers", "tokenizers", "pillow", "av"),
-        modules=(ASKING, "reprise.models.adapters.open_clip", *FRAMES),
         asks=("similarity",),
         frames="needed",
     ),
@@ -71,7 +65,6 @@ ADAPTERS: dict[str, AdapterInfo] = {
         "reprise.models.adapters.text:TextAdapter",
         needs_weights=True,
         packages=("torch", "transformers", "tokenizers"),
-        modules=(ASKING, "reprise.benchmarks.prompts"),
         settings=TextSettings,
         heads={"vera": ("similarity",)},
         frames="never",

@@ -1,0 +1,26 @@
+"""What was answered to each item, where a judge rates answers or says which option they come to."""
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
+
+import polars as pl
+
+UNREADABLE = "unreadable"
+
+
+class FreeAnswer(NamedTuple):
+    """The answer to one item; `error` is the model's, or `unreadable` where a reader finds no answer in its reply."""
+
+    item_id: str
+    role: str
+    text: str
+    error: str
+
+
+FreeAnswers: TypeAlias = Callable[[pl.DataFrame, pl.DataFrame, str], list[FreeAnswer]]
+"""Items, responses (with their clip ids) and a reader -> what was answered; one answer an item."""
+
+
+def answers_as_given(items: pl.DataFrame, responses: pl.DataFrame, reader: str) -> list[FreeAnswer]:
+    """The responses as they are, where every item is asked about by itself."""
+    return list(map(FreeAnswer._make, responses.select(FreeAnswer._fields).iter_rows()))

@@ -1,0 +1,89 @@
+"""Finds benchmarks, the folders beside this file that fulfil `contract.py`, and loads one module of one."""
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, cast
+
+from reprise.benchmarks.answering import FreeAnswers
+from reprise.benchmarks.contract import (
+    DEFINED,
+    NEEDED,
+    AnswersModule,
+    QuestionsModule,
+    ReleaseModule,
+    ScoresModule,
+    StatisticsModule,
+)
+from reprise.benchmarks.counting import DataStatistics
+from reprise.core.errors import UserError, unknown
+
+HERE = Path(__file__).parent
+
+
+@cache
+def benchmark_names() -> tuple[str, ...]:
+    """The folders that are benchmarks."""
+    folders = sorted(path for path in HERE.iterdir() if path.is_dir())
+    return tuple(path.name for path in folders if all((path / f"{part}.py").is_file() for part in NEEDED))
+
+
+def module_name(benchmark: str, part: str) -> str:
+    """Import string of one module of a benchmark: its digest says when what the module does has changed."""
+    return f"reprise.benchmarks.{benchmark}.{part}"
+
+
+def has_part(benchmark: str, part: str) -> bool:
+    """Whether a benchmark has a module that not all have: `answers`, `data_statistics`."""
+    return (HERE / benchmark / f"{part}.py").is_file()
+
+
+def load_release(benchmark: str) -> ReleaseModule:
+    """The module that reads a benchmark's release."""
+    return cast(ReleaseModule, _load(benchmark, "release"))
+
+
+def load_questions(benchmark: str) -> QuestionsModule:
+    """The module that says what is asked."""
+    return cast(QuestionsModule, _load(benchmark, "questions"))
+
+
+def load_scores(benchmark: str) -> ScoresModule:
+    """The module that says what answers are worth."""
+    return cast(ScoresModule, _load(benchmark, "scores"))
+
+
+def load_answers(benchmark: str) -> Mapping[str, FreeAnswers]:
+    """Form of question -> what a judge is shown of its answers; empty where no answer is put to a judge."""
+    return cast(AnswersModule, _load(benchmark, "answers")).ANSWERS if has_part(benchmark, "answers") else {}
+
+
+def load_statistics(benchmark: str) -> DataStatistics:
+    """What is counted in a benchmark's data; nothing where it has no such module."""
+    if not has_part(benchmark, "data_statistics"):
+        return DataStatistics()
+    return cast(StatisticsModule, _load(benchmark, "data_statistics")).STATISTICS
+
+
+def check_forms(benchmark: str) -> None:
+    """Every form that is asked has scores, and every form with scores is asked."""
+    asked, scored = set(load_questions(benchmark).FORMS), set(load_scores(benchmark).SCORES)
+    if asked != scored:
+        raise UserError(
+            f"{HERE / benchmark}: FORMS of questions.py names {', '.join(sorted(asked))}, SCORES of scores.py names "
+            f"{', '.join(sorted(scored))}. Name every form in both."
+        )
+
+
+def _load(benchmark: str, part: str) -> Any:
+    if benchmark not in benchmark_names():
+        raise unknown("benchmark", benchmark, benchmark_names(), "config")
+    module = import_module(module_name(benchmark, part))
+    missing = [name for name in DEFINED[part] if not hasattr(module, name)]
+    if missing:
+        raise UserError(
+            f"{module.__file__}: '{missing[0]}' is missing. {part}.py defines {', '.join(DEFINED[part])}; "
+            f"{HERE / 'contract.py'} says what they are."
+        )
+    return module

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from reprise.config import load
 from reprise.core.errors import UserError
+from reprise.core.paths import Run
+from reprise.plan.keys import write_keys
 from reprise.plan.runs import Plan
 
 from tests.unit.config.conftest import Project
@@ -39,7 +41,7 @@ def test_a_folder_for_each_run(paper: Project) -> None:
         lay(paper, f"vinoground/llava-video-7b/authors/{sampling}", *BOTH)
     assert runs() == [f"vinoground/authors/{one}/llava-video-7b" for one in ("linspace64", "linspace8")]
     plan = Plan(load(Path(), {"suite": "paper"}))
-    files = plan.imports.answer_files("vinoground/authors/linspace8/llava-video-7b")
+    files = plan.imports.answer_files(Run.parse("vinoground/authors/linspace8/llava-video-7b"))
     assert files == [Path(IMPORTS, "vinoground/llava-video-7b/authors/linspace8", name) for name in BOTH]
 
 
@@ -50,7 +52,9 @@ def test_the_folder_of_a_model_with_one_run(paper: Project) -> None:
     assert runs() == ["velociti/entail/fps1/owl-con", "vinoground/paper/linspace32/o3"], (
         "no ratings of LLaMA-VID are there"
     )
-    files = Plan(load(Path(), {"suite": "paper"})).imports.answer_files("mmbench_video/unpacked/fps1_floor/llama-vid")
+    files = Plan(load(Path(), {"suite": "paper"})).imports.answer_files(
+        Run.parse("mmbench_video/unpacked/fps1_floor/llama-vid")
+    )
     assert [path.name for path in files] == ["LLaMA-VID.xlsx"]
 
 
@@ -125,8 +129,8 @@ def test_a_protocol_can_share_the_answers_of_another(paper: Project) -> None:
     lay(paper, "mmbench_video/gpt-4o/packed/interior8", "gpt4o.xlsx")
     plan = Plan(load(Path(), {"suite": "paper"}))
     for run in ("vinoground/cot.judged/fps1/internlm-xc-2.5", "mmbench_video/packed.subtitled/interior8/gpt-4o"):
-        assert plan.imports.answer_files(run)
-    assert not plan.imports.answer_files("mmbench_video/packed.subtitles.subtitled/interior8/gpt-4o")
+        assert plan.imports.answer_files(Run.parse(run))
+    assert not plan.imports.answer_files(Run.parse("mmbench_video/packed.subtitles.subtitled/interior8/gpt-4o"))
 
 
 def test_ratings_lie_by_judge_and_run(paper: Project) -> None:
@@ -153,4 +157,4 @@ def test_an_extra_run_must_have_its_files(paper: Project) -> None:
     with pytest.raises(
         UserError, match=rf"velociti/entail/fps2/owl-con: no answers are there. Put the files into {folder}"
     ):
-        Plan(load(Path(), {"suite": "paper"})).write_keys()
+        write_keys(Plan(load(Path(), {"suite": "paper"})))

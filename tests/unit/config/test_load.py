@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from reprise.config import load
 from reprise.core.errors import UserError
+from reprise.plan.keys import write_keys
 from reprise.plan.runs import Plan
 
 from tests.unit.config.conftest import ROOT, Project
@@ -161,7 +162,7 @@ def test_a_checkpoint_without_weights_is_named(
     path.write_text("label: Toy\nadapter: transformers\ncheckpoint: weights\n")
     monkeypatch.chdir(project.root)
     with pytest.raises(UserError) as error:
-        Plan(load(Path())).write_keys()
+        write_keys(Plan(load(Path())))
     assert "config/models/toy-llava-ov.yaml" in str(error.value) and message in str(error.value)
 
 
@@ -171,7 +172,7 @@ def test_a_model_that_does_not_run_needs_no_weights(project: Project, monkeypatc
     )
     project.edit("config/suites/demo.yaml", "run: [local]", "run: [oracle]")
     monkeypatch.chdir(project.root)
-    Plan(load(Path())).write_keys()
+    write_keys(Plan(load(Path())))
     assert (project.root / "results/demo/keys/velociti/entail/fps1/oracle.json").is_file()
 
 
@@ -181,7 +182,7 @@ def test_an_extra_file_of_a_release_changes_its_key(project: Project, monkeypatc
     project.edit("config/suites/paper.yaml", "extras: resources/extras/mmbench_video", "extras: extras")
 
     def key() -> dict[str, Any]:
-        Plan(load(Path(), {"suite": "paper"})).write_keys()
+        write_keys(Plan(load(Path(), {"suite": "paper"})))
         return dict(json.loads(Path("results/paper/keys/release/mmbench_video.json").read_text()))
 
     without = key()

@@ -1,10 +1,9 @@
 """Settings of the stages that make and measure clips; imports neither av nor OpenCV, so that a configuration can."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from reprise.core.keyfile import Key
 from reprise.core.settings import Settings
 
 Preset = Literal["ultrafast", "superfast", "veryfast", "faster", "fast", "medium", "slow", "slower", "veryslow"]
@@ -77,23 +76,3 @@ class FactSettings(Settings):
     """Detection of shots."""
     motion: Motion = Motion()
     """Measuring of motion."""
-
-
-class ClipsKey(ClipSettings, Key):
-    """Key of the stage `clips`."""
-
-    STAGE = "reprise.stages.clips"
-    shards: int = Field(ge=1)
-
-
-class FactsKey(FactSettings, Key):
-    """Key of the stage `facts`."""
-
-    STAGE = "reprise.stages.facts"
-
-
-class FramesKey(Key):
-    """Key of the stages `frames` and `preview`: one named sampling rule (`reprise.media.sampling.RULES`)."""
-
-    STAGE = "reprise.stages.frames"
-    rule: dict[str, Any]

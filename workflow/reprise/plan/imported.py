@@ -10,7 +10,7 @@ from reprise.config import Configuration, import_folder, import_settings
 from reprise.core.errors import UserError
 from reprise.core.log import log
 from reprise.core.paths import Run, Scored
-from reprise.external import FOLDER, has_importer, load_importer, load_rating_importer
+from reprise.external import FOLDER, AnswerFiles, has_importer, load_importer, load_rating_importer
 from reprise.external.answers import could_be, fitting
 from reprise.media.sampling import frames_shown
 
@@ -60,7 +60,7 @@ class Imports:
         said = import_settings(self._config, run.model).runs.get(_short(run))
         usual = [f"{one}/{run.sampling}" for one in self._protocols(run)]
         for folder in self._folders(run.model, run.benchmark, said, usual):
-            if files := load_importer(run.benchmark).files(folder, self._form(run), self._frames(run)):
+            if files := self._answer_format(run).find(folder, self._frames(run)):
                 return files
             if others := _names(_files(folder)):
                 raise UserError(
@@ -78,7 +78,7 @@ class Imports:
         if _short(run) in taken or folder in taken.values() or not folder.is_dir():
             return []
         found = []
-        for alternatives in load_importer(run.benchmark).candidates(folder, self._form(run)):
+        for alternatives in self._answer_format(run).candidates(folder):
             files = fitting(alternatives, self._frames(run))
             if len(files) > 1:
                 raise UserError(
@@ -109,7 +109,7 @@ class Imports:
             )
 
     def _could_be(self, path: Path, folder: Path, run: Run) -> bool:
-        candidates = load_importer(run.benchmark).candidates(folder, self._form(run))
+        candidates = self._answer_format(run).candidates(folder)
         return could_be(path, self._frames(run)) and any(path in alternatives for alternatives in candidates)
 
     def _folders(self, slug: str, benchmark: str, said: str | None, usual: list[str]) -> list[Path]:
@@ -134,8 +134,10 @@ class Imports:
         """What two runs that share their answers have in common."""
         return self._protocols(run)[-1], run.sampling
 
-    def _form(self, run: Run) -> str:
-        return self._config.benchmarks[run.benchmark].protocols[run.protocol].form
+    def _answer_format(self, run: Run) -> AnswerFiles:
+        """How the authors' files hold answers to a run's form of question."""
+        form = self._config.benchmarks[run.benchmark].protocols[run.protocol].form
+        return load_importer(run.benchmark).FORMS[form]
 
     def _frames(self, run: Run) -> int | None:
         return frames_shown(self._config.main.samplings[run.sampling])

@@ -7,9 +7,9 @@ from typer import Argument, Option
 
 from reprise.commands import command_line
 from reprise.core.errors import run_command
+from reprise.core.paths import RUN_NAME
 
-RUN = "<benchmark>/<protocol>/<sampling>/<model>"
-RunName = Annotated[str, Argument(metavar="RUN", help=RUN)]
+RunName = Annotated[str, Argument(metavar="RUN", help=RUN_NAME)]
 Judge = Annotated[str | None, Option(metavar="MODEL", help="ratings by this judge instead of the suite's first one")]
 RUNS, TABLES, VIDEOS, CONFIGURATION = "Runs", "Tables", "Videos and the store", "Configuration"
 
@@ -31,7 +31,7 @@ def adopt(
 
 @app.command(rich_help_panel=RUNS)
 def compare(
-    first: Annotated[str, Argument(metavar="RUN", help=RUN)],
+    first: Annotated[str, Argument(metavar="RUN", help=RUN_NAME)],
     second: Annotated[str, Argument(metavar="OTHER_RUN", help="another run of the same questions")],
 ) -> None:
     """Compare two runs on the samples that both were asked."""
@@ -66,7 +66,7 @@ def incomplete(
 
 @app.command(rich_help_panel=TABLES)
 def static(
-    runs: Annotated[list[str], Argument(metavar="RUN", help=f"{RUN}, one for each seed")],
+    runs: Annotated[list[str], Argument(metavar="RUN", help=f"{RUN_NAME}, one for each seed")],
     judge: Judge = None,
     least: Annotated[float, Option(help="mean rating from which a question counts as static")] = 2.5,
 ) -> None:

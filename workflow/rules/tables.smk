@@ -5,7 +5,7 @@ rule table:
     input:
         stamp="results/suite.json",
         key=f"results/{SUITE}/keys/tables/{{benchmark}}/{{table}}.json",
-        published="resources/published/{benchmark}.csv",
+        published=PLAN.published_numbers,
         metrics=PLAN.table_metrics,
         statistics=PLAN.table_statistics,
         problems=PLAN.table_problems,

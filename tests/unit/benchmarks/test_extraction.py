@@ -5,8 +5,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from reprise.benchmarks import load_judged, vinoground
+from reprise.benchmarks.answering import answers_as_given
 from reprise.benchmarks.prompts import load_prompts
+from reprise.benchmarks.vinoground.scores import METRICS
 from reprise.config import load
 from reprise.core.errors import UserError
 from reprise.core.paths import Run
@@ -18,9 +19,11 @@ from reprise.plan.runs import Plan
 from reprise.reading.ratings import RATINGS
 from reprise.stages.judge_requests import given_answers, judge_requests
 from reprise.stages.judgements import judgements, read_reply
-from reprise.stages.metrics import measured
 
 from tests.unit.benchmarks.test_vinoground import RESAMPLING, items_of
+from tests.unit.benchmarks.whole import Whole
+
+vinoground = Whole("vinoground")
 
 PROMPTS = load_prompts(Path("resources/prompts/vinoground.yaml"))
 LETTERS = ("A", "B")
@@ -63,7 +66,7 @@ def asked(items: pl.DataFrame, texts: dict[str, str]) -> tuple[pl.DataFrame, pl.
         for row in requests.iter_rows(named=True) for name in [row["item_id"]]
     ]  # fmt: skip
     said = pl.DataFrame(responses, schema=RESPONSES)
-    answers = given_answers(load_judged("vinoground"), "questions", items, requests, said, "run")
+    answers = given_answers(answers_as_given, items, requests, said, "run")
     return answers, judge_requests(answers, items, PROMPTS["extract"], 64)
 
 
@@ -108,13 +111,13 @@ def test_scores_of_extracted_letters_by_hand(tmp_path: Path) -> None:
     read = judgements(answers, said, "robust")
     assert (read["failed"].sum(), read["unparsed"].sum(), read["right"].sum()) == (1, 2, 20)
     assert read["score"].is_null().all()
-    found = {one.metric: one for one in measured(vinoground, "questions", items, read, RESAMPLING, "fixed")
+    found = {one.metric: one for one in vinoground.measured("questions", items, read, RESAMPLING, "fixed")
              if one.group == "all"}  # type: ignore[arg-type]  # fmt: skip
     counts = {
         name: [getattr(found[name], part) for part in ("asked", "scored", "failed", "unparsed")] for name in found
     }
     assert counts == {"text": [6, 3, 1, 2], "video": [6, 6, 0, 0], "group": [6, 3, 1, 2]}
-    assert [found[name].value for name in vinoground.SCORES] == pytest.approx([50, 100 * 5 / 6, 100 / 3])
+    assert [found[name].value for name in METRICS] == pytest.approx([50, 100 * 5 / 6, 100 / 3])
 
 
 @pytest.mark.parametrize(

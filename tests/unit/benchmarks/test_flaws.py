@@ -10,7 +10,7 @@ def items_of(flaws: Flaws, entries: list[str]) -> pl.DataFrame:
     """Two items an entry, as the four of a Vinoground pair share one."""
     rows = [
         {"item_id": f"{entry}/{part}", "clip_id": "c", "unit": "u", "task": "t", "texts": [], "answer": "",
-         "groups": [{"name": "subset", "text": "no"}, *flaws.groups(entry)]}
+         "groups": ["subset"], "tags": [], "flaws": flaws.of(entry)}
         for entry in entries for part in "ab"
     ]  # fmt: skip
     return pl.DataFrame(rows, schema=ITEMS)

@@ -35,9 +35,10 @@ def files(folder: Path, key: str = "k") -> tuple[list[str], list[str]]:
     names = [f"{video}/{place}" for video in "abc" for place in range(2)]
     both = [(name, role) for name in names for role in ("pos", "neg")]
     items = [
-        {"item_id": name, "clip_id": name[0], "unit": name[0], "task": "coref", "texts": [], "answer": "", "groups": []}
+        {"item_id": name, "clip_id": name[0], "unit": name[0], "task": "coref", "texts": [], "answer": "", "groups": [],
+         "tags": [], "flaws": []}
         for name in names
-    ]
+    ]  # fmt: skip
     requests = [
         {"request_id": f"{name}#{role}", "item_id": name, "clip_id": name[0], "role": role, "ask": "choose", "system": "",
          "prompt": "", "options": ["Yes", "No"], "option_texts": [], "expected": "Yes" if role == "pos" else "No",

@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from reprise.benchmarks import load_judged, mmbench_video
+from reprise.benchmarks.answering import answers_as_given
 from reprise.benchmarks.human_ratings import agreement, read_ratings
 from reprise.benchmarks.prompts import load_prompts
 from reprise.commands.static_questions import mean_ratings
@@ -19,6 +19,10 @@ from reprise.stages.infer import LazyModel, ask_all, gather_text_work
 from reprise.stages.judge_requests import given_answers, judge_requests
 from reprise.stages.judgements import judgements
 from reprise.stats.measures import Resampling
+
+from tests.unit.benchmarks.whole import Whole
+
+mmbench_video = Whole("mmbench_video")
 
 PROMPTS = load_prompts(Path("resources/prompts/mmbench_video.yaml"))
 JUDGE = PROMPTS["judge"]
@@ -76,7 +80,7 @@ def items_of(count: int) -> pl.DataFrame:
         {
             "item_id": str(i), "clip_id": f"v{i // 2}.whole", "unit": f"v{i // 2}", "task": "News",
             "texts": [{"name": "question", "text": f"Question {i}?"}, {"name": "subtitles", "text": ""}],
-            "answer": f"the answer {i}", "groups": [{"name": "hl", "text": "yes"}],
+            "answer": f"the answer {i}", "groups": ["hl"], "tags": [], "flaws": [],
         }
         for i in range(count)
     ]  # fmt: skip
@@ -97,7 +101,7 @@ def asked(items: pl.DataFrame, responses: list[dict[str, Any]]) -> tuple[pl.Data
         for row in mmbench_video.requests(items, "unpacked", PROMPTS["unpacked"])
     ]
     requests, said = pl.DataFrame(rows, schema=REQUESTS), pl.DataFrame(responses, schema=RESPONSES)
-    answers = given_answers(load_judged("mmbench_video"), "unpacked", items, requests, said, "run")
+    answers = given_answers(answers_as_given, items, requests, said, "run")
     return answers, judge_requests(answers, items, JUDGE, 64)
 
 
@@ -142,7 +146,9 @@ def test_judges_that_reply_otherwise_are_counted_and_never_dropped() -> None:
         replies = [reply(f"{i}#{reader}", text) for i, text in enumerate(said)]
         frame = judgements(answers, pl.DataFrame(replies, schema=RESPONSES), reader)
         assert frame["score"].to_list() == ratings
-        found = mmbench_video.measures("unpacked", items_of(4), frame, RESAMPLING, drop_unread=reader == "authors")
+        found = mmbench_video.measures(
+            "unpacked", items_of(4), frame, RESAMPLING, convention="authors" if reader == "authors" else "fixed"
+        )
         (whole,) = [one for one in found if (one.metric, one.group) == ("mean", "overall")]
         unread = ratings.count(None)
         assert (whole.asked, whole.scored, whole.failed, whole.unparsed) == (4, 4 - unread, 0, unread)

@@ -15,19 +15,20 @@ folder. A form is named in `FORMS` and in `SCORES`; protocols in config/benchmar
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from reprise.benchmarks.answering import FreeAnswers
-from reprise.benchmarks.asking import Form
-from reprise.benchmarks.counting import DataStatistics
-from reprise.benchmarks.rows import Annotations, ClipsFrom
-from reprise.benchmarks.scoring import Groups, Scores
+if TYPE_CHECKING:  # a job loads only what the one module that it needs loads
+    from reprise.benchmarks.answering import FreeAnswers
+    from reprise.benchmarks.asking import Form
+    from reprise.benchmarks.counting import DataStatistics
+    from reprise.benchmarks.rows import Annotations, ClipsFrom
+    from reprise.benchmarks.scoring import Groups, Scores
 
 
 class ReleaseModule(Protocol):
     """`release.py`."""
 
-    def read_release(self, files: Sequence[Path], clips: ClipsFrom, options: Mapping[str, object]) -> Annotations:
+    def read_release(self, files: Sequence[Path], clips: "ClipsFrom", options: Mapping[str, object]) -> "Annotations":
         """Clips and items of a release; `options` are those of the benchmark's file, with the suite's `subset`.
 
         An entry with a mistake stays, with its flaws (`flaws.py`), and a number counts it; what leaves no item to
@@ -39,14 +40,14 @@ class ReleaseModule(Protocol):
 class QuestionsModule(Protocol):
     """`questions.py`."""
 
-    FORMS: Mapping[str, Form]
+    FORMS: "Mapping[str, Form]"
 
 
 class ScoresModule(Protocol):
     """`scores.py`."""
 
-    SCORES: Mapping[str, Scores]
-    GROUPS: Groups
+    SCORES: "Mapping[str, Scores]"
+    GROUPS: "Groups"
     CHANCE: Mapping[str, float | None]
     """in percent; None where STATISTICS count it"""
 
@@ -54,13 +55,13 @@ class ScoresModule(Protocol):
 class AnswersModule(Protocol):
     """`answers.py`."""
 
-    ANSWERS: Mapping[str, FreeAnswers]
+    ANSWERS: "Mapping[str, FreeAnswers]"
 
 
 class StatisticsModule(Protocol):
     """`data_statistics.py`."""
 
-    STATISTICS: DataStatistics
+    STATISTICS: "DataStatistics"
 
 
 DEFINED = {

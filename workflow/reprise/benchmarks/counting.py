@@ -29,4 +29,4 @@ class DataStatistics:
     of_data: Callable[[pl.DataFrame, pl.DataFrame], list[Number]] = no_numbers
     """items and clips -> numbers"""
     of_videos: Callable[[pl.DataFrame, pl.DataFrame], list[Number]] | None = None
-    """items and facts of the clips that are there -> numbers; none where nothing is counted in the videos themselves"""
+    """items and facts of the clips -> numbers; None where nothing is counted in the videos themselves"""

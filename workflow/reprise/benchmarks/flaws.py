@@ -22,7 +22,7 @@ class Flaws:
         self._found[entry].append(flaw)
 
     def of(self, entry: str) -> list[str]:
-        """What is said of an entry by the items that come from it; nothing where it has no flaw."""
+        """What the items of an entry carry: its flaws as one text; nothing where it has none."""
         flaws = self._found.get(entry)
         return [f"{entry}: {'; '.join(flaws)}"] if flaws else []
 

@@ -22,7 +22,7 @@ def read_ratings(path: Path) -> pl.DataFrame:
     numbers = frame["rating"].cast(pl.Float64, strict=False)
     for line, (text, rating) in enumerate(zip(frame["rating"], numbers, strict=True), start=2):
         if rating is None or not 0 <= rating <= 3:
-            raise UserError(f"{path}: line {line}: rating '{text}' is no number from 0 to 3.")
+            raise UserError(f"{path}: line {line}: rating '{text}' is not a number from 0 to 3.")
     return (
         frame.with_columns(rating=numbers).group_by("run", "item_id", maintain_order=True).agg(pl.col("rating").mean())
     )

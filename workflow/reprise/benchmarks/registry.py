@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from reprise.benchmarks.answering import FreeAnswers
 from reprise.benchmarks.contract import (
     DEFINED,
     NEEDED,
@@ -18,6 +17,9 @@ from reprise.benchmarks.contract import (
 )
 from reprise.benchmarks.counting import DataStatistics
 from reprise.core.errors import UserError, unknown
+
+if TYPE_CHECKING:
+    from reprise.benchmarks.answering import FreeAnswers
 
 HERE = Path(__file__).parent
 
@@ -54,7 +56,7 @@ def load_scores(benchmark: str) -> ScoresModule:
     return cast(ScoresModule, _load(benchmark, "scores"))
 
 
-def load_answers(benchmark: str) -> Mapping[str, FreeAnswers]:
+def load_answers(benchmark: str) -> "Mapping[str, FreeAnswers]":
     """Form of question -> what a judge is shown of its answers; empty where no answer is put to a judge."""
     return cast(AnswersModule, _load(benchmark, "answers")).ANSWERS if has_part(benchmark, "answers") else {}
 

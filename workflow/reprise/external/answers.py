@@ -7,19 +7,19 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from reprise.core.errors import UserError
 from reprise.core.files import whole_file
 from reprise.models.adapters.base import Answer
 from reprise.reading.readers import CONTRADICTORY
 
-# Error classes of imported answers, beside those that concern one reader only (`readers.FORGIVEN`).
+# Error classes of imported answers, apart from those that concern one reader only (`readers.FORGIVEN`).
 NO_ANSWER = "no_answer"
 NO_TEXT = "no_text"
-RATED_ONLY = "rated_only"  # a rating is there, the text that was rated is not
+RATED_ONLY = "rated_only"  # there is a rating, but not the text that was rated
 
 # What can be wrong with an imported answer; a table counts them by these words.
 UNKNOWN_ID = "unknown id"
@@ -32,6 +32,9 @@ DISAGREES = "disagrees with another answer"
 NO_NUMBER = "no number"
 NO_TRUTH = "its question has no ground truth"
 EMPTY_FILE = "empty file"
+
+LookedAt: TypeAlias = Literal["character", "element", "text"]
+"""What of a list of texts an authors' scorer looks at: the first character of its first element, or the element."""
 
 csv.field_size_limit(2**27)  # a packed reply may be longer than the csv module's own limit
 
@@ -53,14 +56,14 @@ class Problem(NamedTuple):
     problem: str
 
 
-class Given:
+@dataclass
+class ImportedAnswers:
     """One answer a question; a second one that differs makes the answer contradictory, with the last text."""
 
-    def __init__(self) -> None:
-        self.answers: dict[str, Answer] = {}
-        self.problems: list[Problem] = []
+    answers: dict[str, Answer] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
 
-    def complain(self, place: Place, problem: str) -> None:
+    def note(self, place: Place, problem: str) -> None:
         self.problems.append(Problem(str(place.file), place.line, place.id, problem))
 
     def add(self, question: str, answer: Answer, place: Place) -> None:
@@ -68,9 +71,9 @@ class Given:
         if known is answer:
             return
         if known == answer:
-            self.complain(place, REPEATED)
+            self.note(place, REPEATED)
         else:
-            self.complain(place, DISAGREES)
+            self.note(place, DISAGREES)
             self.answers[question] = replace(answer, error=CONTRADICTORY)
 
 
@@ -101,11 +104,11 @@ def write_problems(problems: Sequence[Problem], unanswered: Sequence[str], path:
 # --- JSON, one answer a line -----------------------------------------------------------------------------------------
 
 
-def read_jsonl(path: Path, given: Given) -> Iterator[tuple[Place, object]]:
+def read_jsonl(path: Path, imported: ImportedAnswers) -> Iterator[tuple[Place, object]]:
     """`{idx, response}` line by line; a line that is none is named and passed over."""
-    entries = list(_entries(path, given))
-    if not entries and not given.problems:
-        given.complain(Place(path, 0, ""), EMPTY_FILE)
+    entries = list(_entries(path, imported))
+    if not entries and not imported.problems:
+        imported.note(Place(path, 0, ""), EMPTY_FILE)
     for name in ("idx", "response"):
         if entries and not any(name in entry for _, entry in entries):
             found = ", ".join(map(str, entries[0][1]))
@@ -115,10 +118,10 @@ def read_jsonl(path: Path, given: Given) -> Iterator[tuple[Place, object]]:
         if "idx" in entry and "response" in entry:
             yield place, entry["response"]
         else:
-            given.complain(place, NO_FIELD)
+            imported.note(place, NO_FIELD)
 
 
-def _entries(path: Path, given: Given) -> Iterator[tuple[int, dict[str, Any]]]:
+def _entries(path: Path, imported: ImportedAnswers) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, line in enumerate(path.read_bytes().removeprefix(codecs.BOM_UTF8).split(b"\n"), start=1):
         if not line.strip():
             continue
@@ -129,15 +132,14 @@ def _entries(path: Path, given: Given) -> Iterator[tuple[int, dict[str, Any]]]:
         if isinstance(entry, dict):
             yield number, entry
         else:
-            given.complain(Place(path, number, ""), BROKEN_LINE)
+            imported.note(Place(path, number, ""), BROKEN_LINE)
 
 
-def said(response: object, looked_at: Literal["character", "element", "text"]) -> tuple[Answer, str]:
+def response_as_answer(response: object, looked_at: LookedAt) -> tuple[Answer, str]:
     """A response as an answer, and what is wrong with it.
 
-    A list with one text is that text. Where the authors' scorer would see something else in the list than in the text
-    (`looked_at`: the first character of its first element, or the whole element), the list stays as it is written, so
-    that their reader sees what their scorer sees: a wrong answer, but not a lacking one.
+    A list with one text is that text. Where the authors' scorer would see something else in the list than in the text,
+    the list stays as it is written, so that their reader sees what their scorer sees: a wrong answer, but an answer.
     """
     if isinstance(response, str):
         return Answer(text=response), ""
@@ -178,7 +180,7 @@ class Record(NamedTuple):
 
 
 def read_records(path: Path, value: str = "") -> tuple[list[str], list[Record]]:
-    """Columns and rows of a csv, tsv, xlsx or json file; of a json object `{index: value}` under the name given."""
+    """Columns and rows of a csv, tsv, xlsx or json file; of a json object `{index: value}` under the name `value`."""
     try:
         if path.suffix == ".xlsx":
             return _sheet(path)
@@ -231,7 +233,7 @@ def _objects(content: object, value: str) -> tuple[list[str], list[Record]]:
 
 
 def cell_text(cell: object) -> str:
-    """A cell as text; a whole number has no point, what is no number is blank."""
+    """A cell as text; a whole number has no point, and NaN is blank."""
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return ""
     if isinstance(cell, float) and cell.is_integer():

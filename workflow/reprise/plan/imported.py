@@ -23,7 +23,8 @@ class Imports:
             folder = self._folder(run.model, run.benchmark, runs.get(f"{run.benchmark}/{run.protocol}/{run.sampling}"))
             form = self._config.benchmarks[run.benchmark].protocols[run.protocol].form
             frames = frames_shown(self._config.main.samplings[run.sampling])
-            self._found[Scored(run)] = load_importer(run.benchmark).files(folder, form, frames) if folder else []
+            files = load_importer(run.benchmark).FORMS[form]
+            self._found[Scored(run)] = files.find(folder, frames) if folder else []
         return self._found[Scored(run)]
 
     def rating_files(self, run: Run, judge: str) -> list[Path]:

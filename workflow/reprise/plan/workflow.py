@@ -17,6 +17,7 @@ from reprise.fetch.settings import ReleaseHub, Remote
 from reprise.plan.keys import UNPINNED, write_keys
 from reprise.plan.retries import write_retries
 from reprise.plan.runs import Plan
+from reprise.tables.published import published_file
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -179,6 +180,10 @@ class Workflow:
         answers = [Scored(one.run) for one in scored if one.run.model in imported]
         ratings = [one for one in scored if one.judge in imported]
         return [self._results.import_problems(one) for one in (*answers, *ratings)]
+
+    def published_numbers(self, wildcards: Wildcards) -> list[Path]:
+        """The paper's own numbers, where the suite shows them."""
+        return [published_file(wildcards.benchmark)] if self._plan.config.suite.show_published else []
 
     @as_workflow_error
     def table_statistics(self, wildcards: Wildcards) -> list[Path]:

@@ -46,7 +46,7 @@ def main() -> None:
 def given_answers(
     find: FreeAnswers, items: pl.DataFrame, requests: pl.DataFrame, responses: pl.DataFrame, key: str
 ) -> pl.DataFrame:
-    """What was answered to each item, as each reader takes it out of what the model said."""
+    """What was answered to each item, as each reader takes it from the model's reply."""
     joined = responses.join(
         requests.select("request_id", "clip_id"), on="request_id", how="left", maintain_order="left"
     )
@@ -67,7 +67,7 @@ def replies_to(question: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def judge_requests(answers: pl.DataFrame, items: pl.DataFrame, prompt: Prompt, max_tokens: int) -> pl.DataFrame:
-    """One request an answer that is there; what failed or could not be read is not put to the judge."""
+    """One request per answer; what failed or could not be read is not put to the judge."""
     by_id = {item.item_id: item for item in items_of(items)}
     rows: list[dict[str, Any]] = []
     for answer in answers.filter(pl.col("error") == "").iter_rows(named=True):

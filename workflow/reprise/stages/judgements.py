@@ -60,7 +60,7 @@ def _verdict(answer: dict[str, Any], reply: dict[str, Any] | None, reader: str) 
 def _is_there(error: str, reader: str, *, has_reply: bool) -> bool:
     """Whether there is an answer to rate: also one whose rating alone was imported.
 
-    To the reference harness a failure that was rated is an answer like any other, and a blank one lacks its rating.
+    To the reference harness a failure that was rated is an answer like any other, and a blank one misses its rating.
     """
     if reader == "authors":
         return not error or has_reply or error == NO_ANSWER
@@ -68,7 +68,7 @@ def _is_there(error: str, reader: str, *, has_reply: bool) -> bool:
 
 
 def is_rated(replies: Sequence[str]) -> bool:
-    """Whether a judge rates the answer; else it says which option was chosen."""
+    """Whether a judge rates the answer; otherwise it names the option that was chosen."""
     return tuple(replies) == RATINGS
 
 

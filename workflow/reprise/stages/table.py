@@ -19,14 +19,14 @@ from reprise.tables.render import FORMATS, render
 
 def main() -> None:
     args = arguments(
-        "Write a table.", key=Path, published=Path, metrics=[Path], statistics=[Path], problems=[Path], out=Path
+        "Write a table.", key=Path, published=[Path], metrics=[Path], statistics=[Path], problems=[Path], out=Path
     )
     key = read_key(args.key, TableKey)
     metrics = [read_table(path, METRICS) for path in [*args.metrics, *args.statistics]]
     builder = Builder(
         key=key,
         metrics=pl.concat(metrics) if metrics else pl.DataFrame(schema=METRICS),
-        published=Published(args.published, key.table),
+        published=Published(next(iter(args.published), None), key.table),
         problems=read_problems(args.problems, Results(key.suite)),
     )
     table = builder.table()

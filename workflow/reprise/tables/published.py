@@ -9,12 +9,17 @@ from reprise.core.errors import UserError
 COLUMNS = ("paper", "table", "row", "frames", "group", "metric", "value")
 
 
-class Published:
-    """A table's published values by row, frames, group and metric."""
+def published_file(benchmark: str) -> Path:
+    """The file of a paper's numbers."""
+    return Path("resources/published") / f"{benchmark}.csv"
 
-    def __init__(self, path: Path, table: str) -> None:
+
+class Published:
+    """A table's published values by row, frames, group and metric; none where the suite does not show them."""
+
+    def __init__(self, path: Path | None, table: str) -> None:
         self._values: dict[tuple[str, str, str, str], float] = {}
-        for number, row in enumerate(_rows(path), start=2):
+        for number, row in enumerate(_rows(path) if path else (), start=2):
             value = _value(row["value"], f"{path}: line {number}")
             if row["table"] == table:
                 identity = (row["row"], row["frames"], row["group"], row["metric"])

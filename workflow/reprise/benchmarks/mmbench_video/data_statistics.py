@@ -25,7 +25,7 @@ def _sets(items: pl.DataFrame) -> list[tuple[str, str]]:
 
 
 def _of_texts(table: pl.DataFrame, group: str) -> list[Number]:
-    """A set's size, abilities and words; a set that names no abilities has no number of them."""
+    """A set's size, abilities and words; their abilities are counted only where they are named."""
     items = items_of(table)
     leaves = {tag.text for item in items for tag in item.tags if tag.name == LEAF}
     return [
@@ -38,7 +38,7 @@ def _of_texts(table: pl.DataFrame, group: str) -> list[Number]:
 
 
 def _of_videos(items: pl.DataFrame, facts: pl.DataFrame) -> list[Number]:
-    """Table 1: durations and shot numbers of the videos that are there."""
+    """Table 1: durations and shot numbers of the videos that were found."""
     found = []
     for name, group in _sets(items):
         clips = chosen_items(items, name)["clip_id"].unique().to_list()

@@ -1,4 +1,4 @@
-"""MMBench-Video's release: questions about long videos, and what may be released beside them."""
+"""MMBench-Video's release: questions about long videos, and the images and other videos of its tables."""
 
 import ast
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ def read_release(files: Sequence[Path], clips: ClipsFrom, options: Mapping[str, 
     Beside it may lie MMBench's and MMStar's tables of images, and manifests `sets/<set>.csv` of other videos.
     """
     if clips == "ids":
-        raise UserError("MMBench-Video release: it says no spans, so clips cannot be cut. Use `clips: release`.")
+        raise UserError("MMBench-Video release: it names no spans, so clips cannot be cut. Use `clips: release`.")
     found = [_videos(files)]
     found += [read_images(path, name) for name, path in _image_tables(files).items()]
     found += [read_set(path, GROUPS_TAKEN) for path in files if path.suffix == ".csv"]

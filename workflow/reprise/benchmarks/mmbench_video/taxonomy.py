@@ -32,7 +32,7 @@ L2_OF = {leaf: l2 for l2, leaves in LEAVES.items() for leaf in leaves}
 OVERALL = "overall"
 ALL = "all"
 OWN_NAME = "mmbench_video"
-# Tables 1 and 2 print other sets of videos beside this one; where no manifest gives them, as published.
+# Other sets of videos in Tables 1 and 2; where no manifest gives them, as published.
 OTHER_VIDEO_SETS = ("msvd", "tgif", "msrvtt", "activitynet", "egoschema", "video_mme", "next_gqa")
 SUBTITLED = "subtitled"
 """questions about videos that come with subtitles"""

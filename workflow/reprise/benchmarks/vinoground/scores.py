@@ -107,10 +107,10 @@ def _as_authors_score(pairs: pl.DataFrame) -> pl.DataFrame:
     It looks at the second text answer only if the first is right, and at the video answers after the text answers.
     """
 
-    def lacks(role: str) -> pl.Expr:
+    def is_missing(role: str) -> pl.Expr:
         return pl.col(f"{role}_right").is_null() | pl.col(f"{role}_failed") | pl.col(f"{role}_unparsed")
 
-    ends = lacks("text_pos") | (pl.col("text_pos_right") & lacks("text_neg"))
+    ends = is_missing("text_pos") | (pl.col("text_pos_right") & is_missing("text_neg"))
     right = [pl.col(f"{role}_right").fill_null(False) for role in ROLES["text"]]
     right += [pl.col(f"{role}_right").fill_null(False) & ~ends for role in ROLES["video"]]
     failed = [pl.col(f"{role}_failed").fill_null(True) for role in FOUR]

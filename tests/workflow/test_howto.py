@@ -152,11 +152,14 @@ def test_adding_a_benchmark(project: Project) -> None:
     for command in BENCHMARK.commands:
         typed(project, command)
     found = numbers(project, "toyqa/table1")
-    header, *rows = BENCHMARK.shown_table
-    for label, *values in rows:
-        assert [f"{found[label, column]:.1f}" for column in header[1:]] == values, label
-    assert found["Toy LLaVA-OV late", "All"] > 75, "the toy world's model knows the toy world"
-    assert {label for label, _ in found} == {*(row[0] for row in rows), "Random draws", "Toy LLaVA-OV late"}
+    (_, *columns), *rows = BENCHMARK.shown_table
+    shown = {(row[0], column): float(value) for row in rows for column, value in zip(columns, row[1:], strict=True)}
+    assert shown.keys() == found.keys()
+    for place, value in shown.items():
+        # A processor may tip one of the model's answers; the rest is arithmetic.
+        assert found[place] == pytest.approx(value, abs=13 if "Toy" in place[0] else 0.05), place
+    assert shown["Oracle", "All"] == 100 and shown["Chance", "All"] == 50
+    assert (project.root / BENCHMARK.commands[-1][1]).is_file()
 
 
 # --- add-model.md --------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import sys
 from reprise.plan.workflow import load_workflow
 
 PYTHON = sys.executable
-PLAN = load_workflow(config)
+PLAN = load_workflow(config, sys.argv)
 SUITE = PLAN.suite
 STORE = PLAN.store
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 from pydantic import ValidationError
-from reprise.config.schema import Model
+from reprise.config.model import Model
 from reprise.core.errors import UserError
 from reprise.models.adapters.base import Answer, AnswerError
 from reprise.models.adapters.transformers import TransformersAdapter

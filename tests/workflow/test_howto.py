@@ -116,6 +116,14 @@ def project(tmp_path: Path) -> Project:
     return copy
 
 
+@pytest.mark.parametrize("name", ["add-benchmark.md", "add-model.md"])
+def test_editors_find_the_schemas_that_a_page_names(name: str) -> None:
+    for path, text in Page(name).files.items():
+        named = re.findall(r"\$schema=(\S+)", text)
+        assert bool(named) == path.startswith("config/")
+        assert all((ROOT / path).parent.joinpath(one).resolve().is_file() for one in named)
+
+
 # --- add-benchmark.md ----------------------------------------------------------------------------------------------
 
 

@@ -68,14 +68,18 @@ def load_statistics(benchmark: str) -> DataStatistics:
     return cast(StatisticsModule, _load(benchmark, "data_statistics")).STATISTICS
 
 
-def check_forms(benchmark: str) -> None:
-    """Every form that is asked has scores, and every form with scores is asked."""
+def form_problems(benchmark: str) -> list[str]:
+    """Forms that are asked and have no scores, or have scores and are not asked."""
     asked, scored = set(load_questions(benchmark).FORMS), set(load_scores(benchmark).SCORES)
-    if asked != scored:
-        raise UserError(
-            f"{HERE / benchmark}: FORMS of questions.py names {', '.join(sorted(asked))}, SCORES of scores.py names "
-            f"{', '.join(sorted(scored))}. Name every form in both."
+    folder = HERE / benchmark
+    return [
+        f"{folder / one}: form '{form}' is missing; {folder / other} has it. Name every form in FORMS and in SCORES."
+        for one, other, missing in (
+            ("questions.py", "scores.py", scored - asked),
+            ("scores.py", "questions.py", asked - scored),
         )
+        for form in sorted(missing)
+    ]
 
 
 def _load(benchmark: str, part: str) -> Any:

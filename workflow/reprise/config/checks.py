@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from reprise.benchmarks.prompts import load_prompts
-from reprise.benchmarks.registry import benchmark_names, check_forms, load_answers, load_scores, load_statistics
+from reprise.benchmarks.registry import benchmark_names, form_problems, load_answers, load_scores, load_statistics
 from reprise.config.external import import_problems, is_import
 from reprise.config.schema import Column, Configuration, Model, Protocol, Row, TableSpec
 from reprise.core.errors import UserError, suggestion, unknown
@@ -57,7 +57,7 @@ def benchmark_problems(found: Configuration, root: Path) -> list[str]:
         if name not in benchmark_names():
             problems.append(str(unknown("benchmark", name, benchmark_names(), file)))
             continue
-        check_forms(name)
+        problems += form_problems(name)
         forms = load_scores(name).SCORES
         prompts = load_prompts(root / spec.prompts)
         for protocol, settings in spec.protocols.items():

@@ -11,7 +11,7 @@ from reprise.benchmarks import registry
 from reprise.benchmarks.asking import EachClip, EachItem, Question, request_table
 from reprise.benchmarks.prompts import Prompt
 from reprise.benchmarks.rows import ALL_ITEMS, Annotations, Clip, Item, Tag, chosen_items, is_in, items_of, tag_text
-from reprise.benchmarks.scoring import in_group, share_right
+from reprise.benchmarks.scoring import Answered, in_group, share_right
 from reprise.core.code_digest import CodeDigests
 from reprise.core.errors import UserError
 from reprise.core.schemas import VERDICTS
@@ -150,8 +150,8 @@ def test_the_share_of_items_answered_right() -> None:
     ]  # fmt: skip
     verdicts = pl.DataFrame(rows, schema=VERDICTS)
     for convention in ("fixed", "authors"):
-        found = {one.group: one for one in scores.measure(TABLE, verdicts, RESAMPLING, convention)}
+        found = {one.group: one for one in scores.measure(Answered(TABLE, verdicts, convention), RESAMPLING)}
         assert found["all"].value == pytest.approx(100 / 3) and found["true"].value == 50
         assert (found["all"].asked, found["all"].scored, found["all"].unparsed) == (3, 2, 1)
     assert scores.metrics == {"accuracy"}
-    assert scores.outcomes(TABLE, verdicts)["accuracy"]["right"].to_list() == [True, False, False]
+    assert scores.outcomes(Answered(TABLE, verdicts))["accuracy"]["right"].to_list() == [True, False, False]

@@ -209,7 +209,7 @@ def test_a_table_that_no_paper_has_is_named(small: Project) -> None:
     done = small.snakemake("results/tables/table99.tex")
     assert done.returncode != 0
     assert "results/tables/table99: no paper of suite 'small' has it. There are: table2 (velociti)" in done.stderr
-    assert "reprise/plan/" not in done.stderr
+    assert "reprise/plan/runs.py" not in done.stderr
 
 
 def test_a_mistake_in_the_configuration_is_one_message(small: Project) -> None:

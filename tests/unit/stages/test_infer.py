@@ -12,7 +12,7 @@ import pytest
 from reprise.core.errors import UserError
 from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, RESPONSES
 from reprise.core.store import Store
-from reprise.fetch.settings import ReleaseKey
+from reprise.fetch.keys import ReleaseKey
 from reprise.models.adapters.base import Answer, AnswerError, Clip, ModelSpec, Request
 from reprise.models.adapters.baselines import Constant, Oracle, Random
 from reprise.models.devices import take_gpus

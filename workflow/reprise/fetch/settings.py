@@ -1,12 +1,10 @@
 """Where releases and source videos come from. Imports nothing heavy, so that a configuration can."""
 
-from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from reprise.core.keyfile import Key, Settings
-from reprise.fetch.plugins import plugin_module
+from reprise.core.keyfile import Settings
 
 # Video only: nothing here listens, and no merge is needed. avc1 first: OpenCV wheels cannot decode AV1.
 AVC_FIRST = "bv*[vcodec^=avc1][height<=720]/b[vcodec^=avc1][height<=720]/bv*[height<=720]/b[height<=720]"
@@ -127,58 +125,3 @@ class ReleaseRehearsal(Settings):
 
 
 Release = Annotated[ReleaseToy | ReleaseFolder | ReleaseHub | ReleaseRehearsal, Field(discriminator="kind")]
-
-
-class Extras(Settings):
-    """Files that a user laid beside a release, by their content: laying another one there is a change."""
-
-    folder: str
-    files: dict[str, str]
-    """name -> sha256"""
-
-
-class ReleaseKey(Key):
-    """Key of the stage `release`."""
-
-    STAGE = "reprise.stages.release"
-    benchmark: str
-    release: Release
-    files: tuple[str, ...]
-    """patterns of the names of a release's files"""
-    extras: Extras | None = None
-
-    def modules(self) -> tuple[str, ...]:
-        return (self.STAGE, *_plugin(self.release.kind))
-
-
-class SourcesKey(Key):
-    """Key of the stage `sources`; a route is part of what a clip is."""
-
-    STAGE = "reprise.stages.sources"
-    shards: int = Field(ge=1)
-    route: Route
-
-    def modules(self) -> tuple[str, ...]:
-        return (self.STAGE, *_plugin(self.route.kind))
-
-
-def _plugin(kind: str) -> tuple[str, ...]:
-    """The module that makes what nobody fetches."""
-    module = plugin_module(kind)
-    return () if module is None else (module,)
-
-
-class BenchmarkLedgers(Settings):
-    """Where a benchmark's ledgers are, and which tables show its numbers."""
-
-    title: str
-    sources: tuple[Path, ...]
-    clips: tuple[Path, ...]
-    tables: tuple[str, ...] = ()
-
-
-class MissingKey(Key):
-    """Key of the stage `missing`."""
-
-    STAGE = "reprise.stages.missing"
-    benchmarks: dict[str, BenchmarkLedgers] = Field({})

@@ -1,10 +1,10 @@
 """Settings of the stages that make and measure clips; imports neither av nor OpenCV, so that a configuration can."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from reprise.core.keyfile import Key, Settings
+from reprise.core.keyfile import Settings
 
 Preset = Literal["ultrafast", "superfast", "veryfast", "faster", "fast", "medium", "slow", "slower", "veryslow"]
 
@@ -56,23 +56,3 @@ class Motion(Settings):
 class FactSettings(Settings):
     shots: Shots = Shots()
     motion: Motion = Motion()
-
-
-class ClipsKey(ClipSettings, Key):
-    """Key of the stage `clips`."""
-
-    STAGE = "reprise.stages.clips"
-    shards: int = Field(ge=1)
-
-
-class FactsKey(FactSettings, Key):
-    """Key of the stage `facts`."""
-
-    STAGE = "reprise.stages.facts"
-
-
-class FramesKey(Key):
-    """Key of the stages `frames` and `preview`: one named sampling rule (`reprise.media.sampling.RULES`)."""
-
-    STAGE = "reprise.stages.frames"
-    rule: dict[str, Any]

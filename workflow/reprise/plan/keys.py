@@ -17,8 +17,8 @@ from reprise.core.keyfile import Key, Settings
 from reprise.core.paths import Run
 from reprise.core.store import append_line, read_lines
 from reprise.external.keys import ImportedRatingsKey, ImportedRunKey, RatingFiles, RunFiles
-from reprise.fetch.settings import BenchmarkLedgers, Extras, MissingKey, ReleaseKey, SourcesKey
-from reprise.media.settings import ClipsKey, FactsKey, FramesKey
+from reprise.fetch.keys import BenchmarkLedgers, Extras, MissingKey, ReleaseKey, SourcesKey
+from reprise.media.keys import ClipsKey, FactsKey, FramesKey
 from reprise.models.adapters import ADAPTERS
 from reprise.models.embeddings import DISTRIBUTION as EMBEDDER
 from reprise.models.keys import ModelAnswers, ModelRunKey, RunKey

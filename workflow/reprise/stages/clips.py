@@ -16,8 +16,8 @@ from reprise.core.store import Store
 from reprise.media.black import check_black, separating_span
 from reprise.media.encode import concatenate, ffmpeg_version, still_clip, trim
 from reprise.media.errors import MediaError
+from reprise.media.keys import ClipsKey
 from reprise.media.probe import packet_index
-from reprise.media.settings import ClipsKey
 from reprise.stages.arguments import arguments
 
 Row = dict[str, Any]

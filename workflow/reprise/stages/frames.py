@@ -11,10 +11,10 @@ from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import FACTS, FRAME_PLAN, read_table, write_table
 from reprise.media.errors import MediaError
+from reprise.media.keys import FramesKey
 from reprise.media.ledgers import present_clips
 from reprise.media.probe import packet_index
 from reprise.media.sampling import Span, check, plan
-from reprise.media.settings import FramesKey
 from reprise.stages.arguments import arguments
 
 

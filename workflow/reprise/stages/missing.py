@@ -11,8 +11,8 @@ from reprise.core.files import write_text
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import CLIP_LEDGER, SOURCES, read_table
+from reprise.fetch.keys import BenchmarkLedgers, MissingKey
 from reprise.fetch.outcome import PERMANENT, TRANSIENT
-from reprise.fetch.settings import BenchmarkLedgers, MissingKey
 from reprise.media.errors import STATUSES
 from reprise.stages.arguments import arguments
 

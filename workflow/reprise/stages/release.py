@@ -9,8 +9,9 @@ from reprise.core.files import matching_files, value_digest, write_text
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.store import Store
+from reprise.fetch.keys import ReleaseKey
 from reprise.fetch.plugins import load_world
-from reprise.fetch.settings import ReleaseFolder, ReleaseHub, ReleaseKey
+from reprise.fetch.settings import ReleaseFolder, ReleaseHub
 from reprise.stages.arguments import arguments
 
 

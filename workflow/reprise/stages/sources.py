@@ -15,12 +15,12 @@ from reprise.core.log import log
 from reprise.core.schemas import CLIPS, SOURCES, read_table, write_table
 from reprise.core.shards import shard_of
 from reprise.core.store import Store
+from reprise.fetch.keys import SourcesKey
 from reprise.fetch.local import link_file
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError
 from reprise.fetch.records import Record, is_transient, read_record, write_record
 from reprise.fetch.release_files import ReleaseFiles, with_release_files
 from reprise.fetch.routes import fetcher_for
-from reprise.fetch.settings import SourcesKey
 from reprise.media.errors import MediaError
 from reprise.media.opening import check_picture
 from reprise.media.reader import count_decodable

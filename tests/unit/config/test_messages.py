@@ -62,7 +62,7 @@ MISTAKES = [
     (EXTERNAL, "gpt-4o: GPT-4o", "gpt-4o: {lable: GPT-4o}", "gpt-4o.lable: unknown key. Did you mean 'label'? Allowed: label, ratings, runs."),
     (EXTERNAL, "gpt-4o: GPT-4o", "GPT-4o: GPT-4o", "GPT-4o: should be a name (lower-case letters, digits, '.', '_' and '-', first a letter or a digit), found 'GPT-4o'."),
     (EXTERNAL, "gpt-4o: GPT-4o", "oracle: Oracle", "oracle: config/models/oracle.yaml says this model too. Remove one of the two."),
-    (EXTERNAL, "o3: o3", "o3: {label: o3, runs: {vinoground/paper: .}}", "settings: runs: 'vinoground/paper': a run is named <benchmark>/<protocol>/<sampling>."),
+    (EXTERNAL, "o3: o3", "o3: {label: o3, runs: {vinoground/paper: .}}", "o3.runs: 'vinoground/paper': a run is named <benchmark>/<protocol>/<sampling>."),
     (VELOCITI, "title:", "titel:", "titel: unknown key. Did you mean 'title'?"),
     (VELOCITI, "title:", "license: x\ntitle:", "license: unknown key. Allowed: groups, options, paper, prompts, protocols, release_files, title."),
     (VELOCITI, "ask: score", "ask: scores", "protocols.entail.ask: should be 'score', 'choose', 'write' or 'similarity', found 'scores'. Did you mean 'score'?"),

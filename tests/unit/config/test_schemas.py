@@ -30,9 +30,9 @@ def test_what_is_generated_is_committed(name: str) -> None:
 def test_the_command_writes_what_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_schemas(tmp_path)
     assert sorted(capsys.readouterr().out.split()) == sorted(generated())
-    (tmp_path / FOLDER / "suite.json").write_text("{}")
+    (tmp_path / FOLDER / "suite.schema.json").write_text("{}")
     write_schemas(tmp_path)
-    assert capsys.readouterr().out.split() == [f"{FOLDER}/suite.json"]
+    assert capsys.readouterr().out.split() == [f"{FOLDER}/suite.schema.json"]
 
 
 def test_every_file_of_the_configuration_has_a_kind() -> None:
@@ -41,14 +41,14 @@ def test_every_file_of_the_configuration_has_a_kind() -> None:
 
 @pytest.mark.parametrize(("kind", "path"), FILES, ids=NAMES)
 def test_a_file_fits_its_schema_and_names_it(kind: str, path: Path) -> None:
-    schema = json.loads((ROOT / FOLDER / f"{kind}.json").read_text())
+    schema = json.loads((ROOT / FOLDER / f"{kind}.schema.json").read_text())
     Draft202012Validator.check_schema(schema)
     errors = [
         f"{error.json_path}: {error.message}"
         for error in Draft202012Validator(schema).iter_errors(load_yaml(ROOT / path))
     ]
     assert errors == []
-    place = os.path.relpath(ROOT / FOLDER / f"{kind}.json", (ROOT / path).parent)
+    place = os.path.relpath(ROOT / FOLDER / f"{kind}.schema.json", (ROOT / path).parent)
     first = (ROOT / path).read_text().partition("\n")[0]
     assert first == f"# yaml-language-server: $schema={place}"
 
@@ -66,7 +66,7 @@ def test_a_file_fits_its_schema_and_names_it(kind: str, path: Path) -> None:
     ],
 )
 def test_a_schema_refuses_what_the_types_refuse(kind: str, content: dict[str, Any]) -> None:
-    schema = json.loads((ROOT / FOLDER / f"{kind}.json").read_text())
+    schema = json.loads((ROOT / FOLDER / f"{kind}.schema.json").read_text())
     assert list(Draft202012Validator(schema).iter_errors(content))
 
 
@@ -76,7 +76,7 @@ def groups_of(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_key_is_described(kind: str) -> None:
-    schema = json.loads((ROOT / FOLDER / f"{kind}.json").read_text())
+    schema = json.loads((ROOT / FOLDER / f"{kind}.schema.json").read_text())
     for group in groups_of(schema):
         assert group["description"]
         assert [key for key, one in group["properties"].items() if not one.get("description")] == []

@@ -34,8 +34,9 @@ class Checks:
         """Note all problems."""
         self._suite()
         for slug in self.found.models:
-            if self.found.is_import(slug):
-                self._add(self.found.file_of(slug), "settings", folder_problems(slug, self.found, self.unreadable))
+            place = slug if slug in self.found.external else "settings"
+            for key, reason in folder_problems(slug, self.found, self.unreadable) if self.found.is_import(slug) else ():
+                self.problems.add(self.found.file_of(slug), f"{place}.{key}", reason)
         for name, benchmark in self.found.benchmarks.items():
             self._benchmark(name, benchmark, root)
         for name, tables in self.found.tables.items():

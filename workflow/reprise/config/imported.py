@@ -1,6 +1,6 @@
 """Models whose answers were made elsewhere: what the configuration can say of their files."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from reprise.config.configuration import Configuration
@@ -33,18 +33,16 @@ def form_problems(benchmark: str, form: str) -> list[str]:
     return [] if form in forms else [f"the authors' files hold no answers to form '{form}'. Forms: {', '.join(forms)}."]
 
 
-def folder_problems(slug: str, found: Configuration, unreadable: Collection[str]) -> list[str]:
-    """Runs that no suite could have, and folders that lead out."""
+def folder_problems(slug: str, found: Configuration, unreadable: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Key and reason of runs that no suite could have, and of folders that lead out."""
     settings = import_settings(found, slug)
-    problems = []
     for key, runs, parts in (("runs", settings.runs, 3), ("ratings", settings.ratings, 4)):
         for run, folder in runs.items():
             try:
                 _check_run(run.split("/"), parts, found, unreadable)
                 import_folder(slug, run.split("/")[0], folder)
             except UserError as error:
-                problems.append(f"{key}: '{run}': {error}")
-    return problems
+                yield key, f"'{run}': {error}"
 
 
 def _check_run(names: list[str], parts: int, found: Configuration, unreadable: Collection[str]) -> None:

@@ -46,6 +46,8 @@ def plain(part: Any) -> Any:
 
 def schema_files() -> dict[str, str]:
     """Every schema, and the settings by which an editor finds them: path -> content."""
-    files = {f"{FOLDER}/{kind}.json": json.dumps(schema(kind), indent=1, ensure_ascii=False) + "\n" for kind in KINDS}
-    globs = {f"./{FOLDER}/{kind}.json": pattern for kind, (_, pattern) in KINDS.items()}
+    files = {
+        f"{FOLDER}/{kind}.schema.json": json.dumps(schema(kind), indent=1, ensure_ascii=False) + "\n" for kind in KINDS
+    }
+    globs = {f"./{FOLDER}/{kind}.schema.json": pattern for kind, (_, pattern) in KINDS.items()}
     return files | {".vscode/settings.json": json.dumps({"yaml.schemas": globs}, indent=2) + "\n"}

@@ -1,10 +1,12 @@
 """Targets as a user types them: what no rule makes, and what is not pinned yet, in words before any job is planned."""
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from reprise.core.errors import UserError, choices, suggestion
 from reprise.core.log import log
+from reprise.core.names import TABLE
 from reprise.core.paths import TABLES, Scored, collected_table_file, table_file
 from reprise.fetch.settings import Huggingface, ReleaseHub
 from reprise.plan.keys import UNPINNED
@@ -51,7 +53,8 @@ def _file_problems(
     name, _, kind = file.partition(".")
     if name not in names:
         has = "has" if who.startswith("no ") else "does not have"
-        yield f"{who} {has} a '{name}'.{suggestion(name, names)} There are: {', '.join(listed)}."
+        hint = "" if re.fullmatch(TABLE, name) else suggestion(name, names)  # another number is no better guess
+        yield f"{who} {has} a '{name}'.{hint} There are: {', '.join(listed)}."
     elif kind not in formats:
         hint = f" The csv of each paper is results/tables/<benchmark>/{name}.csv." if kind == "csv" else ""
         yield f"no format '{kind}'.{suggestion(kind, formats)} Allowed: {', '.join(formats)}.{hint}"

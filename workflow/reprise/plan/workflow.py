@@ -40,7 +40,6 @@ def as_workflow_error(function: Callable[P, T]) -> Callable[P, T]:
     return call
 
 
-@as_workflow_error
 def load_workflow(overrides: dict[str, Any], arguments: Sequence[str] = ()) -> "Workflow":
     """Read the configuration in the working directory and bring key files and the suite's stamp up to date.
 

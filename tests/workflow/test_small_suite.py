@@ -208,7 +208,10 @@ def test_a_parquet_of_another_schema_names_file_and_column(small: Project) -> No
 def test_a_table_that_no_paper_has_is_named(small: Project) -> None:
     done = small.snakemake("results/tables/table99.tex")
     assert done.returncode != 0
-    assert "results/tables/table99.tex: no paper of suite 'small' has a 'table99'. There are: table2 (velociti)" in done.stderr
+    assert (
+        "results/tables/table99.tex: no paper of suite 'small' has a 'table99'. There are: table2 (velociti)"
+        in done.stderr
+    )
     assert "reprise/plan/" not in done.stderr
 
 

@@ -630,7 +630,9 @@ def test_a_changed_file_changes_the_key_of_its_run_alone(root: Path) -> None:
 def test_a_run_that_is_named_beside_the_tables_must_have_its_files(root: Path) -> None:
     suite = root / "config/suites/demo.yaml"
     suite.write_text(
-        suite.read_text().replace("    subset: {per", "    extra_runs: [entail/fps1/random-imported]\n    subset: {per", 1)
+        suite.read_text().replace(
+            "    subset: {per", "    extra_runs: [entail/fps1/random-imported]\n    subset: {per", 1
+        )
     )
     model_file(
         root, "  runs: {vinoground/paper/black8: ., velociti/entail.subset/fps1: ., velociti/entail/fps1: whole}\n"

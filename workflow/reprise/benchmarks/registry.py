@@ -68,7 +68,7 @@ def load_statistics(benchmark: str) -> DataStatistics:
     return cast(StatisticsModule, _load(benchmark, "data_statistics")).STATISTICS
 
 
-def form_problems(benchmark: str) -> list[str]:
+def unmatched_forms(benchmark: str) -> list[str]:
     """Forms that are asked and have no scores, or have scores and are not asked."""
     asked, scored = set(load_questions(benchmark).FORMS), set(load_scores(benchmark).SCORES)
     folder = HERE / benchmark

@@ -1,10 +1,16 @@
 # What all rules share. The methods of PLAN are their input functions.
 import sys
 
+from reprise.core.errors import UserError
 from reprise.plan.workflow import load_workflow
+from snakemake.exceptions import WorkflowError
 
 PYTHON = sys.executable
-PLAN = load_workflow(config)
+try:
+    PLAN = load_workflow(config, sys.argv)
+except UserError as error:
+    # Raised here, so that Snakemake shows no file of the library.
+    raise WorkflowError(str(error)) from None
 SUITE = PLAN.suite
 STORE = PLAN.store
 

@@ -27,7 +27,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "resources").symlink_to(ROOT / "resources")
     for file, old, new in (
         ("config.yaml", "suite: demo", "suite: paper"),
-        ("config.yaml", "store: resources/store", "store: store"),
+        ("config.yaml", "samplings:", "store: store\nsamplings:"),
         ("suites/paper.yaml", "extras: resources/extras/mmbench_video", "extras: extras"),
     ):
         path = tmp_path / "config" / file

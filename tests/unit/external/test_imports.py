@@ -630,7 +630,9 @@ def test_a_changed_file_changes_the_key_of_its_run_alone(root: Path) -> None:
 def test_a_run_that_is_named_beside_the_tables_must_have_its_files(root: Path) -> None:
     suite = root / "config/suites/demo.yaml"
     suite.write_text(
-        suite.read_text().replace("    subset: {per", "    also: [entail/fps1/random-imported]\n    subset: {per", 1)
+        suite.read_text().replace(
+            "    subset: {per", "    extra_runs: [entail/fps1/random-imported]\n    subset: {per", 1
+        )
     )
     model_file(
         root, "  runs: {vinoground/paper/black8: ., velociti/entail.subset/fps1: ., velociti/entail/fps1: whole}\n"
@@ -642,8 +644,7 @@ def test_a_run_that_is_named_beside_the_tables_must_have_its_files(root: Path) -
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ("  folder: x\n", "settings.folder: extra inputs are not permitted; an imported model has runs and ratings."),
-        ("  runs: {}\n", "settings.runs: missing; say for each run in which folder its answers are."),
+        ("  folder: x\n", "settings.folder: unknown key. Allowed: ratings, runs."),
         ("  runs: {vinoground/paper: .}\n", "settings.runs: 'vinoground/paper': a run is named <benchmark>/<protocol>/<sampling>."),
         ("  runs: {vinograund/paper/black8: .}\n", "answers to 'vinograund' cannot be imported"),
         ("  runs: {vinoground/papr/black8: .}\n", "unknown protocol 'papr'. Did you mean 'paper'?"),
@@ -653,7 +654,6 @@ def test_a_run_that_is_named_beside_the_tables_must_have_its_files(root: Path) -
         ("  runs: {vinoground/paper/black8: /etc}\n", "'/etc' is not inside"),
         ("  ratings: {vinoground/paper/black8/oracle: .}\n", "nobody rates answers to 'vinoground'."),
         ("  ratings: {mmbench_video/packed/interior8/oracel: .}\n", "unknown model 'oracel'. Did you mean 'oracle'?"),
-        ("  runs: {velociti/entail.subset/fps1: .}\n", "row 'Random draws, imported': model 'random-imported' is imported, but settings.runs of config/models/random-imported.yaml does not list 'vinoground/paper/black8'. Listed: velociti/entail.subset/fps1."),
     ],
 )  # fmt: skip
 def test_a_mistake_in_an_imported_models_file_is_named(root: Path, settings: str, message: str) -> None:

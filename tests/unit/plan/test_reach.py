@@ -161,7 +161,7 @@ def test_a_plug_in_reaches_the_suites_that_use_it(
 @pytest.mark.parametrize(
     ("file", "old", "new", "patterns"),
     [
-        ("config/config.yaml", "draws: 2000", "draws: 1000", ["metrics/.+"]),
+        ("config/config.yaml", "suite: demo", "suite: demo\nbootstrap: {draws: 1000}", ["metrics/.+"]),
         ("config/config.yaml", "fps1: {rule: fps_mid, fps: 1}", "fps1: {rule: fps_mid, fps: 1.5}", ["frames/.+/fps1", ".+/fps1/[^/]+"]),
         ("config/suites/demo.yaml", "shards: 4", "shards: 5", ["sources/.+", "clips/.+", "missing"]),
         ("config/suites/demo.yaml", "title: Demo", "title: Toys", ["tables/.+"]),
@@ -170,7 +170,7 @@ def test_a_plug_in_reaches_the_suites_that_use_it(
         ("config/suites/demo.yaml", "shards: 4", "shards: 4\nfact_settings: {motion: {fps: 3}}", ["facts/.+"]),
         ("config/suites/demo.yaml", "judges: [last-letter]", "judges: []", ["judges/vinoground/.+", "tables/vinoground/.+", "vinoground/cot.judged/.+"]),
         # of a model: what shapes its answers, and not what it is called
-        ("config/models/random.yaml", "seed: 0", "seed: 1", [".+/random"]),
+        ("config/models/random.yaml", "adapter: random", "adapter: random\nsettings: {seed: 1}", [".+/random"]),
         ("config/models/random.yaml", "label: Random draws", "label: Dice", []),
         ("config/models/random.yaml", "label:", "threads: 2\nmemory_mb: 3000\nlabel:", []),
         ("config/models/toy-llava-ov.yaml", "checkpoints/llava-ov-late", "checkpoints/llava-ov-early", [".+/toy-llava-ov"]),

@@ -1,27 +1,24 @@
-"""The configuration: its schema, its reading, and the checks across its files."""
+"""The configuration: its types, its reading, and the checks across its files."""
 
-from reprise.config.external import ImportSettings, import_folder, import_settings, is_import
-from reprise.config.load import load, load_yaml
-from reprise.config.schema import (
-    Column,
-    Configuration,
-    Model,
-    Row,
-    Section,
-    TableSpec,
-)
+from reprise.config.configuration import Configuration
+from reprise.config.imported import import_folder, import_settings
+from reprise.config.load import load
+from reprise.config.model import Model
+from reprise.config.suite import OnGpus, SubsetFile
+from reprise.config.tables import Column, Row, Section, TableSpec
+from reprise.config.yaml_files import load_yaml
 
 __all__ = [
     "Column",
     "Configuration",
-    "ImportSettings",
     "Model",
+    "OnGpus",
     "Row",
     "Section",
+    "SubsetFile",
     "TableSpec",
     "import_folder",
     "import_settings",
-    "is_import",
     "load",
     "load_yaml",
 ]

@@ -9,6 +9,8 @@ from pathlib import Path
 from reprise.core.faults import fault_of, fault_of_ffmpeg
 from reprise.core.log import log_to_stderr
 
+MOST_CHOICES, NEAREST = 25, 8
+
 
 class UserError(Exception):
     """A mistake that the user can mend: printed without a traceback."""
@@ -39,10 +41,20 @@ def suggestion(found: str, allowed: Iterable[str]) -> str:
     return f" Did you mean '{close[0]}'?" if close else ""
 
 
+def choices(found: str, allowed: Iterable[str]) -> str:
+    """` Did you mean 'x'? Allowed: ...`; of a long list only the names that are nearest to what was found."""
+    names = sorted(set(allowed))
+    if len(names) <= MOST_CHOICES:
+        listed = ", ".join(names) or "nothing"
+    else:
+        nearest = get_close_matches(found, names, n=NEAREST, cutoff=0)
+        listed = f"{', '.join(nearest)}, ... ({len(names)} in all)"
+    return f"{suggestion(found, names)} Allowed: {listed}."
+
+
 def unknown(what: str, found: str, allowed: Iterable[str], where: str) -> UserError:
     """The error for a name that is not on a list of allowed ones."""
-    names = sorted(allowed)
-    return UserError(f"{where}: unknown {what} '{found}'.{suggestion(found, names)} Allowed: {', '.join(names)}.")
+    return UserError(f"{where}: unknown {what} '{found}'.{choices(found, allowed)}")
 
 
 def run_command(main: Callable[[], None]) -> None:

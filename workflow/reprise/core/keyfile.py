@@ -6,10 +6,11 @@ Each room of the library states the keys of what it computes; the plan fills the
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from reprise.core.errors import UserError
 from reprise.core.files import read_json
+from reprise.core.settings import Settings, dotted, mistakes
 
 T = TypeVar("T", bound=BaseModel)
 # How a job is told what to do (the values of its settings count, and the key file holds them) and says what it did.
@@ -17,12 +18,6 @@ CARRIERS = (
     *("reprise.core.errors", "reprise.core.keyfile", "reprise.core.log", "reprise.core.paths", "reprise.core.faults"),
     *("reprise.*.keys", "reprise.*.settings", "reprise.stages.arguments"),
 )
-
-
-class Settings(BaseModel):
-    """A group of settings; a key it does not know is a mistake."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Key(Settings):
@@ -41,8 +36,9 @@ class Key(Settings):
 
 def read_key(path: Path, kind: type[T]) -> T:
     """Read a key file into its model, or say which of its keys is wrong."""
+    content = read_json(path)
     try:
-        return kind.model_validate(read_json(path))
+        return kind.model_validate(content)
     except ValidationError as error:
-        found = [f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}" for detail in error.errors()]
-        raise UserError(f"{path}: {'; '.join(found)}. Correct the configuration that this key comes from.") from error
+        found = [f"{dotted(place)}: {words}" for place, words in mistakes(error, content)]
+        raise UserError(f"{path}: {' '.join(found)} Correct the configuration that this key comes from.") from error

@@ -155,11 +155,11 @@ def response_as_answer(response: object, looked_at: LookedAt) -> tuple[Answer, s
 
 def of_frames(candidates: Sequence[Path], frames: int | None, where: Path) -> list[Path]:
     """The one file among these for a run that shows so many frames; a name may say `-frame<N>`."""
-    said_frames = {path: re.search(r"-frame(\d+)(?=[-.])", path.name) for path in candidates}
-    fitting = [path for path, match in said_frames.items() if match is not None and int(match[1]) == frames]
-    if len(fitting) == 1:
-        return fitting
-    if len(candidates) > 1 or any(match is not None and frames is not None for match in said_frames.values()):
+    named = {path: _frames_in_name(path) for path in candidates}
+    exact = [path for path, number in named.items() if number is not None and number == frames]
+    if len(exact) == 1:
+        return exact
+    if len(candidates) > 1 or any(number is not None and frames is not None for number in named.values()):
         shown = "a number of frames that depends on the clip" if frames is None else f"{frames} frames"
         names = ", ".join(path.name for path in candidates)
         raise UserError(
@@ -167,6 +167,23 @@ def of_frames(candidates: Sequence[Path], frames: int | None, where: Path) -> li
             "for each run, in a folder of its own or with -frame<N> in its name."
         )
     return list(candidates)
+
+
+def fitting(candidates: Sequence[Path], frames: int | None) -> list[Path]:
+    """Those of these files that fit a run of so many frames: named so, else without a number of frames."""
+    named = {path: _frames_in_name(path) for path in candidates}
+    exact = [path for path, number in named.items() if number is not None and number == frames]
+    return exact or [path for path, number in named.items() if number is None]
+
+
+def could_be(path: Path, frames: int | None) -> bool:
+    """Whether a file's name lets it hold the answers of a run that shows so many frames."""
+    return _frames_in_name(path) in (None, frames)
+
+
+def _frames_in_name(path: Path) -> int | None:
+    match = re.search(r"-frame(\d+)(?=[-.])", path.name)
+    return int(match[1]) if match else None
 
 
 # --- tables ----------------------------------------------------------------------------------------------------------

@@ -37,7 +37,12 @@ CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 def _files(folder: Path, frames: int | None) -> list[Path]:
     """The table of predictions; one of ratings alone where there is no other."""
-    return _only(_tables(folder, rated=False) or _tables(folder, rated=True), folder)
+    return _only(_candidates(folder)[0], folder)
+
+
+def _candidates(folder: Path) -> list[list[Path]]:
+    """All tables of predictions; those of ratings alone where there are no others."""
+    return [_tables(folder, rated=False) or _tables(folder, rated=True)]
 
 
 def rating_files(folder: Path) -> list[Path]:
@@ -198,11 +203,11 @@ def _choice_rows(answered: pl.DataFrame) -> list[tuple[str, ...]]:
     return rows
 
 
-CHOICE_FILES = AnswerFiles(_files, _read_choices, _write_choices)
+CHOICE_FILES = AnswerFiles(_files, _candidates, _read_choices, _write_choices)
 # The harness has no file format of packed replies, only of the answers in them.
 FORMS = {
-    "unpacked": AnswerFiles(_files, _read_unpacked, _write_unpacked),
-    "packed": AnswerFiles(_files, _read_packed),
+    "unpacked": AnswerFiles(_files, _candidates, _read_unpacked, _write_unpacked),
+    "packed": AnswerFiles(_files, _candidates, _read_packed),
     "circular": CHOICE_FILES,
     "choice": CHOICE_FILES,
 }

@@ -31,14 +31,19 @@ MARKS = {
 
 
 def _files(mark: str, folder: Path, frames: int | None) -> list[Path]:
-    """The authors' own folder of the task if there is one, or a file whose name says the task, or the only file."""
+    """The file of the run's frames among those of the task."""
+    return of_frames(_candidates(mark, folder)[0], frames, folder)
+
+
+def _candidates(mark: str, folder: Path) -> list[list[Path]]:
+    """Those in the authors' own folder of the task if it is there; else those named after it; else all others."""
     own = folder / f"temporalbench_{mark}"
     if own.is_dir():
-        return of_frames(sorted(own.glob("*.jsonl")), frames, own)
+        return [sorted(own.glob("*.jsonl"))]
     found = sorted(folder.glob("*.jsonl"))
     named = [path for path in found if mark in path.name]
     unnamed = [path for path in found if not any(other in path.name for other in MARKS.values())]
-    return of_frames(named or unnamed, frames, folder)
+    return [named or unnamed]
 
 
 def _read(
@@ -75,7 +80,9 @@ def _write(task: str, mark: str, folder: Path, name: str, items: pl.DataFrame, a
 def _answers(form: str, task: str, looked_at: LookedAt = "element") -> AnswerFiles:
     """The files of a form, whose items belong to a task; what of a response the authors' scorer looks at."""
     mark = MARKS[form]
-    return AnswerFiles(partial(_files, mark), partial(_read, task, looked_at), partial(_write, task, mark))
+    return AnswerFiles(
+        partial(_files, mark), partial(_candidates, mark), partial(_read, task, looked_at), partial(_write, task, mark)
+    )
 
 
 FORMS = {

@@ -49,6 +49,11 @@ def _files(folder: Path, frames: int | None) -> list[Path]:
     return sorted(folder.glob("*.csv"))
 
 
+def _candidates(folder: Path) -> list[list[Path]]:
+    """Each of them, alone."""
+    return [[path] for path in _files(folder, None)]
+
+
 def _read(pairs: Pairs, files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame) -> ImportedAnswers:
     """Answers by test, video and event, several of one event in the order of the file."""
     imported = ImportedAnswers()
@@ -168,7 +173,7 @@ def _cell(column: str, row: Mapping[str, Any]) -> str:
 
 
 def _answers(*pairs: tuple[str, str]) -> AnswerFiles:
-    return AnswerFiles(_files, partial(_read, pairs), partial(_write, pairs))
+    return AnswerFiles(_files, _candidates, partial(_read, pairs), partial(_write, pairs))
 
 
 FORMS = {"entail": _answers(SCORES, PREDICTIONS), "mc": _answers(CHOICES)}

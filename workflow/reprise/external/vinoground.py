@@ -16,11 +16,13 @@ KINDS = {"text": "textscore", "video": "videoscore"}
 
 def _files(folder: Path, frames: int | None) -> list[Path]:
     """One file of each kind; the authors' runners put the number of frames into the name."""
-    found = []
-    for kind in KINDS.values():
-        name = re.compile(rf"{kind}(?:-frame\d+)?-response\.jsonl")
-        found += of_frames([path for path in sorted(folder.iterdir()) if name.fullmatch(path.name)], frames, folder)
-    return found
+    return [path for group in _candidates(folder) for path in of_frames(group, frames, folder)]
+
+
+def _candidates(folder: Path) -> list[list[Path]]:
+    """The files of each kind, for any number of frames."""
+    names = [re.compile(rf"{kind}(?:-frame\d+)?-response\.jsonl") for kind in KINDS.values()]
+    return [[path for path in sorted(folder.iterdir()) if name.fullmatch(path.name)] for name in names]
 
 
 def _read(files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame) -> ImportedAnswers:
@@ -56,4 +58,4 @@ def _write(folder: Path, name: str, items: pl.DataFrame, answered: pl.DataFrame)
     return paths
 
 
-FORMS = {"questions": AnswerFiles(_files, _read, _write)}
+FORMS = {"questions": AnswerFiles(_files, _candidates, _read, _write)}

@@ -4,7 +4,8 @@ from pathlib import Path
 
 from pydantic import Field
 
-from reprise.core.keyfile import Key, Settings
+from reprise.core.keyfile import Key
+from reprise.core.settings import Settings
 from reprise.fetch.plugins import plugin_module
 from reprise.fetch.settings import Release, Route
 

@@ -219,6 +219,11 @@ _FUNCTIONS: dict[str, tuple[Callable[..., list[int] | Chosen], frozenset[str]]] 
 RULES: dict[str, frozenset[str]] = {name: parameters for name, (_, parameters) in _FUNCTIONS.items()}
 
 
+def description(rule: str) -> str:
+    """What a rule chooses, in one sentence."""
+    return str(_FUNCTIONS[rule][0].__doc__).partition("\n")[0]
+
+
 def plan(
     rule: dict[str, Any], frames: int, times: Sequence[float], clip_id: str = "", black: Span | None = None
 ) -> Plan:

@@ -5,7 +5,8 @@ from typing import Any
 from pydantic import ConfigDict
 
 from reprise.core.files import value_digest
-from reprise.core.keyfile import Key, Settings
+from reprise.core.keyfile import Key
+from reprise.core.settings import Settings
 from reprise.models.adapters import ADAPTERS
 
 
@@ -34,7 +35,7 @@ class RunKey(Settings):
 class ModelAnswers(Answers):
     """What shapes the answers of a model that is asked; a model's label or the table that shows it does not."""
 
-    CARRIERS = ("reprise.core.*",)
+    CARRIERS = ("reprise.core.*", "reprise.models.settings")
     model_config = ConfigDict(extra="forbid", frozen=True)
     model: dict[str, str]
     """what the weights are: `repo` and `revision`, or the digest of a `checkpoint`; empty where there are none"""

@@ -8,14 +8,15 @@ from typing import Any, TypeVar
 
 from reprise.benchmarks.keys import AnnotationsKey, JudgeRequestsKey, MetricsKey, RequestsKey, StatisticsKey
 from reprise.benchmarks.prompts import Prompt, load_prompts
-from reprise.config import Model, TableSpec
-from reprise.config.schema import SubsetFile
+from reprise.config import Model, SubsetFile, TableSpec
 from reprise.core.code_digest import CodeDigests
 from reprise.core.errors import UserError
 from reprise.core.files import canonical_json, matching_files, write_if_changed
-from reprise.core.keyfile import Key, Settings
+from reprise.core.keyfile import Key
 from reprise.core.paths import Run
+from reprise.core.settings import Settings
 from reprise.core.store import append_line, read_lines
+from reprise.external import FOLDER
 from reprise.external.keys import ImportedRatingsKey, ImportedRunKey, RatingFiles, RunFiles
 from reprise.fetch.keys import BenchmarkLedgers, Extras, MissingKey, ReleaseKey, SourcesKey
 from reprise.media.keys import ClipsKey, FactsKey, FramesKey
@@ -231,8 +232,8 @@ class _Keys:
         files = self._plan.imports.answer_files(run)
         if not files:
             raise UserError(
-                f"{run.name}: no answers are there. Put the files where settings.runs of "
-                f"config/models/{run.model}.yaml says, or remove the run."
+                f"{run.name}: no answers are there. Put the files into "
+                f"{FOLDER / run.benchmark / run.model / run.protocol / run.sampling}/, or remove the run."
             )
         answers = self._coded(
             RunFiles(

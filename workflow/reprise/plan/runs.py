@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from reprise.config import Configuration, Model, Row, TableSpec
+from reprise.config import Configuration, Model, OnGpus, Row, TableSpec
 from reprise.core.errors import UserError, suggestion, unknown
 from reprise.core.paths import TABLES, Results, Run, Scored
 from reprise.core.store import Store
@@ -34,8 +34,8 @@ class Plan:
         if is_remote and self.config.suite.budget_usd <= 0:
             return False
         for term in self.config.suite.run:
-            if isinstance(term, dict):
-                if not is_remote and model.gpus <= term["gpus"]:
+            if isinstance(term, OnGpus):
+                if not is_remote and model.gpus <= term.gpus:
                     return True
             elif term in (slug, "all") or (
                 term == "local" and not is_remote and model.gpus == 0 and model.repo is None
@@ -128,13 +128,14 @@ class Plan:
     def table_scored(self, benchmark: str, table: str) -> list[Scored]:
         """The numbers of runs that one table needs and that this site can make."""
         spec = self.table(benchmark, table)
-        return sorted({found for row in spec.places() if (found := self.scored(benchmark, row))})
+        return sorted({found for row in spec.cells() if (found := self.scored(benchmark, row))})
 
     def runs(self) -> list[Run]:
         """All runs of the suite: those of its tables, and those that it names beside them."""
         found = {one.run for benchmark, table, _ in self.tables() for one in self.table_scored(benchmark, table)}
-        named = [(benchmark, name) for benchmark, entry in self.config.suite.benchmarks.items() for name in entry.also]
-        return sorted(found | {Run.parse(f"{benchmark}/{name}") for benchmark, name in named})
+        suite = self.config.suite
+        named = [f"{benchmark}/{name}" for benchmark, entry in suite.benchmarks.items() for name in entry.extra_runs]
+        return sorted(found | {Run.parse(name) for name in named})
 
     def find_run(self, name: str) -> Run:
         """The run of this name; one that the suite does not have is the user's mistake."""

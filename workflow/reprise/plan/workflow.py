@@ -1,7 +1,7 @@
 """What the Snakemake rules call: wildcards go in, paths and resources come out. Nothing else here knows Snakemake."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -17,6 +17,7 @@ from reprise.fetch.settings import ReleaseHub, Remote
 from reprise.plan.keys import UNPINNED, write_keys
 from reprise.plan.retries import write_retries
 from reprise.plan.runs import Plan
+from reprise.plan.targets import check_targets, targets_of, warn_of_unpinned
 from reprise.tables.published import published_file
 
 P = ParamSpec("P")
@@ -39,10 +40,17 @@ def as_workflow_error(function: Callable[P, T]) -> Callable[P, T]:
     return call
 
 
-@as_workflow_error
-def load_workflow(overrides: dict[str, Any]) -> "Workflow":
-    """Read the configuration in the working directory and bring key files and the suite's stamp up to date."""
+def load_workflow(overrides: dict[str, Any], arguments: Sequence[str] = ()) -> "Workflow":
+    """Read the configuration in the working directory and bring key files and the suite's stamp up to date.
+
+    What is wrong with Snakemake's arguments, and what a run will not be able to do, is said before jobs are planned.
+    """
     plan = Plan(load(Path(), overrides))
+    if "--target-jobs" not in arguments:  # given where Snakemake itself calls, for a job of this workflow
+        targets = targets_of(arguments)
+        check_targets(plan, targets)
+        warn_of_unpinned(plan, targets)
+        plan.imports.warn_of_unused(plan.models)
     write_keys(plan)
     write_retries(plan)
     write_if_changed(STAMP, canonical_json({"suite": plan.config.name}) + "\n")

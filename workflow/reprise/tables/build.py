@@ -11,7 +11,7 @@ import polars as pl
 from reprise import __version__
 from reprise.benchmarks.flaws import FLAWS
 from reprise.benchmarks.registry import load_scores
-from reprise.config.schema import Column, Row
+from reprise.config.tables import Column, Row
 from reprise.core.errors import UserError
 from reprise.core.paths import Results, Run, Scored
 from reprise.core.schemas import READERS_DIFFER
@@ -109,7 +109,7 @@ class Builder:
             notice=key.notice,
             comparison=key.show_published and bool(key.runs),
             bold=spec.bold,
-            significance=f"above chance, one-sided exact binomial test, alpha {ALPHA}",
+            significance=f"above chance, one-sided exact binomial test of effective samples, alpha {ALPHA}",
         )
         if not spec.best:
             return table
@@ -137,7 +137,7 @@ class Builder:
 
     def scored_of(self, row: Row, column: Column) -> Scored | None:
         """The run behind a cell, and the judge whose ratings it shows."""
-        place = row.under(column)
+        place = row.in_column(column)
         if place.model is None or place.protocol is None or place.sampling is None:
             return None
         judge = (row.judge or self.key.first_judge) if place.protocol in self.key.judged else ""
@@ -163,7 +163,7 @@ class Builder:
         paper = self.paper_value(row, column, metric) if self.key.show_published else None
         place = {"section": section, "row": row.label, "column": column_name(column), "metric": metric, "group": group}
         found = self.found(row, column, metric, SHOWN)
-        chance = self.chance(row.under(column), metric, group) if row.chance else None
+        chance = self.chance(row.in_column(column), metric, group) if row.chance else None
         if row.chance and (chance is not None or paper is None):
             self.keep(place, "chance", {"value": chance})
             return Number(chance, column.decimals, column.signed)
@@ -189,7 +189,7 @@ class Builder:
         if paper is not None:
             self.keep(place, "published", {"value": paper})
             return Number(paper, column.decimals, column.signed, "published")
-        is_missing = row.under(column).model is not None and not row.chance and self.source_of(row, column) is None
+        is_missing = row.in_column(column).model is not None and not row.chance and self.source_of(row, column) is None
         return Number(None, column.decimals, state="not run" if is_missing else "reproduced")
 
     def paper_value(self, row: Row, column: Column, metric: str) -> float | None:

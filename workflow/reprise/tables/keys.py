@@ -4,7 +4,7 @@ from pydantic import Field
 
 from reprise.benchmarks.keys import FINDERS
 from reprise.benchmarks.registry import module_name
-from reprise.config.schema import TableSpec
+from reprise.config.tables import TableSpec
 from reprise.core.keyfile import Key
 
 

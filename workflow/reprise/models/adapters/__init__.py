@@ -5,6 +5,16 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Literal
 
+from reprise.core.settings import Settings
+from reprise.models.settings import (
+    ConstantSettings,
+    ImportSettings,
+    NoSettings,
+    RandomSettings,
+    TextSettings,
+    WordMatchSettings,
+)
+
 
 @dataclass(frozen=True)
 class AdapterInfo:
@@ -12,6 +22,8 @@ class AdapterInfo:
 
     target: str
     """module:class, imported in the job that needs it"""
+    settings: type[Settings] = NoSettings
+    """what `settings:` of a model's file can say"""
     needs_weights: bool = False
     is_remote: bool = False
     packages: tuple[str, ...] = ()
@@ -53,15 +65,16 @@ ADAPTERS: dict[str, AdapterInfo] = {
         "reprise.models.adapters.text:TextAdapter",
         needs_weights=True,
         packages=("torch", "transformers", "tokenizers"),
+        settings=TextSettings,
         heads={"vera": ("similarity",)},
         frames="never",
     ),
-    "wordmatch": AdapterInfo("reprise.models.adapters.wordmatch:WordMatch", asks=("write",)),
-    "import": AdapterInfo("reprise.stages.import_answers:main", is_import=True),
+    "wordmatch": AdapterInfo("reprise.models.adapters.wordmatch:WordMatch", WordMatchSettings, asks=("write",)),
+    "import": AdapterInfo("reprise.stages.import_answers:main", ImportSettings, is_import=True),
     "lastletter": AdapterInfo("reprise.models.adapters.lastletter:LastLetter", asks=("write",)),
     "oracle": AdapterInfo("reprise.models.adapters.baselines:Oracle", asks=ANYTHING),
-    "constant": AdapterInfo("reprise.models.adapters.baselines:Constant", asks=ANYTHING),
-    "random": AdapterInfo("reprise.models.adapters.baselines:Random", asks=ANYTHING),
+    "constant": AdapterInfo("reprise.models.adapters.baselines:Constant", ConstantSettings, asks=ANYTHING),
+    "random": AdapterInfo("reprise.models.adapters.baselines:Random", RandomSettings, asks=ANYTHING),
 }
 
 

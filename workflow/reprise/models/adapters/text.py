@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from reprise.core.errors import UserError
 from reprise.models.adapters.asking import answered, load_model, load_part, option_probabilities, written_greedily
 from reprise.models.adapters.base import Answer, Clip, ModelSpec, Request
+from reprise.models.settings import TextSettings
 from reprise.models.torch_setup import prepare
 
 prepare()
@@ -38,7 +39,8 @@ class TextAdapter:
         if spec.folder is None:
             raise UserError("the text adapter needs weights: set checkpoint or repo in the model's file.")
         torch.set_num_threads(spec.threads)
-        self._model: Reader = Vera(spec) if spec.settings.get("head") == "vera" else LanguageModel(spec)
+        head = TextSettings.model_validate(spec.settings).head
+        self._model: Reader = Vera(spec) if head == "vera" else LanguageModel(spec)
 
     def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
         for request in requests:

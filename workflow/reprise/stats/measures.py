@@ -10,7 +10,7 @@ if TYPE_CHECKING:  # numpy takes half as long to import as all else: stages that
     import numpy as np
     from numpy.typing import NDArray
 
-    from reprise.stats import Estimate, Interval
+    from reprise.stats.clusters import Estimate, Interval
 
 Ratios: TypeAlias = "NDArray[np.float64]"
 
@@ -26,7 +26,7 @@ class Resampling:
 
     def draw(self) -> None:
         """Draw the intervals of all that wait."""
-        from reprise.stats import clustered_intervals
+        from reprise.stats.clusters import clustered_intervals
 
         estimates = [one.estimate for one in self.waiting]
         found = clustered_intervals(estimates, level=self.level, draws=self.draws, seed=self.seed)
@@ -112,8 +112,7 @@ def measure(
     """A function of ratios of sums over rows (`unit`, `failed`, `unparsed`); undefined where a ratio is 0 / 0."""
     import numpy as np
 
-    from reprise.stats import Estimate
-    from reprise.stats.clusters import cluster_sums
+    from reprise.stats.clusters import Estimate, cluster_sums
 
     columns = [part.cast(pl.Float64).to_numpy() for ratio in ratios for part in ratio]
 

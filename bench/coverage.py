@@ -11,7 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from reprise.stats import BoundedMean, binomial_p, clustered_estimate, sign_flip_p
+from reprise.stats.binomial import binomial_p
+from reprise.stats.clusters import clustered_estimate
+from reprise.stats.intervals import BoundedMean
+from reprise.stats.paired import sign_flip_p
 
 from bench import worlds
 from bench.worlds import SIZES, Draw, Numbers, World

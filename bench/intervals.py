@@ -2,7 +2,7 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from reprise.stats import clustered_interval
+from reprise.stats.clusters import clustered_interval
 
 from bench.rounds import Ratio, medians
 

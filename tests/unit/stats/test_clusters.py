@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from reprise.stats import BoundedMean, Difference, Interval, clustered_estimate, clustered_interval
 from reprise.stats.caption_scores import bleu
-from reprise.stats.clusters import Statistic, cluster_sums
+from reprise.stats.clusters import Statistic, cluster_sums, clustered_estimate, clustered_interval
+from reprise.stats.intervals import BoundedMean, Difference, Interval
 from reprise.stats.measures import Ratios, difference, first, mean
 
 Z = 1.959964

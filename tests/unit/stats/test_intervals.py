@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from reprise.stats import BoundedMean, Difference, Interval, binomial_p
+from reprise.stats.binomial import binomial_p
 from reprise.stats.clusters import clustered_estimate
+from reprise.stats.intervals import BoundedMean, Difference, Interval
 from scipy.stats import beta, binomtest, t
 
 LEVEL = 0.95

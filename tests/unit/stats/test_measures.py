@@ -4,7 +4,8 @@ import random
 
 import polars as pl
 import pytest
-from reprise.stats import binomial_p, clustered_interval
+from reprise.stats.binomial import binomial_p
+from reprise.stats.clusters import clustered_interval
 from reprise.stats.measures import Measure, Resampling, difference, measure, ones
 
 RESAMPLING = Resampling(100, 0.95, 0)

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from reprise.stats import compare_paired, sign_flip_p
-from reprise.stats.paired import all_flips, whole_flips_p
+from reprise.stats.paired import all_flips, compare_paired, sign_flip_p, whole_flips_p
 from scipy.stats import binomtest, norm, permutation_test
 
 

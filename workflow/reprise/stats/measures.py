@@ -10,7 +10,7 @@ if TYPE_CHECKING:  # numpy takes half as long to import as all else: stages that
     import numpy as np
     from numpy.typing import NDArray
 
-    from reprise.stats import BoundedMean, Difference
+    from reprise.stats.intervals import BoundedMean, Difference
 
 Ratios: TypeAlias = "NDArray[np.float64]"
 
@@ -45,7 +45,7 @@ class Measure:
 
     def p_above(self, chance: float) -> float | None:
         """One-sided p-value against a share of `chance`, by the interval's own lower bound, if there is one."""
-        from reprise.stats import BoundedMean
+        from reprise.stats.intervals import BoundedMean
 
         return self.estimate.p_above(chance, self.level) if isinstance(self.estimate, BoundedMean) else None
 
@@ -82,7 +82,8 @@ def measure(
     """
     import numpy as np
 
-    from reprise.stats import Difference, clustered_estimate
+    from reprise.stats.clusters import clustered_estimate
+    from reprise.stats.intervals import Difference
 
     columns = [part.cast(pl.Float64).to_numpy() for ratio in ratios for part in ratio]
     totals = np.array([[column.sum() for column in columns]])

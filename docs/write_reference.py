@@ -1,20 +1,72 @@
-"""The reference of every key that a user can set, written from the types that read the configuration."""
+"""Write what is made from the types of the configuration: JSON Schemas, editor settings, and the reference of all keys.
+
+Run by `make reference`; a test fails where a file is not what the types say.
+"""
 
 import json
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
-from reprise.config.json_schemas import KINDS, plain, schema
+from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema
+from reprise.config.benchmark import Benchmark
+from reprise.config.main import Main
+from reprise.config.model import External, Model
+from reprise.config.suite import Suite
+from reprise.config.tables import Tables
 from reprise.core import names
+from reprise.core.files import write_if_changed
 from reprise.models.adapters import ADAPTERS
 
-FILE = "docs/reference/config.md"
+FOLDER = "config/schemas"
+# Kind of file -> its type, and a glob pattern of such files.
+KINDS: dict[str, tuple[type[BaseModel], str]] = {
+    "config": (Main, "config/config.yaml"),
+    "suite": (Suite, "config/suites/*.yaml"),
+    "model": (Model, "config/models/*.yaml"),
+    "external": (External, "config/external.yaml"),
+    "benchmark": (Benchmark, "config/benchmarks/*.yaml"),
+    "tables": (Tables, "config/tables/**/*.yaml"),
+}
+
+
+REFERENCE = "docs/reference/config.md"
 HEAD = """# Every key of the configuration
 
-Written by `python -m reprise schemas` from the types that read the files: to change this page, change those
+Written by `make reference` from the types that read the files: to change this page, change those
 (`workflow/reprise/config/`). [config/README.md](../../config/README.md) explains how the parts go together. A key
 without a default must be given.
 """
+
+
+def schema(kind: str) -> dict[str, Any]:
+    """The schema of one kind of file."""
+    made = KINDS[kind][0].model_json_schema()
+    return {"$schema": GenerateJsonSchema.schema_dialect, **plain(made)}
+
+
+def plain(part: Any) -> Any:
+    """A schema without titles that only repeat keys, and without the line breaks of docstrings; names are checked."""
+    if isinstance(part, list):
+        return [plain(one) for one in part]
+    if not isinstance(part, dict):
+        return part
+    kept = {key: value for key, value in part.items() if key != "title" or not isinstance(value, str)}
+    if isinstance(kept.get("description"), str):
+        kept["description"] = " ".join(kept["description"].split())
+    if "patternProperties" in kept:
+        kept["additionalProperties"] = False
+    return {key: plain(value) for key, value in kept.items()}
+
+
+def schema_files() -> dict[str, str]:
+    """Every schema, and the settings by which an editor finds them: path -> content."""
+    files = {
+        f"{FOLDER}/{kind}.schema.json": json.dumps(schema(kind), indent=1, ensure_ascii=False) + "\n" for kind in KINDS
+    }
+    globs = {f"./{FOLDER}/{kind}.schema.json": pattern for kind, (_, pattern) in KINDS.items()}
+    return files | {".vscode/settings.json": json.dumps({"yaml.schemas": globs}, indent=2) + "\n"}
 
 
 def reference() -> str:
@@ -128,3 +180,19 @@ def _samplings() -> Iterator[str]:
         )
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     yield "\n".join(lines) + "\n"
+
+
+def generated() -> dict[str, str]:
+    """Every generated file: path -> content."""
+    return schema_files() | {REFERENCE: reference()}
+
+
+def write(root: Path) -> None:
+    """Write the files that differ, and name them."""
+    for name, content in generated().items():
+        if write_if_changed(root / name, content):
+            print(name)
+
+
+if __name__ == "__main__":
+    write(Path(__file__).parents[1])

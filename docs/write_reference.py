@@ -153,8 +153,8 @@ def _text(one: Mapping[str, Any]) -> str:
 
 def _range(one: Mapping[str, Any]) -> str:
     limits = {"minimum": "at least", "exclusiveMinimum": "above", "maximum": "at most", "exclusiveMaximum": "below"}
-    said = [f"{words} {one[key]:g}" for key, words in limits.items() if key in one]
-    return f", {' and '.join(said)}" if said else ""
+    bounds = [f"{words} {one[key]:g}" for key, words in limits.items() if key in one]
+    return f", {' and '.join(bounds)}" if bounds else ""
 
 
 def _adapters() -> Iterator[str]:

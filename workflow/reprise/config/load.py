@@ -26,7 +26,7 @@ T = TypeVar("T", bound=BaseModel)
 MAIN = "config/config.yaml"
 
 
-class _Reader:
+class _ConfigFiles:
     """Reads files into their types, and notes the problems instead of stopping at the first."""
 
     def __init__(self, root: Path) -> None:
@@ -98,24 +98,24 @@ class _Reader:
 
 def load(root: Path, overrides: Mapping[str, Any] | None = None) -> Configuration:
     """Read the whole configuration of the chosen suite, or end with one error that lists every problem."""
-    reader = _Reader(root)
-    problems = reader.problems
-    main = reader.read(Main, MAIN)
-    own, external = reader.models(), reader.external()
+    files = _ConfigFiles(root)
+    problems = files.problems
+    main = files.read(Main, MAIN)
+    own, external = files.models(), files.external()
     for slug in sorted(set(own) & set(external)):
         problems.add(EXTERNAL, slug, f"config/models/{slug}.yaml says this model too. Remove one of the two.")
     models = external | own
-    suites = reader.names("config/suites")
+    suites = files.names("config/suites")
     if main is not None:
         main = _override(main, overrides or {}, problems)
     if main is not None and main.suite not in suites:
         reason = f"unknown suite '{main.suite}'.{choices(main.suite, suites)} These are the files in config/suites/."
         problems.add(MAIN, "suite", reason)
     suite_file = f"config/suites/{main.suite}.yaml" if main else ""
-    suite = reader.read(Suite, suite_file) if main and main.suite in suites else None
+    suite = files.read(Suite, suite_file) if main and main.suite in suites else None
     if main is None or suite is None:
         raise problems.error()
-    benchmarks, tables = reader.benchmarks(suite, suite_file), reader.tables(suite, suite_file)
+    benchmarks, tables = files.benchmarks(suite, suite_file), files.tables(suite, suite_file)
     found = Configuration.model_construct(
         name=main.suite,
         main=main,

@@ -93,8 +93,8 @@ def _is_fault(error: OSError, store: Path | None) -> bool:
 
 def _number(error: OSError) -> int:
     """The error's number; libraries in Rust say it in words only."""
-    said = IN_WORDS.search(str(error))
-    return error.errno or (int(said[1]) if said else 0)
+    number = IN_WORDS.search(str(error))
+    return error.errno or (int(number[1]) if number else 0)
 
 
 def _message(path: object, number: int) -> str:

@@ -26,7 +26,7 @@ VERA_WEIGHT, VERA_BIAS, VERA_TEMPERATURE = 32099, 32098, 32097
 VERA_TOKENS = 512
 
 
-class Reader(Protocol):
+class TextModel(Protocol):
     """A model that answers a request by its texts alone."""
 
     def answer(self, request: Request) -> Answer: ...
@@ -40,7 +40,7 @@ class TextAdapter:
             raise UserError("the text adapter needs weights: set checkpoint or repo in the model's file.")
         torch.set_num_threads(spec.threads)
         head = TextSettings.model_validate(spec.settings).head
-        self._model: Reader = Vera(spec) if head == "vera" else LanguageModel(spec)
+        self._model: TextModel = Vera(spec) if head == "vera" else LanguageModel(spec)
 
     def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
         for request in requests:

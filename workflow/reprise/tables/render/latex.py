@@ -91,7 +91,7 @@ def width_in_digits(text: str) -> float:
 
 
 def column_format(columns: Sequence[Column]) -> str:
-    """Row labels to the left, then each column as it is aligned."""
+    """TableRow labels to the left, then each column as it is aligned."""
     return "l" + "".join(ALIGNMENTS[column.align] for column in columns)
 
 

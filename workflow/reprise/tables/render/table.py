@@ -75,7 +75,7 @@ class ColumnGroup:
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """A label and one cell for each column."""
 
     label: str
@@ -89,7 +89,7 @@ class Row:
 class Section:
     """Rows between two rules, under a title if it has one."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
     title: str = ""
 
 
@@ -135,11 +135,11 @@ class Table:
         """All columns from left to right, without the row labels."""
         return tuple(column for group in self.groups for column in group.columns)
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[TableRow]:
         """All rows from top to bottom."""
         return (row for section in self.sections for row in section.rows)
 
 
-def numbers_of(row: Row) -> tuple[Number, ...]:
+def numbers_of(row: TableRow) -> tuple[Number, ...]:
     """All numbers of a row from left to right."""
     return tuple(number for cell in row.cells if isinstance(cell, Cell) for number in cell.numbers)

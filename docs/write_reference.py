@@ -1,6 +1,6 @@
 """Write what is made from the types of the configuration: JSON Schemas, editor settings, and the reference of all keys.
 
-Run by `make reference`; a test fails where a file is not what the types say.
+Run by `make reference`; a test fails if a file is out of date.
 """
 
 import json
@@ -35,8 +35,8 @@ REFERENCE = "docs/reference/config.md"
 HEAD = """# Every key of the configuration
 
 Written by `make reference` from the types that read the files: to change this page, change those
-(`workflow/reprise/config/`). [config/README.md](../../config/README.md) explains how the parts go together. A key
-without a default must be given.
+(`workflow/reprise/config/`). [config/README.md](../../config/README.md) explains how the parts go together.
+A key without a default is required.
 """
 
 

@@ -1,4 +1,4 @@
-"""MMBench and MMStar: layouts, rotations, CircularEval worked out by hand, and what a guesser reaches."""
+"""MMBench and MMStar: layouts, rotations, CircularEval worked out by hand, and chance."""
 
 import csv
 from collections.abc import Mapping, Sequence

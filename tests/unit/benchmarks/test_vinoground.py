@@ -173,7 +173,7 @@ def test_a_release_may_call_its_columns_otherwise(tmp_path: Path) -> None:
         ([[" ", *row(0)[1:]]], None, None, "row 1: 'index' is empty"),
         ([row(0, pos_vid="short")], None, None, "expected a YouTube id of 11 characters"),
         ([row(0, pos_start="11")], None, None, "its start 11 s is not before its end 10 s"),
-        ([row(0)], [entry("9_pos", "A")], None, "entry 1: idx '9_pos' is no <index>_pos or <index>_neg of the table's pairs"),
+        ([row(0)], [entry("9_pos", "A")], None, "entry 1: idx '9_pos' is not <index>_pos or <index>_neg of the table's pairs"),
         ([row(0)], [entry("0_pos", "A"), entry("0_pos", "B")], None, "entry 2: duplicate idx '0_pos'"),
         ([row(0)], [{"idx": "0_pos", "GT": "A"}], None, "entry 1: found idx, GT. Needed: idx, video_name, question, GT."),
     ],

@@ -17,7 +17,7 @@ def open_store() -> Store:
 
 
 def show_store() -> None:
-    """One line a kind: files and size."""
+    """One line per kind: files and size."""
     store = open_store()
     print(f"{store.root}")
     for kind, (files, size) in store.sizes().items():

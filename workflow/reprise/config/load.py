@@ -34,7 +34,7 @@ class _ConfigFiles:
         self.problems = Problems()
 
     def read(self, kind: type[T], file: str) -> T | None:
-        """One file; none where it has problems."""
+        """One file; None if it has problems."""
         try:
             content = load_yaml(self.root / file)
         except UserError as error:
@@ -49,7 +49,7 @@ class _ConfigFiles:
             return None
 
     def names(self, folder: str) -> list[str]:
-        """The files of a folder by the names that they give; what cannot be a name is a problem."""
+        """The names that the files of a folder define; an invalid name is a problem."""
         stems = sorted(path.stem for path in (self.root / folder).glob("*.yaml"))
         for stem in stems:
             if not re.fullmatch(SLUG, stem):
@@ -103,7 +103,7 @@ def load(root: Path, overrides: Mapping[str, Any] | None = None) -> Configuratio
     main = files.read(Main, MAIN)
     own, external = files.models(), files.external()
     for slug in sorted(set(own) & set(external)):
-        problems.add(EXTERNAL, slug, f"config/models/{slug}.yaml says this model too. Remove one of the two.")
+        problems.add(EXTERNAL, slug, f"config/models/{slug}.yaml defines this model too. Remove one of the two.")
     models = external | own
     suites = files.names("config/suites")
     if main is not None:
@@ -133,7 +133,7 @@ def load(root: Path, overrides: Mapping[str, Any] | None = None) -> Configuratio
 
 
 def _override(main: Main, overrides: Mapping[str, Any], problems: Problems) -> Main | None:
-    """Apply what Snakemake's `--config key=value` said."""
+    """Apply the overrides of Snakemake's `--config key=value`."""
     try:
         return Main.model_validate({**main.model_dump(), **overrides})
     except ValidationError as error:

@@ -11,7 +11,7 @@ from reprise.core.settings import InWords, Settings, mistake
 from reprise.models.adapters import ADAPTERS
 from reprise.models.settings import ImportSettings
 
-# What only a model with weights can say.
+# Settings for models with weights only.
 OF_WEIGHTS = ("checkpoint", "repo", "revision", "dtype", "attention", "trust_remote_code")
 
 
@@ -79,7 +79,7 @@ class Model(Settings):
             if needless:
                 raise mistake(f"adapter '{self.adapter}' loads no weights. Remove: {', '.join(needless)}.")
         elif (self.checkpoint is None) == (self.repo is None):
-            raise mistake("say either checkpoint (a local folder) or repo (a hub id), and not both.")
+            raise mistake("set either checkpoint (a local folder) or repo (a hub id), not both.")
         elif self.repo is not None and self.revision is None:
             raise mistake("revision: missing; write `unpinned` and run `python -m reprise pin` to resolve it.")
         return self
@@ -105,7 +105,7 @@ class External(InWords, RootModel[dict[Slug, Entry]]):
     """`config/external.yaml`: models whose answers were made elsewhere, `slug: label` or `slug: {label: ..., ...}`."""
 
     def models(self) -> dict[str, Model]:
-        """Each entry as what a file of its own would say."""
+        """Each entry as the settings that a file of its own would have."""
         return {slug: _imported(entry) for slug, entry in self.root.items()}
 
 

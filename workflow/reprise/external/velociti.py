@@ -1,4 +1,4 @@
-"""VELOCITI's answer files: one csv a test, by video and event, without captions."""
+"""VELOCITI's answer files: one csv per test, by video and event, without captions."""
 
 import ast
 import csv
@@ -50,7 +50,7 @@ def _files(folder: Path, frames: int | None) -> list[Path]:
 
 
 def _candidates(folder: Path) -> list[list[Path]]:
-    """Each of them, alone."""
+    """Each file on its own."""
     return [[path] for path in _files(folder, None)]
 
 
@@ -83,7 +83,7 @@ def event_id(cells: Mapping[str, str]) -> str:
     stem = Path(video).stem if Path(video).suffix in {".mp4", ".mkv", ".webm", ".avi"} else video
     event = cells["event"].strip()
     if event.startswith("["):
-        # What is no list is an event that no sample has.
+        # An invalid list is an event that no sample has.
         with suppress(ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             event = "-".join(map(str, ast.literal_eval(event)))
     return f"{cells['test_name'].strip()}/{stem}/{event or 'Ev'}"
@@ -149,7 +149,7 @@ def _number(cell: str) -> float:
 
 
 def _write(pairs: Pairs, folder: Path, name: str, items: pl.DataFrame, answered: pl.DataFrame) -> list[Path]:
-    """One csv a test; a failed score is blank, a failed answer in words is `error`."""
+    """One csv per test; a failed score is blank, a failed answer in words is `error`."""
     has_scores = answered["scores"].list.len().fill_null(0).max() != 0
     columns = pairs[0] if has_scores else pairs[-1]
     answers = {(row["item_id"], row["role"]): row for row in answered.iter_rows(named=True)}

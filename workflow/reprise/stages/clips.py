@@ -51,7 +51,7 @@ class ClipMaker:
         return self.made[clip_id]
 
     def source(self, source_id: str) -> tuple[Path, str]:
-        """File and digest of a source that is there."""
+        """File and digest of a source; Unavailable if it is missing."""
         row = self.sources.get(source_id)
         if row is None:
             raise Unavailable("missing", f"source {source_id} is not in the ledger of this shard")
@@ -63,7 +63,7 @@ class ClipMaker:
         """File and digest of a clip that another one is joined from."""
         if clip_id not in self.clips:
             raise UserError(
-                f"clips.parquet: clip {whole['clip_id']}: its part '{clip_id}' is no clip of the same unit."
+                f"clips.parquet: clip {whole['clip_id']}: its part '{clip_id}' is not a clip of the same unit."
             )
         row = self.make(clip_id)
         if row["status"] != "ok":
@@ -71,7 +71,7 @@ class ClipMaker:
         return self.store.root / row["object"], row["sha256"]
 
     def encoded(self, recipe: Any, write: Any) -> ClipRow:
-        """The object of a recipe, made only if it is not there yet."""
+        """The object of a recipe, encoded only if it does not exist yet."""
         digest = value_digest(recipe)
         path = self.store.path("clips", digest, ".mp4")
         if not path.is_file():
@@ -103,7 +103,7 @@ class ClipMaker:
 
 
 class Unavailable(Exception):
-    """A clip whose source or part is not there; carries that one's status."""
+    """A clip whose source or part is missing; carries that one's status."""
 
     def __init__(self, status: str, message: str) -> None:
         super().__init__(message)
@@ -148,7 +148,7 @@ def _joined(maker: ClipMaker, clip: ClipRow) -> ClipRow:
 
 
 def _length_of_first_part(maker: ClipMaker, clip: ClipRow) -> float | None:
-    """Where the black span of a ready-made concatenation should begin, if its first part is here to tell."""
+    """Where the black span of a ready-made concatenation should begin, if its first part is available."""
     name = clip["parts"][0]
     row = maker.make(name) if name in maker.clips else None
     return packet_index(maker.store.root / row["object"]).duration_s if row and row["status"] == "ok" else None
@@ -183,7 +183,7 @@ _KINDS = {"trim": _trimmed, "segment": _trimmed, "whole": _whole, "concat": _joi
 
 
 def make_shard(clips: pl.DataFrame, sources: pl.DataFrame, store: Store, key: ClipsKey) -> pl.DataFrame:
-    """One ledger row a clip, in the order of their ids."""
+    """One ledger row per clip, in the order of their ids."""
     rows = {row["clip_id"]: row for row in clips.iter_rows(named=True)}
     for clip_id, row in rows.items():
         if row["kind"] not in _KINDS:
@@ -205,7 +205,7 @@ def main() -> None:
     mine = pl.Series([shard_of(unit, key.shards) == args.shard for unit in clips["unit"]], dtype=pl.Boolean)
     ledger = make_shard(clips.filter(mine), read_table(args.sources, SOURCES), Store(args.store), key)
     write_table(ledger, args.out, CLIP_LEDGER)
-    log.info(f"{ledger.filter(pl.col('status') == 'ok').height} of {ledger.height} clips are there")
+    log.info(f"{ledger.filter(pl.col('status') == 'ok').height} of {ledger.height} clips are ready")
 
 
 if __name__ == "__main__":

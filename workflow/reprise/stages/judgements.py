@@ -1,4 +1,4 @@
-"""Stage `judgements`: what a judge made of a run's answers, a rating or an option, as each reader reads its replies."""
+"""Stage `judgements`: a judge's replies to a run's answers, read by each reader as a rating or an option."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def judgements(answers: pl.DataFrame, replies: pl.DataFrame, reader: str) -> pl.DataFrame:
-    """One verdict an answer: its rating or option, or that the answer failed, or that the judgement of it did."""
+    """One verdict per answer: its rating or option, or that the answer failed, or that the judgement of it did."""
     by_request = {row["request_id"]: row for row in replies.iter_rows(named=True)}
     mine = answers.filter(pl.col("reader") == reader)
     rows = [_verdict(answer, by_request.get(answer["request_id"]), reader) for answer in mine.iter_rows(named=True)]

@@ -56,7 +56,7 @@ TIDY = pl.Schema(
 
 @dataclass
 class Builder:
-    """What a table is made of, and the tidy rows gathered on the way."""
+    """Builds a table, and collects its tidy rows."""
 
     key: TableKey
     metrics: pl.DataFrame
@@ -214,7 +214,7 @@ class Builder:
         return ""
 
     def chance(self, row: Row, metric: str, group: str) -> float | None:
-        """What a guesser reaches: a constant of the benchmark, or counted from its data where they are here."""
+        """Score of random guessing: a constant of the benchmark, or counted from its data if they are available."""
         constant = self.benchmark.CHANCE.get(metric)
         if constant is not None:
             return constant
@@ -260,7 +260,7 @@ class Builder:
         return [f"Problems of imported answers: {listed}."] if listed else []
 
     def judge_lines(self) -> list[str]:
-        """Who judged answers, beside every number that comes of it."""
+        """Who judged the answers behind the numbers."""
         judges = sorted({row["judge"] for row in self.metrics.iter_rows(named=True) if row["judge"]})
         return [f"Answers judged by {self.key.judges[judge]} ({judge})." for judge in judges]
 
@@ -290,7 +290,7 @@ def _is_below(p: float | None) -> bool:
 
 
 def _source(row: Mapping[str, Any]) -> str:
-    """What a measured number is a number of: a run, or a run as one judge rates it."""
+    """The subject of a measured number: a run, or a run as one judge rates it."""
     return f"{row['run']}/{row['judge']}" if row["judge"] else str(row["run"])
 
 

@@ -1,4 +1,4 @@
-"""Adapter for models that only read: language models, which are blind, and VERA's plausibility of a statement."""
+"""Adapter for models of text alone: language models, and VERA's plausibility of a statement."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -33,7 +33,7 @@ class TextModel(Protocol):
 
 
 class TextAdapter:
-    """A model without eyes: it is never shown a frame."""
+    """A model of text alone: it is never shown a frame."""
 
     def __init__(self, spec: ModelSpec) -> None:
         if spec.folder is None:

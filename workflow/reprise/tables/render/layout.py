@@ -126,7 +126,7 @@ def lay_out_cell(cell: Cell | Text, table: Table, letters: Letters, shared: Stat
 
 
 def is_bare_gap(number: Number) -> bool:
-    """A missing value about which nothing else is said; several of them print one dash."""
+    """A missing value without any note; several of them print one dash."""
     return number.value is None and not number.notes
 
 

@@ -1,7 +1,7 @@
 """Every mistake in the configuration is one short message: file, key, what was found, what is allowed."""
 
 import pytest
-from reprise.config import load
+from reprise.config.load import load
 from reprise.core.errors import UserError
 
 from tests.unit.config.conftest import Project

@@ -10,8 +10,8 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel
 from reprise.commands.schemas import generated, write_schemas
-from reprise.config import load_yaml
 from reprise.config.json_schemas import FOLDER, KINDS
+from reprise.config.yaml_files import load_yaml
 from reprise.models.adapters import ADAPTERS
 
 from tests.unit.config.conftest import ROOT

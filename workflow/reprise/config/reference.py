@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from reprise.config.json_schemas import KINDS, plain, schema
+from reprise.config.json_schemas import KINDS, schema, schema_of
 from reprise.core import names
 from reprise.models.adapters import ADAPTERS
 
@@ -108,7 +108,7 @@ def _range(one: Mapping[str, Any]) -> str:
 def _adapters() -> Iterator[str]:
     yield "## `settings:` of each adapter\n"
     for name, adapter in sorted(ADAPTERS.items()):
-        made = plain(adapter.settings.model_json_schema())
+        made = schema_of(adapter.settings)
         yield f"### `{name}`\n"
         yield from _keys(made) if made.get("properties") else ["No settings.\n"]
 

@@ -21,8 +21,8 @@ coverage: $(READY)  ## all tests, and which lines of the library they ran
 	COVERAGE_CORE=sysmon $(BIN)/pytest --cov --cov-report=term
 
 check: $(READY)  ## formats, style, types and the layer rule
-	$(BIN)/ruff format --check workflow tests bench
-	$(BIN)/ruff check workflow tests bench
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
 	$(BIN)/snakefmt --check Snakefile workflow/rules
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo --no-cache

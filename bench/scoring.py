@@ -20,7 +20,7 @@ from reprise.benchmarks.keys import JudgeRequestsKey, MetricsKey
 from reprise.benchmarks.prompts import load_prompts
 from reprise.benchmarks.registry import load_questions, load_release, load_scores
 from reprise.benchmarks.rows import chosen_items
-from reprise.benchmarks.scoring import Convention
+from reprise.benchmarks.scoring import Answered, Convention
 from reprise.config.load import load
 from reprise.core.schemas import ITEMS, REQUESTS, VERDICTS, read_table, write_table
 from reprise.models.keys import Answers as AnswersKey
@@ -104,7 +104,7 @@ def _sharing(folder: Path) -> Ratio:
     conventions: tuple[Convention, ...] = ("fixed", "authors")
     for convention in conventions:
         resampling = Resampling(**bootstrap.model_dump())
-        load_scores("temporalbench").SCORES["short"].measure(items, verdicts, resampling, convention)
+        load_scores("temporalbench").SCORES["short"].measure(Answered(items, verdicts, convention), resampling)
         estimates += [one.estimate for one in resampling.waiting]
     settings = bootstrap.model_dump()
     assert [plain_interval(one, **settings) for one in estimates] == clustered_intervals(estimates, **settings)

@@ -10,7 +10,7 @@ from reprise.benchmarks.asking import request_table
 from reprise.benchmarks.counting import Number
 from reprise.benchmarks.prompts import Prompt
 from reprise.benchmarks.registry import load_answers, load_questions, load_release, load_scores, load_statistics
-from reprise.benchmarks.scoring import Convention, in_group
+from reprise.benchmarks.scoring import Answered, Convention, in_group
 from reprise.stages.metrics import measured
 from reprise.stats.measures import Measure, Resampling
 
@@ -39,7 +39,7 @@ class Whole:
         resampling: Resampling,
         convention: Convention = "fixed",
     ) -> list[Measure]:
-        return load_scores(self.name).SCORES[form].measure(items, verdicts, resampling, convention)
+        return load_scores(self.name).SCORES[form].measure(Answered(items, verdicts, convention), resampling)
 
     def measured(
         self,
@@ -53,7 +53,7 @@ class Whole:
         return measured(load_scores(self.name), form, items, verdicts, resampling, convention)
 
     def outcomes(self, form: str, items: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, pl.DataFrame]:
-        return load_scores(self.name).SCORES[form].outcomes(items, verdicts)
+        return load_scores(self.name).SCORES[form].outcomes(Answered(items, verdicts))
 
     def statistics(self, items: pl.DataFrame, clips: pl.DataFrame) -> list[Number]:
         return load_statistics(self.name).of_data(items, clips)

@@ -31,8 +31,8 @@ class ReleaseModule(Protocol):
     def read_release(self, files: Sequence[Path], clips: "ClipsFrom", options: Mapping[str, object]) -> "Annotations":
         """Clips and items of a release; `options` are those of the benchmark's file, with the suite's `subset`.
 
-        An entry with a mistake stays, with its flaws (`flaws.py`), and a number counts it; what leaves no item to
-        speak of is a UserError that names file and row.
+        An entry with a mistake stays, with its flaws (`flaws.py`), and a number counts it. Where no item can be made of
+        an entry, a UserError names its file and row.
         """
         ...
 

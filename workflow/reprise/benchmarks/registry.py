@@ -1,6 +1,6 @@
 """Finds benchmarks, the folders beside this file that fulfil `contract.py`, and loads one module of one."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -68,14 +68,18 @@ def load_statistics(benchmark: str) -> DataStatistics:
     return cast(StatisticsModule, _load(benchmark, "data_statistics")).STATISTICS
 
 
-def check_forms(benchmark: str) -> None:
-    """Every form that is asked has scores, and every form with scores is asked."""
+<<<<<<< HEAD
+def unmatched_forms(benchmark: str) -> Iterator[tuple[str, str]]:
+    """Forms that are asked and have no scores, or have scores and are not asked: the module, and what it lacks."""
+=======
+def unmatched_forms(benchmark: str) -> list[str]:
+    """Forms that are asked and have no scores, or have scores and are not asked."""
+>>>>>>> benchmarks
     asked, scored = set(load_questions(benchmark).FORMS), set(load_scores(benchmark).SCORES)
-    if asked != scored:
-        raise UserError(
-            f"{HERE / benchmark}: FORMS of questions.py names {', '.join(sorted(asked))}, SCORES of scores.py names "
-            f"{', '.join(sorted(scored))}. Name every form in both."
-        )
+    for one, other, missing in (("questions", "scores", scored - asked), ("scores", "questions", asked - scored)):
+        for form in sorted(missing):
+            file = f"workflow/reprise/benchmarks/{benchmark}/{one}.py"
+            yield file, f"form '{form}' is missing; {other}.py has it. Name every form in FORMS and in SCORES."
 
 
 def _load(benchmark: str, part: str) -> Any:

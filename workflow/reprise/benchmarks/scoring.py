@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
@@ -17,7 +17,17 @@ Groups: TypeAlias = Mapping[str, pl.Expr]
 """Group that a metric may be given for -> which items are in it."""
 
 
-def no_outcomes(items: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, pl.DataFrame]:
+class Answered(NamedTuple):
+    """What a model answered to a protocol's questions."""
+
+    items: pl.DataFrame
+    """those that the protocol asks about, without their texts"""
+    verdicts: pl.DataFrame
+    """one row a request that was asked"""
+    convention: Convention = "fixed"
+
+
+def no_outcomes(answered: Answered) -> dict[str, pl.DataFrame]:
     """Nothing that two models could be compared by."""
     return {}
 
@@ -27,14 +37,14 @@ class Scores:
     """What the answers to one form of question are worth."""
 
     metrics: frozenset[str]
-    measure: Callable[[pl.DataFrame, pl.DataFrame, Resampling, Convention], list[Measure]]
-    """items (without their texts) and verdicts, one a request that was asked -> every metric of every group"""
-    outcomes: Callable[[pl.DataFrame, pl.DataFrame], dict[str, pl.DataFrame]] = no_outcomes
-    """the same -> metric -> one row a sample (item_id, unit, task, right), to compare two models sample by sample"""
+    measure: Callable[[Answered, Resampling], list[Measure]]
+    """every metric of every group"""
+    outcomes: Callable[[Answered], dict[str, pl.DataFrame]] = no_outcomes
+    """metric -> one row a sample (item_id, unit, task, right), to compare two models sample by sample"""
 
 
 def in_group(items: pl.DataFrame, group: str, groups: Groups) -> pl.DataFrame:
-    """The items of a group; one that only the data name has its members' word for it."""
+    """The items of a group; the items themselves say whether they are in one that `groups` does not have."""
     return items.filter(groups.get(group, is_in(group)))
 
 
@@ -44,21 +54,17 @@ def share_right(metric: str, groups: Groups) -> Scores:
     Failed and unread answers are wrong by both conventions.
     """
 
-    def answered(items: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
-        found = verdicts.select("item_id", "right", "failed", "unparsed")
-        return items.join(found, on="item_id", how="inner", maintain_order="left")
+    def rows_of(answered: Answered) -> pl.DataFrame:
+        found = answered.verdicts.select("item_id", "right", "failed", "unparsed")
+        return answered.items.join(found, on="item_id", how="inner", maintain_order="left")
 
-    def measures(
-        items: pl.DataFrame, verdicts: pl.DataFrame, resampling: Resampling, convention: Convention
-    ) -> list[Measure]:
-        rows = answered(items, verdicts)
-        members = {group: rows.filter(is_member) for group, is_member in groups.items()}
+    def measures(answered: Answered, resampling: Resampling) -> list[Measure]:
+        members = {group: rows_of(answered).filter(is_member) for group, is_member in groups.items()}
         return [
-            measure(metric, group, inside, [(inside["right"], ones(inside))], resampling)
-            for group, inside in members.items()
+            measure(metric, group, rows, [(rows["right"], ones(rows))], resampling) for group, rows in members.items()
         ]
 
-    def outcomes(items: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, pl.DataFrame]:
-        return {metric: answered(items, verdicts).select("item_id", "unit", "task", "right")}
+    def outcomes(answered: Answered) -> dict[str, pl.DataFrame]:
+        return {metric: rows_of(answered).select("item_id", "unit", "task", "right")}
 
     return Scores(frozenset({metric}), measures, outcomes)

@@ -6,6 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from reprise.benchmarks.registry import load_scores
+from reprise.benchmarks.scoring import Answered
 from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.core.paths import Run
@@ -43,7 +44,7 @@ def _outcomes(plan: Plan, run: Run, form: str) -> dict[str, pl.DataFrame]:
     if not path.is_file():
         raise UserError(f"compare: {path} not found. Run snakemake for a table with this run first.")
     items = read_table(plan.results.items(run.benchmark), ITEMS)
-    return load_scores(run.benchmark).SCORES[form].outcomes(items, read_table(path, VERDICTS))
+    return load_scores(run.benchmark).SCORES[form].outcomes(Answered(items, read_table(path, VERDICTS)))
 
 
 def _by_task(ours: pl.DataFrame, theirs: pl.DataFrame, plan: Plan) -> Iterator[tuple[str, PairedComparison]]:

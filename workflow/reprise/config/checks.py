@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from reprise.benchmarks.prompts import load_prompts
-from reprise.benchmarks.registry import benchmark_names, check_forms, load_answers, load_scores, load_statistics
+from reprise.benchmarks.registry import benchmark_names, load_answers, load_scores, load_statistics, unmatched_forms
 from reprise.config.benchmark import Benchmark, Protocol
 from reprise.config.configuration import Configuration
 from reprise.config.imported import folder_problems, form_problems
@@ -140,7 +140,8 @@ class Checks:
         if name not in benchmark_names():
             self._add(file, "", _unknown("benchmark", name, benchmark_names()))
             return
-        check_forms(name)
+        for module, reason in unmatched_forms(name):
+            self.problems.add(module, "", reason)
         forms, judged, prompts = load_scores(name).SCORES, load_answers(name), load_prompts(root / benchmark.prompts)
         for key, protocol in benchmark.protocols.items():
             place = f"protocols.{key}"

@@ -13,7 +13,7 @@ from reprise.benchmarks.human_ratings import agreement, read_ratings
 from reprise.benchmarks.keys import MetricsKey
 from reprise.benchmarks.registry import load_scores
 from reprise.benchmarks.rows import chosen_items
-from reprise.benchmarks.scoring import Convention, in_group
+from reprise.benchmarks.scoring import Answered, Convention, in_group
 from reprise.core.errors import run_command
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
@@ -78,7 +78,7 @@ def measured(
     """Every metric of a form by one convention; `missing` counts a group's items that were never asked."""
     # Clusters as numbers in the order of their names: sorted once, not for every metric, and the same draws.
     numbered = items.with_columns(pl.col("unit").rank("dense"))
-    found = scores.SCORES[form].measure(numbered, verdicts, resampling, convention)
+    found = scores.SCORES[form].measure(Answered(numbered, verdicts, convention), resampling)
     missing = items.join(verdicts, on="item_id", how="anti")
     groups = {one.group for one in found if one.missing is None}
     missing_of = {group: in_group(missing, group, scores.GROUPS).height for group in groups}

@@ -11,7 +11,7 @@ from training import dual, loop, measure, text_only
 from training.__main__ import View, app
 
 SHOWN = re.findall(
-    r"^ {4}python -m training ([^#\n]+)",
+    r"^ {4}PYTHONPATH=resources/demo python -m training ([^#\n]+)",
     (Path(__file__).parents[4] / "resources/demo/TRAINING.md").read_text(),
     re.MULTILINE,
 )

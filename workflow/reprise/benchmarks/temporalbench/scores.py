@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import polars as pl
 
-from reprise.benchmarks.scoring import Convention, Scores, in_group
+from reprise.benchmarks.scoring import Answered, Scores, in_group
 from reprise.benchmarks.temporalbench.option_sets import OPTION_SETS, lettered
 from reprise.benchmarks.temporalbench.taxonomy import CHOICES, GROUPS, GROUPS_OF_TASK, OVERALL
 from reprise.stats.caption_scores import ORDERS, bleu, bleu_columns, cider, rouge_l
@@ -21,22 +21,23 @@ CHANCE: dict[str, float | None] = {"ba": 50.0, "mba": None, "share": 25.0}
 CAPTION_METRICS = ("similarity", "cider", "rouge", *(f"bleu_{order}" for order in ORDERS))
 SAMPLE = ("item_id", "unit", "task", "right")
 
-Answers: TypeAlias = Callable[[pl.DataFrame, pl.DataFrame], pl.DataFrame]
-"""items, verdicts -> one row an item: value, score, right, unparsed, failed"""
+Answers: TypeAlias = Callable[[Answered], pl.DataFrame]
+"""One row an item: value, score, right, unparsed, failed."""
 
 
-def _as_answered(items: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
-    return verdicts.select("item_id", "value", "score", "right", "unparsed", "failed")
+def _as_answered(answered: Answered) -> pl.DataFrame:
+    return answered.verdicts.select("item_id", "value", "score", "right", "unparsed", "failed")
 
 
-def _closer(items: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
+def _closer(answered: Answered) -> pl.DataFrame:
     """The caption with the larger similarity is the answer; a tie has none and is wrong."""
+    items, verdicts, _ = answered
     halves = [verdicts.filter(pl.col("role") == letter).select("item_id", "score", "failed") for letter in ("A", "B")]
     both = halves[0].join(halves[1], on="item_id", how="inner", maintain_order="left", suffix="_b")
     ahead = (pl.col("score") - pl.col("score_b")).fill_null(0.0)
     value = pl.when(ahead > 0).then(pl.lit("A")).when(ahead < 0).then(pl.lit("B")).otherwise(pl.lit(""))
-    answered = both.join(items.select("item_id", "answer"), on="item_id", how="left", maintain_order="left")
-    return answered.with_columns(value=value, failed=pl.col("failed") | pl.col("failed_b")).select(
+    rows = both.join(items.select("item_id", "answer"), on="item_id", how="left", maintain_order="left")
+    return rows.with_columns(value=value, failed=pl.col("failed") | pl.col("failed_b")).select(
         "item_id",
         "value",
         "score",
@@ -46,12 +47,10 @@ def _closer(items: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _answered(
-    answers_of: Answers, items: pl.DataFrame, verdicts: pl.DataFrame, convention: Convention = "fixed"
-) -> pl.DataFrame:
+def _rows(answers_of: Answers, answered: Answered) -> pl.DataFrame:
     """The items that were asked about, with their answers."""
-    rows = items.join(answers_of(items, verdicts), on="item_id", how="inner", maintain_order="left")
-    return rows if convention == "fixed" else rows.filter(~pl.col("failed"))
+    rows = answered.items.join(answers_of(answered), on="item_id", how="inner", maintain_order="left")
+    return rows if answered.convention == "fixed" else rows.filter(~pl.col("failed"))
 
 
 def _videos(rows: pl.DataFrame) -> pl.DataFrame:
@@ -62,16 +61,11 @@ def _videos(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _accuracies(
-    answers_of: Answers,
-    groups: Sequence[str],
-    items: pl.DataFrame,
-    verdicts: pl.DataFrame,
-    resampling: Resampling,
-    convention: Convention,
+    answers_of: Answers, groups: Sequence[str], answered: Answered, resampling: Resampling
 ) -> list[Measure]:
     """Binary accuracy over questions, and multiple binary accuracy over videos."""
-    rows = _answered(answers_of, items, verdicts, convention)
-    never_asked = items.join(verdicts, on="item_id", how="anti")
+    rows = _rows(answers_of, answered)
+    never_asked = answered.items.join(answered.verdicts, on="item_id", how="anti")
     found = []
     for group in groups:
         inside = in_group(rows, group, GROUPS)
@@ -83,19 +77,17 @@ def _accuracies(
     return found
 
 
-def _accuracy_outcomes(answers_of: Answers, items: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    rows = _answered(answers_of, items, verdicts)
+def _accuracy_outcomes(answers_of: Answers, answered: Answered) -> dict[str, pl.DataFrame]:
+    rows = _rows(answers_of, answered)
     return {"ba": rows.select(SAMPLE), "mba": _videos(rows).rename({"clip_id": "item_id"}).select(SAMPLE)}
 
 
-def _captions(
-    items: pl.DataFrame, verdicts: pl.DataFrame, resampling: Resampling, convention: Convention
-) -> list[Measure]:
+def _captions(answered: Answered, resampling: Resampling) -> list[Measure]:
     """The seven scores; a failed caption scores nothing, an empty one only by the authors' similarity."""
-    rows = _answered(_as_answered, items, verdicts, convention)
+    rows = _rows(_as_answered, answered)
     captions, references = rows["value"].to_list(), rows["answer"].to_list()
     likeness = rows["score"].fill_null(0.0)
-    if convention == "fixed":
+    if answered.convention == "fixed":
         likeness = likeness * (~rows["unparsed"]).cast(pl.Float64)
     rouges = [rouge_l(caption, reference) for caption, reference in zip(captions, references, strict=True)]
     means = {
@@ -108,18 +100,16 @@ def _captions(
     return found + [measure(f"bleu_{n}", OVERALL, rows, columns, resampling, bleu(n)) for n in ORDERS]
 
 
-def _shares(
-    form: str, items: pl.DataFrame, verdicts: pl.DataFrame, resampling: Resampling, convention: Convention
-) -> list[Measure]:
+def _shares(form: str, answered: Answered, resampling: Resampling) -> list[Measure]:
     """How often the right caption was chosen, and how often the first of its negatives."""
-    rows = _answered(_as_answered, items, verdicts, convention)
+    rows = _rows(_as_answered, answered)
     values = zip(rows["item_id"], rows["value"], strict=True)
     chosen = pl.Series([lettered(item_id, form).get(value, "") for item_id, value in values], dtype=pl.String)
     return [measure("share", name, rows, [(chosen == name, ones(rows))], resampling) for name in CHOICES]
 
 
-def _share_outcomes(items: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    return {"share": _answered(_as_answered, items, verdicts).select(SAMPLE)}
+def _share_outcomes(answered: Answered) -> dict[str, pl.DataFrame]:
+    return {"share": _rows(_as_answered, answered).select(SAMPLE)}
 
 
 def _accuracy_scores(answers_of: Answers, task: str) -> Scores:

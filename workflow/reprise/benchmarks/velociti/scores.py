@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from reprise.benchmarks.scoring import Convention, Scores
+from reprise.benchmarks.scoring import Answered, Scores
 from reprise.benchmarks.velociti.taxonomy import CONTROL, TESTS
 from reprise.stats.measures import Measure, Ratios, Resampling, difference, mean, measure, ones
 
@@ -28,16 +28,14 @@ ENTAILED = {"strict": STRICT, "positive": Share("pos_right"), "negative": Share(
 CHOSEN = {"mc_a": Share("a_right"), "mc_b": Share("b_right"), "mc_both": STRICT}
 
 
-def _samples(
-    roles: Sequence[str], items: pl.DataFrame, verdicts: pl.DataFrame, convention: Convention = "fixed"
-) -> pl.DataFrame:
+def _samples(roles: Sequence[str], answered: Answered) -> pl.DataFrame:
     """One row a sample: both answers of an item side by side.
 
     By the authors' convention a sample with an answer that failed or could not be read is no sample.
     """
-    wide = items.select("item_id", "unit", "task")
+    wide = answered.items.select("item_id", "unit", "task")
     for role in roles:
-        one = verdicts.filter(pl.col("role") == role).select(
+        one = answered.verdicts.filter(pl.col("role") == role).select(
             "item_id", *(pl.col(name).alias(f"{role}_{name}") for name in ("right", "score", "unparsed", "failed"))
         )
         wide = wide.join(one, on="item_id", how="inner")
@@ -46,12 +44,12 @@ def _samples(
         failed=pl.any_horizontal(f"{role}_failed" for role in roles),
         both=pl.all_horizontal(f"{role}_right" for role in roles),
     )
-    return found if convention == "fixed" else found.filter(~pl.col("failed") & ~pl.col("unparsed"))
+    return found if answered.convention == "fixed" else found.filter(~pl.col("failed") & ~pl.col("unparsed"))
 
 
-def _captions(items: pl.DataFrame, verdicts: pl.DataFrame, convention: Convention = "fixed") -> pl.DataFrame:
+def _captions(answered: Answered) -> pl.DataFrame:
     """One row a sample, and whether its positive caption scores above the negative; a missing score is no order."""
-    samples = _samples(("pos", "neg"), items, verdicts, convention)
+    samples = _samples(("pos", "neg"), answered)
     return samples.with_columns(above=(pl.col("pos_score") > pl.col("neg_score")).fill_null(False))
 
 
@@ -62,26 +60,20 @@ def _has_scores(samples: pl.DataFrame) -> bool:
     return bool(samples["pos_score"].is_not_null().any())
 
 
-def _entailment(
-    items: pl.DataFrame, verdicts: pl.DataFrame, resampling: Resampling, convention: Convention
-) -> list[Measure]:
+def _entailment(answered: Answered, resampling: Resampling) -> list[Measure]:
     """StrictVLE and its analysis, and ClassicVLE where there are scores."""
-    samples = _captions(items, verdicts, convention)
+    samples = _captions(answered)
     return _shares(samples, ENTAILED | ({"classic": CLASSIC} if _has_scores(samples) else {}), resampling)
 
 
-def _similarity(
-    items: pl.DataFrame, verdicts: pl.DataFrame, resampling: Resampling, convention: Convention
-) -> list[Measure]:
+def _similarity(answered: Answered, resampling: Resampling) -> list[Measure]:
     """ClassicVLE."""
-    return _shares(_captions(items, verdicts, convention), {"classic": CLASSIC}, resampling)
+    return _shares(_captions(answered), {"classic": CLASSIC}, resampling)
 
 
-def _multiple_choice(
-    items: pl.DataFrame, verdicts: pl.DataFrame, resampling: Resampling, convention: Convention
-) -> list[Measure]:
+def _multiple_choice(answered: Answered, resampling: Resampling) -> list[Measure]:
     """Accuracy with the positive caption as A, as B, in both orders, and the bias B minus A."""
-    samples = _choices(items, verdicts, convention)
+    samples = _choices(answered)
     found = _shares(samples, CHOSEN, resampling)
     for test, rows in _tests(samples):
         found.append(measure("mc_bias", test, rows, _bias(rows), resampling, difference))
@@ -125,17 +117,17 @@ def _right(samples: pl.DataFrame, metric: str, share: Share) -> dict[str, pl.Dat
     return {metric: samples.select("item_id", "unit", "task", pl.col(share.right).alias("right"))}
 
 
-def _classic_outcomes(items: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    samples = _captions(items, verdicts)
+def _classic_outcomes(answered: Answered) -> dict[str, pl.DataFrame]:
+    samples = _captions(answered)
     return _right(samples, "classic", CLASSIC) if _has_scores(samples) else {}
 
 
-def _strict_outcomes(items: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    return _right(_captions(items, verdicts), "strict", STRICT) | _classic_outcomes(items, verdicts)
+def _strict_outcomes(answered: Answered) -> dict[str, pl.DataFrame]:
+    return _right(_captions(answered), "strict", STRICT) | _classic_outcomes(answered)
 
 
-def _choice_outcomes(items: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    return _right(_choices(items, verdicts), "mc_both", STRICT)
+def _choice_outcomes(answered: Answered) -> dict[str, pl.DataFrame]:
+    return _right(_choices(answered), "mc_both", STRICT)
 
 
 SCORES = {

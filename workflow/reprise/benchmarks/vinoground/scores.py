@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import polars as pl
 
-from reprise.benchmarks.scoring import Convention, Scores
+from reprise.benchmarks.scoring import Answered, Scores
 from reprise.benchmarks.vinoground.taxonomy import ALL, GROUPS, HALVES
 from reprise.stats import chance_pair_similarities
 from reprise.stats.measures import Measure, Resampling, measure, ones
@@ -19,15 +19,13 @@ CHANCE: dict[str, float | None] = {name: 100 * value for name, value in chance_p
 ROLES = {task: [f"{task}_{half}" for half in HALVES] for task in ("text", "video")}
 FOUR = [role for roles in ROLES.values() for role in roles]
 
-Pairs: TypeAlias = Callable[[pl.DataFrame, pl.DataFrame, Convention], pl.DataFrame]
-"""items, verdicts -> one row a pair; for each metric whether it was asked, right, failed, unparsed"""
+Pairs: TypeAlias = Callable[[Answered], pl.DataFrame]
+"""One row a pair; for each metric whether it was asked, right, failed, unparsed"""
 
 
-def _measures(
-    pairs_of: Pairs, items: pl.DataFrame, verdicts: pl.DataFrame, resampling: Resampling, convention: Convention
-) -> list[Measure]:
+def _measures(pairs_of: Pairs, answered: Answered, resampling: Resampling) -> list[Measure]:
     """Text, video and group score over all pairs and over the pairs of each category."""
-    pairs = pairs_of(items, verdicts, convention)
+    pairs = pairs_of(answered)
     found = []
     for group, is_member in GROUPS.items():
         members = pairs.filter(is_member)
@@ -40,9 +38,9 @@ def _measures(
     return found
 
 
-def _outcomes(pairs_of: Pairs, items: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, pl.DataFrame]:
+def _outcomes(pairs_of: Pairs, answered: Answered) -> dict[str, pl.DataFrame]:
     """Metric -> one row a pair."""
-    pairs = pairs_of(items, verdicts, "fixed")
+    pairs = pairs_of(answered)
     return {
         metric: pairs.filter(f"{metric}_asked").select(
             pl.col("unit").alias("item_id"), "unit", pl.lit(ALL).alias("task"), pl.col(f"{metric}_right").alias("right")
@@ -51,14 +49,14 @@ def _outcomes(pairs_of: Pairs, items: pl.DataFrame, verdicts: pl.DataFrame) -> d
     }
 
 
-def _by_questions(items: pl.DataFrame, verdicts: pl.DataFrame, convention: Convention) -> pl.DataFrame:
+def _by_questions(answered: Answered) -> pl.DataFrame:
     """The scores by a pair's four questions.
 
     By the authors' convention every pair of the table counts, a question without an answer is wrong, and one that the
     text score stops at takes the pair's video score with it.
     """
-    pairs = _side_by_side(items, verdicts, FOUR)
-    pairs = _as_authors_score(pairs) if convention == "authors" else pairs
+    pairs = _side_by_side(answered, FOUR)
+    pairs = _as_authors_score(pairs) if answered.convention == "authors" else pairs
     roles = {**ROLES, "group": FOUR}
     right = {
         metric: pl.all_horizontal(f"{role}_right" for role in roles[metric]).fill_null(False) for metric in METRICS
@@ -66,7 +64,7 @@ def _by_questions(items: pl.DataFrame, verdicts: pl.DataFrame, convention: Conve
     return pairs.with_columns(_columns(right, roles))
 
 
-def _by_similarities(items: pl.DataFrame, verdicts: pl.DataFrame, convention: Convention) -> pl.DataFrame:
+def _by_similarities(answered: Answered) -> pl.DataFrame:
     """The scores by four similarities, as Winoground defines them; a tie is not larger, so it fails."""
     roles = [f"{video}_{caption}" for video in HALVES for caption in HALVES]
 
@@ -76,7 +74,7 @@ def _by_similarities(items: pl.DataFrame, verdicts: pl.DataFrame, convention: Co
     text = above("pos_pos", "pos_neg") & above("neg_neg", "neg_pos")
     video = above("pos_pos", "neg_pos") & above("neg_neg", "pos_neg")
     right = {"text": text, "video": video, "group": text & video}
-    return _side_by_side(items, verdicts, roles).with_columns(_columns(right, dict.fromkeys(METRICS, roles)))
+    return _side_by_side(answered, roles).with_columns(_columns(right, dict.fromkeys(METRICS, roles)))
 
 
 def _columns(right: Mapping[str, pl.Expr], roles: Mapping[str, Sequence[str]]) -> Iterator[pl.Expr]:
@@ -90,10 +88,11 @@ def _columns(right: Mapping[str, pl.Expr], roles: Mapping[str, Sequence[str]]) -
             yield any_of.fill_null(False).alias(f"{metric}_{state}")
 
 
-def _side_by_side(items: pl.DataFrame, verdicts: pl.DataFrame, roles: Sequence[str]) -> pl.DataFrame:
+def _side_by_side(answered: Answered, roles: Sequence[str]) -> pl.DataFrame:
     """One row a pair with the verdicts of its four roles; null where a question was never asked."""
+    items = answered.items
     pairs = items.select("unit", "groups").unique("unit", keep="first", maintain_order=True)
-    answers = verdicts.join(items.select("item_id", "unit"), on="item_id", how="inner")
+    answers = answered.verdicts.join(items.select("item_id", "unit"), on="item_id", how="inner")
     for role in roles:
         columns = [pl.col(part).alias(f"{role}_{part}") for part in ("right", "score", "failed", "unparsed")]
         one = answers.filter(pl.col("role") == role).select("unit", *columns)

@@ -9,7 +9,7 @@ import yaml
 from synthetic.toyworld import captions
 from synthetic.toyworld.script import PATTERNS, TONES
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+REPOSITORY = Path(__file__).resolve().parents[3]
 PROMPT_FILE = REPOSITORY / "resources" / "prompts" / "velociti.yaml"
 DESCRIBE = "Describe the video."
 # What Vinoground's chain of thought adds to a question (resources/prompts/vinoground.yaml).

@@ -31,11 +31,7 @@ TABLE = Annotations([Clip("a.whole", "a", "whole", "a")], ITEMS).tables()[1]
 
 @pytest.mark.parametrize("benchmark", registry.benchmark_names())
 def test_every_form_is_asked_and_scored_and_only_those_are_judged(benchmark: str) -> None:
-<<<<<<< HEAD
     assert not list(registry.unmatched_forms(benchmark))
-=======
-    assert not registry.unmatched_forms(benchmark)
->>>>>>> benchmarks
     assert set(registry.load_answers(benchmark)) <= set(registry.load_questions(benchmark).FORMS)
     scores = registry.load_scores(benchmark)
     metrics = {metric for one in scores.SCORES.values() for metric in one.metrics}
@@ -71,11 +67,7 @@ def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def test_a_folder_with_the_three_modules_is_a_benchmark(broken: Path) -> None:
     assert registry.benchmark_names() == ("example",)
-<<<<<<< HEAD
     assert not list(registry.unmatched_forms("example"))
-=======
-    assert not registry.unmatched_forms("example")
->>>>>>> benchmarks
     with pytest.raises(UserError, match="unknown benchmark 'exampel'. Did you mean 'example'"):
         registry.load_scores("exampel")
     (broken / "scores.py").unlink()
@@ -91,11 +83,7 @@ def test_a_missing_name_is_named_with_its_file(broken: Path) -> None:
 
 def test_a_form_that_is_not_in_both_is_named(broken: Path) -> None:
     (broken / "questions.py").write_text("FORMS = {'questions': None, 'essay': None}\n")
-<<<<<<< HEAD
     missing = [f"{Path(file).name}: {reason.partition(';')[0]}" for file, reason in registry.unmatched_forms("example")]
-=======
-    missing = [text.partition("example/")[2].partition(";")[0] for text in registry.unmatched_forms("example")]
->>>>>>> benchmarks
     assert missing == ["questions.py: form 'similarity' is missing", "scores.py: form 'essay' is missing"]
 
 

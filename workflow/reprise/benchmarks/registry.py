@@ -68,13 +68,8 @@ def load_statistics(benchmark: str) -> DataStatistics:
     return cast(StatisticsModule, _load(benchmark, "data_statistics")).STATISTICS
 
 
-<<<<<<< HEAD
 def unmatched_forms(benchmark: str) -> Iterator[tuple[str, str]]:
     """Forms that are asked and have no scores, or have scores and are not asked: the module, and what it lacks."""
-=======
-def unmatched_forms(benchmark: str) -> list[str]:
-    """Forms that are asked and have no scores, or have scores and are not asked."""
->>>>>>> benchmarks
     asked, scored = set(load_questions(benchmark).FORMS), set(load_scores(benchmark).SCORES)
     for one, other, missing in (("questions", "scores", scored - asked), ("scores", "questions", asked - scored)):
         for form in sorted(missing):

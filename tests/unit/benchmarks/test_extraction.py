@@ -142,8 +142,6 @@ def test_the_local_judge_refuses_what_it_cannot_do() -> None:
     request = Request("0#robust", "0", "text_pos", "write", "", "Rate this.", LETTERS, "", 64)
     with pytest.raises(UserError, match="lastletter needs a response from a line"):
         list(last_letter().answers(Clip("", None, (), ()), [request]))
-    with pytest.raises(UserError, match="lastletter: settings: found measure"):
-        LastLetter(ModelSpec(None, "cpu", 1, "float32", "sdpa", False, {"measure": "f1"}))
 
 
 def test_both_readings_share_one_models_answers_and_each_kind_has_its_judges() -> None:

@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: help demo rehearsal test coverage check bench clean
+.PHONY: help demo rehearsal test coverage check reference bench clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -17,8 +17,8 @@ rehearsal: $(READY)  ## every table of the papers at full size, with random answ
 test: $(READY)  ## all tests
 	$(BIN)/pytest
 
-coverage: $(READY)  ## all tests, and which lines of the library they ran
-	COVERAGE_CORE=sysmon $(BIN)/pytest --cov --cov-report=term
+coverage: $(READY)  ## the unit tests, and which lines of the library they run
+	$(BIN)/pytest tests/unit --cov --cov-report=term
 
 check: $(READY)  ## formats, style, types and the layer rule
 	$(BIN)/ruff format --check
@@ -26,6 +26,9 @@ check: $(READY)  ## formats, style, types and the layer rule
 	$(BIN)/snakefmt --check Snakefile workflow/rules
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo --no-cache
+
+reference: $(READY)  ## schemas and reference of the configuration, written from its types
+	$(BIN)/python docs/write_reference.py
 
 bench: $(READY)  ## how fast the library is, against its bounds
 	$(BIN)/python -m bench

@@ -26,7 +26,7 @@ from reprise.core.schemas import ITEMS, REQUESTS, VERDICTS, read_table, write_ta
 from reprise.models.keys import Answers as AnswersKey
 from reprise.models.keys import RunKey
 from reprise.reading.keys import VerdictsKey
-from reprise.stats import Estimate, Interval, clustered_intervals
+from reprise.stats.clusters import Estimate, Interval, clustered_intervals
 from reprise.stats.measures import Resampling
 
 from bench import synthetic

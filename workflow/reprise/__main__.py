@@ -116,14 +116,6 @@ def pin(
     pin_files(Path(), names or [])
 
 
-@app.command(rich_help_panel=CONFIGURATION)
-def schemas() -> None:
-    """Write the JSON Schemas and the reference of the configuration from its types."""
-    from reprise.commands.schemas import write_schemas
-
-    write_schemas(Path())
-
-
 def main() -> None:
     """The console command."""
     run_command(app)

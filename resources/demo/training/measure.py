@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import torch
 from reprise.core.files import write_text
+from reprise.media.decoder import read_frames
 from reprise.media.ffmpeg import QUIET, ffmpeg_executable
 from reprise.media.opening import ffmpeg_input
-from reprise.media.reader import read_frames
 from synthetic.toyworld.generate import EVALUATION_SEED, evaluation_sources
 from synthetic.toyworld.render import Image, render_source
 from synthetic.toyworld.script import CLIP_SECONDS, FPS, Source

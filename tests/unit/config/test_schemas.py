@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel
-from reprise.commands.schemas import generated, write_schemas
-from reprise.config.json_schemas import FOLDER, KINDS
 from reprise.config.yaml_files import load_yaml
 from reprise.models.adapters import ADAPTERS
+from write_reference import FOLDER, KINDS, generated, write
 
 from tests.unit.config.conftest import ROOT
 
@@ -24,14 +23,14 @@ NAMES = [str(path) for _, path in FILES]
 def test_what_is_generated_is_committed(name: str) -> None:
     path = ROOT / name
     is_same = path.is_file() and path.read_text() == generated()[name]
-    assert is_same, f"{name} is not what the types say. Run: python -m reprise schemas"
+    assert is_same, f"{name} is not what the types say. Run: make reference"
 
 
 def test_the_command_writes_what_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_schemas(tmp_path)
+    write(tmp_path)
     assert sorted(capsys.readouterr().out.split()) == sorted(generated())
     (tmp_path / FOLDER / "suite.schema.json").write_text("{}")
-    write_schemas(tmp_path)
+    write(tmp_path)
     assert capsys.readouterr().out.split() == [f"{FOLDER}/suite.schema.json"]
 
 

@@ -12,7 +12,7 @@ from reprise.fetch.outcome import PERMANENT, TRANSIENT, FetchError
 from reprise.fetch.settings import Youtube
 from reprise.fetch.wording import reason_of, unchecked
 from reprise.fetch.youtube import download, youtube
-from reprise.media.reader import count_decodable
+from reprise.media.decoder import count_decodable
 from reprise.stages.sources import fetch_source
 from yt_dlp.extractor.youtube import YoutubeIE
 

@@ -10,11 +10,11 @@ import pytest
 from reprise.core.errors import MachineError
 from reprise.core.files import file_digest
 from reprise.media.black import black_runs, check_black, separating_span
+from reprise.media.decoder import read_frames
 from reprise.media.encode import concatenate, still_clip, trim
 from reprise.media.errors import MediaError
 from reprise.media.ffmpeg import QUIET, ffmpeg_executable
 from reprise.media.probe import packet_index
-from reprise.media.reader import read_frames
 from reprise.media.settings import Concat, Encode, Images
 
 from tests.unit.media.test_probe_and_reader import EVERY_THIRD, SHOWN_BY_EVERY_THIRD

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import av
 import pytest
+from reprise.media.decoder import count_decodable
 from reprise.media.encode import still_clip, trim
 from reprise.media.errors import MediaError
 from reprise.media.opening import check_picture, demuxer_of
 from reprise.media.probe import packet_index
-from reprise.media.reader import count_decodable
 from reprise.media.settings import Encode, Images
 from reprise.stages.sources import check_decodes
 

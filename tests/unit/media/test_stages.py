@@ -14,8 +14,8 @@ import pytest
 from reprise.core.files import file_digest
 from reprise.core.schemas import CLIP_LEDGER, CLIPS, FACTS, FRAME_PLAN, SOURCES, read_table, write_table
 from reprise.core.shards import shard_of
+from reprise.media.decoder import read_frames
 from reprise.media.probe import packet_index
-from reprise.media.reader import read_frames
 
 from tests.unit.videos import X264, barcode_video, numbers, run_ffmpeg, truncated
 

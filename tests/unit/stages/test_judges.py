@@ -5,6 +5,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from pydantic import ValidationError
 from reprise.benchmarks.answering import answers_as_given
 from reprise.benchmarks.human_ratings import agreement, read_ratings
 from reprise.benchmarks.prompts import load_prompts
@@ -194,6 +195,8 @@ def test_the_local_judge_rates_what_the_prompt_shows() -> None:
     assert rate(shown.format("a red circle,\nI think, of two shapes"), measure="recall") == "3"
     with pytest.raises(UserError, match="wordmatch needs the lines"):
         rate("Does the video entail the caption?")
+    with pytest.raises(ValidationError, match="should be 'f1' or 'recall', found 'bleu'"):
+        wordmatch(measure="bleu")
 
 
 class Fails:

@@ -12,7 +12,7 @@ from reprise.core.errors import UserError
 from reprise.core.paths import Run
 from reprise.core.schemas import ITEMS, VERDICTS, read_table
 from reprise.plan.runs import Plan
-from reprise.stats import PairedComparison, compare_paired
+from reprise.stats.paired import PairedComparison, compare_paired
 
 HEADER = (
     "| metric | test | samples | videos | difference | 95 % interval | p (sign flips over videos) | p (McNemar) |\n"

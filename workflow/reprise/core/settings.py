@@ -43,7 +43,7 @@ class InWords(BaseModel):
 class Settings(InWords):
     """A group of settings; a key that it does not know is a mistake. A string below a field describes it.
 
-    Those strings are read where they are wanted (`config/json_schemas.py`): pydantic would read them in every job.
+    Those strings are read where they are wanted (`docs/write_reference.py`): pydantic would read them in every job.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -34,7 +34,7 @@ def _refuse_double_columns(path: Path, separator: str) -> None:
         header = next(csv.reader(stream, delimiter=separator), [])
     twice = sorted({name for name in header if header.count(name) > 1})
     if twice:
-        raise UserError(f"{path}: column '{twice[0]}' is there twice. Found: {', '.join(header)}.")
+        raise UserError(f"{path}: duplicate column '{twice[0]}'. Found: {', '.join(header)}.")
 
 
 def only_table(files: Sequence[Path], columns: Sequence[str]) -> Path:

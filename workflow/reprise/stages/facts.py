@@ -19,12 +19,12 @@ from reprise.core.log import log
 from reprise.core.schemas import FACTS, write_table
 from reprise.core.store import Store
 from reprise.media.black import is_black
+from reprise.media.decoder import iter_frames
 from reprise.media.errors import MediaError
 from reprise.media.keys import FactsKey
 from reprise.media.ledgers import present_clips
 from reprise.media.motion import MotionMeter, is_static
 from reprise.media.probe import packet_index
-from reprise.media.reader import iter_frames
 from reprise.media.shots import WIDTH, ShotCounter, detector_name
 
 Row = dict[str, Any]

@@ -98,9 +98,7 @@ def main() -> None:
     write_table(pl.DataFrame(timings, schema=TIMINGS), args.timings, TIMINGS)
     write_table(table, args.out, RESPONSES)
     failed = table.filter(pl.col("error") != "").height
-    log.info(
-        f"{table.height} answers, {failed} failed, {requests.height - table.height} not asked for want of their clip"
-    )
+    log.info(f"{table.height} answers, {failed} failed, {requests.height - table.height} questions without a clip")
 
 
 def gather_work(requests: pl.DataFrame, plans: pl.DataFrame, ledger: pl.DataFrame, store: Store) -> list[Work]:

@@ -21,7 +21,7 @@ from reprise.core.schemas import ITEMS, METRICS, READERS_DIFFER, VERDICTS, check
 from reprise.media.sampling import frames_shown
 from reprise.models.keys import RunKey
 from reprise.stages.arguments import arguments
-from reprise.stats import binomial_p
+from reprise.stats.binomial import binomial_p
 from reprise.stats.measures import Measure, Resampling
 
 # A convention and the reader that goes with it: what tables show, and what is compared with published numbers.

@@ -56,7 +56,7 @@ def _summary(gone: list[dict[str, Any]], count: int) -> str:
 def _listing(what: str, gone: list[dict[str, Any]]) -> list[str]:
     if not gone:
         return []
-    head = ["", f"| {what} | Reason | What it means | As it was said |", "|---|---|---|---|"]
+    head = ["", f"| {what} | Reason | What it means | Message |", "|---|---|---|---|"]
     return head + [
         f"| {_cell(row.get('source_id') or row['clip_id'])} | {row['status']} | {_meaning(row['status'])} | "
         f"{_cell(row['message'])} |"

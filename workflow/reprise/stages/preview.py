@@ -14,11 +14,11 @@ from reprise.core.files import whole_file
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import FRAME_PLAN, read_table
+from reprise.media.decoder import read_frames
 from reprise.media.errors import MediaError
 from reprise.media.keys import FramesKey
 from reprise.media.ledgers import present_clips
 from reprise.media.probe import packet_index
-from reprise.media.reader import read_frames
 from reprise.stages.arguments import arguments
 
 Image = npt.NDArray[np.uint8]

@@ -21,9 +21,9 @@ from reprise.fetch.outcome import Fetched, Fetcher, FetchError
 from reprise.fetch.records import Record, is_transient, read_record, write_record
 from reprise.fetch.release_files import ReleaseFiles, with_release_files
 from reprise.fetch.routes import fetcher_for
+from reprise.media.decoder import count_decodable
 from reprise.media.errors import MediaError
 from reprise.media.opening import check_picture
-from reprise.media.reader import count_decodable
 from reprise.stages.arguments import arguments
 
 IMAGE_SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".webp"}

@@ -15,7 +15,7 @@ from reprise.config.tables import Column, Row
 from reprise.core.errors import UserError
 from reprise.core.paths import Results, Run, Scored
 from reprise.core.schemas import READERS_DIFFER
-from reprise.stats import Alternative, binomial_p
+from reprise.stats.binomial import Alternative, binomial_p
 from reprise.tables.keys import TableKey
 from reprise.tables.published import Published
 from reprise.tables.render import table as rendered
@@ -184,7 +184,7 @@ class Builder:
                 state,
                 significant=self.spec.significance and _is_below(found["p_chance"]),
                 published=paper,
-                notes=tuple(filter(None, [found["note"], self.beside_the_whole(found)])),
+                notes=tuple(filter(None, [found["note"], self.compared_with_group(found)])),
             )
         if paper is not None:
             self.keep(place, "published", {"value": paper})
@@ -199,7 +199,7 @@ class Builder:
         frames = row.frames if named.frames is None else named.frames
         return self.published.get(label, frames, named.group or row.group or column.group or "", metric)
 
-    def beside_the_whole(self, found: Mapping[str, Any]) -> str:
+    def compared_with_group(self, found: Mapping[str, Any]) -> str:
         """Whether a group's share is significantly above or below the same run's share of another group."""
         whole = self.numbers.get((_source(found), found["metric"], self.spec.compared_with or "", *SHOWN))
         if whole is None or whole["value"] is None or not 0 < whole["value"] < 100 or not found["asked"]:

@@ -8,7 +8,7 @@ import pytest
 import torch
 from PIL import Image
 from reprise.core.errors import UserError
-from reprise.media.reader import read_frames
+from reprise.media.decoder import read_frames
 from reprise.models.adapters.base import Clip, Request
 from reprise.models.adapters.contrastive import ContrastiveAdapter, load_encoder
 from reprise.models.adapters.open_clip import load_open_clip

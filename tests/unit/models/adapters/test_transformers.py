@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
-from reprise.media.reader import read_frames
+from reprise.media.decoder import read_frames
 from reprise.models.adapters.base import Answer, Clip, Request
 from reprise.models.adapters.transformers import TransformersAdapter, metadata_of
 from tokenizers.processors import TemplateProcessing

@@ -9,7 +9,7 @@ import polars as pl
 
 from reprise.benchmarks.scoring import Answered, Scores
 from reprise.benchmarks.vinoground.taxonomy import ALL, GROUPS, HALVES
-from reprise.stats import chance_pair_similarities
+from reprise.stats.chance import chance_pair_similarities
 from reprise.stats.measures import Measure, Resampling, measure, ones
 
 METRICS = ("text", "video", "group")

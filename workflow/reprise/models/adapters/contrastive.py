@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from reprise.core.errors import UserError
-from reprise.media.reader import read_frames
+from reprise.media.decoder import read_frames
 from reprise.models.adapters.asking import answered, asking
 from reprise.models.adapters.base import Answer, Clip, ModelSpec, Request
 from reprise.models.adapters.open_clip import is_open_clip, load_open_clip

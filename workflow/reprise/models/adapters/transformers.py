@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from reprise.core.errors import UserError
-from reprise.media.reader import read_frames
+from reprise.media.decoder import read_frames
 from reprise.models.adapters.asking import answered, load_model, load_part, option_probabilities, written_greedily
 from reprise.models.adapters.base import Answer, Clip, ModelSpec, Request
 from reprise.models.torch_setup import prepare

@@ -84,7 +84,7 @@ MISTAKES = [
     (SUITE, "{per_test: 40}", "{per_test: 40}\n    extra_runs: [entail/fps1/oracel]", "benchmarks.velociti.extra_runs: 'entail/fps1/oracel': unknown model 'oracel'. Did you mean 'oracle'?"),
     (SUITE, "{per_test: 40}", "{per_test: 40}\n    extra_runs: [similarity/fps1/toy-llava-ov]", "extra_runs: 'similarity/fps1/toy-llava-ov': the protocol asks for 'similarity', adapter 'transformers' gives score, choose, write."),
     (SUITE, "{per_test: 40}", "{per_test: 40}\n    extra_runs: [similarity/fps1/humans]", "extra_runs: 'similarity/fps1/humans': the authors' files hold no answers to form 'similarity'. Forms: entail, mc."),
-    (TABLES, "sampling: fps2", "sampling: none", "tables.table4: row 'Toy SigLIP': contrastive needs frames, sampling 'none' shows none."),
+    (TABLES, "sampling: fps2", "sampling: none", "tables.table4: row 'Toy SigLIP': contrastive needs frames, but sampling 'none' shows none."),
     (TABLES, "model: toy-text, sampling: none", "model: toy-text, sampling: fps1", "row 'Toy Qwen2 (text only)': adapter 'text' takes no frames, but sampling 'fps1' shows some. Use `sampling: none`."),
     (TABLES, "protocol: similarity", "protocol: entail", "the protocol asks for 'score', adapter 'contrastive' gives similarity."),
     (TABLES, "model: oracle", "model: oracel", "tables.table2: row 'Oracle': unknown model 'oracel'. Did you mean 'oracle'?"),

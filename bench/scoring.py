@@ -21,7 +21,7 @@ from reprise.benchmarks.prompts import load_prompts
 from reprise.benchmarks.registry import load_questions, load_release, load_scores
 from reprise.benchmarks.rows import chosen_items
 from reprise.benchmarks.scoring import Answered, Convention
-from reprise.config import load
+from reprise.config.load import load
 from reprise.core.schemas import ITEMS, REQUESTS, VERDICTS, read_table, write_table
 from reprise.models.keys import Answers as AnswersKey
 from reprise.models.keys import RunKey

@@ -8,7 +8,7 @@ import pytest
 from reprise.benchmarks.answering import answers_as_given
 from reprise.benchmarks.prompts import load_prompts
 from reprise.benchmarks.vinoground.scores import METRICS
-from reprise.config import load
+from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.core.paths import Run
 from reprise.core.schemas import RESPONSES

@@ -12,7 +12,7 @@ from reprise.benchmarks.prompts import load_prompts
 from reprise.benchmarks.temporalbench import option_sets
 from reprise.benchmarks.temporalbench.scores import CAPTION_METRICS
 from reprise.benchmarks.temporalbench.taxonomy import CATEGORIES, DATASETS, LONG_DATASETS
-from reprise.config import load
+from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.core.schemas import RESPONSES, VERDICTS
 from reprise.core.store import Store

@@ -4,7 +4,7 @@ import logging
 from pathlib import Path
 
 import pytest
-from reprise.config import load
+from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.core.paths import Run
 from reprise.plan.keys import write_keys

@@ -1,7 +1,7 @@
 """Every mistake in the configuration is one short message: file, key, what was found, what is allowed."""
 
 import pytest
-from reprise.config import load
+from reprise.config.load import load
 from reprise.core.errors import UserError
 
 from tests.unit.config.conftest import Project
@@ -58,6 +58,8 @@ MISTAKES = [
     (ONEVISION, "revision: unpinned", "revision: main", "revision: should be a commit (40 hexadecimal digits) or 'unpinned', found 'main'."),
     (ONEVISION, "dtype: float16", "dtype: fp16", "dtype: should be 'float32', 'bfloat16' or 'float16', found 'fp16'."),
     (VERA, "head: vera", "head: verra", "settings.head: should be 'vera', found 'verra'. Did you mean 'vera'?"),
+    ("config/models/wordmatch.yaml", "adapter: wordmatch", "adapter: wordmatch\nsettings: {measure: bleu}", "settings.measure: should be 'f1' or 'recall', found 'bleu'."),
+    ("config/models/last-letter.yaml", "adapter: lastletter", "adapter: lastletter\nsettings: {measure: f1}", "settings.measure: unknown key. Allowed: nothing."),
     (EXTERNAL, "gpt-4o: GPT-4o", "gpt-4o: 4", "gpt-4o: should be a group of keys, found 4."),
     (EXTERNAL, "gpt-4o: GPT-4o", "gpt-4o: {lable: GPT-4o}", "gpt-4o.lable: unknown key. Did you mean 'label'? Allowed: label, ratings, runs."),
     (EXTERNAL, "gpt-4o: GPT-4o", "GPT-4o: GPT-4o", "GPT-4o: should be a name (lower-case letters, digits, '.', '_' and '-', first a letter or a digit), found 'GPT-4o'."),

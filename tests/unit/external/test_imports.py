@@ -13,7 +13,7 @@ from openpyxl import Workbook
 from reprise.benchmarks.registry import load_answers
 from reprise.benchmarks.rows import chosen_items
 from reprise.commands.export import export_run
-from reprise.config import load
+from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.core.paths import Results, Run, Scored
 from reprise.core.schemas import ITEMS, REQUESTS, write_table

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from reprise.config import Row, TableSpec
+from reprise.config.tables import Row, TableSpec
 from reprise.core.errors import UserError
 from reprise.core.schemas import METRICS, READERS_DIFFER
 from reprise.tables.build import Builder

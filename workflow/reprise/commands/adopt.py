@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, cast
 
 import polars as pl
 
-from reprise.config import load
+from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.core.files import canonical_json
 from reprise.core.keyfile import read_key

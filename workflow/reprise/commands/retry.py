@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.config import load
+from reprise.config.load import load
 from reprise.core.errors import unknown
 from reprise.core.files import canonical_json, file_digest, write_text
 from reprise.core.paths import Results

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.config import load
+from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.core.paths import Run
 from reprise.core.schemas import VERDICTS, read_table

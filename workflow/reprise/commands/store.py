@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.config import load
+from reprise.config.load import load
 from reprise.core.paths import Ledger, Results
 from reprise.core.schemas import CLIP_LEDGER, SOURCES, read_table
 from reprise.core.store import Store

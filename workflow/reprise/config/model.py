@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import ConfigDict, Discriminator, Field, RootModel, Tag, ValidationInfo, field_validator, model_validator
+from pydantic import Discriminator, Field, RootModel, Tag, ValidationInfo, field_validator, model_validator
 
 from reprise.config.names import Slug
 from reprise.core.errors import choices
@@ -15,22 +15,8 @@ from reprise.models.settings import ImportSettings
 OF_WEIGHTS = ("checkpoint", "repo", "revision", "dtype", "attention", "trust_remote_code")
 
 
-def _settings_by_adapter(schema: dict[str, Any]) -> None:
-    """Let an editor complete the settings of the adapter that a model names."""
-    schema["properties"]["adapter"]["enum"] = sorted(ADAPTERS)
-    schema["allOf"] = [
-        {
-            "if": {"properties": {"adapter": {"const": name}}},
-            "then": {"properties": {"settings": adapter.settings.model_json_schema()}},
-        }
-        for name, adapter in sorted(ADAPTERS.items())
-    ]
-
-
 class Model(Settings):
     """`config/models/<slug>.yaml`: one model and all that shapes its answers."""
-
-    model_config = ConfigDict(json_schema_extra=_settings_by_adapter)
 
     label: str
     """The model's name, for people."""

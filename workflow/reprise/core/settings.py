@@ -41,9 +41,12 @@ class InWords(BaseModel):
 
 
 class Settings(InWords):
-    """A group of settings; a key that it does not know is a mistake. A string below a field describes it."""
+    """A group of settings; a key that it does not know is a mistake. A string below a field describes it.
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    Those strings are read where they are wanted (`docs/write_reference.py`): pydantic would read them in every job.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 def mistake(words: str) -> PydanticCustomError:

@@ -6,7 +6,8 @@ Where a run's files lie follows from its name: in `resources/imports/<benchmark>
 
 from pathlib import Path
 
-from reprise.config import Configuration, import_folder, import_settings
+from reprise.config.configuration import Configuration
+from reprise.config.imported import import_folder, import_settings
 from reprise.core.errors import UserError
 from reprise.core.log import log
 from reprise.core.paths import Run, Scored

@@ -8,7 +8,9 @@ from typing import Any, TypeVar
 
 from reprise.benchmarks.keys import AnnotationsKey, JudgeRequestsKey, MetricsKey, RequestsKey, StatisticsKey
 from reprise.benchmarks.prompts import Prompt, load_prompts
-from reprise.config import Model, SubsetFile, TableSpec
+from reprise.config.model import Model
+from reprise.config.suite import SubsetFile
+from reprise.config.tables import TableSpec
 from reprise.core.code_digest import CodeDigests
 from reprise.core.errors import UserError
 from reprise.core.files import canonical_json, matching_files, write_if_changed

@@ -3,7 +3,10 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from reprise.config import Configuration, Model, OnGpus, Row, TableSpec
+from reprise.config.configuration import Configuration
+from reprise.config.model import Model
+from reprise.config.suite import OnGpus
+from reprise.config.tables import Row, TableSpec
 from reprise.core.errors import UserError, suggestion, unknown
 from reprise.core.paths import TABLES, Results, Run, Scored
 from reprise.core.store import Store

@@ -9,7 +9,8 @@ from typing import Any, ParamSpec, TypeVar
 from snakemake.exceptions import WorkflowError
 
 from reprise.benchmarks.registry import load_scores, load_statistics
-from reprise.config import Model, load
+from reprise.config.load import load
+from reprise.config.model import Model
 from reprise.core.errors import UserError
 from reprise.core.files import canonical_json, write_if_changed
 from reprise.core.paths import STAMP, Ledger, Run, Scored, collected_table_file, table_file

@@ -77,7 +77,7 @@ def test_any_file_type_of_the_release_reads_the_same(tmp_path: Path, suffix: str
         ([["control", " ", "Ev1", "p", "n"]], COLUMNS, "row 1: 'video_id' is empty"),
         ([["control", video(1), "Ev1", "p", "n"]] * 2, COLUMNS, "row 2: the same as row 1"),
         ([["control", video(1), "Ev1", "p"]], COLUMNS[:-1], "column 'neg' is missing. Found: test_name"),
-        ([["control", video(1), "Ev1", "p", "n"]], ["test_name", "video_id", "pos", "pos", "neg"], "column 'pos' is there twice"),
+        ([["control", video(1), "Ev1", "p", "n"]], ["test_name", "video_id", "pos", "pos", "neg"], "duplicate column 'pos'"),
         ([["control", "tt0111161", "Ev1", "p", "n"]], COLUMNS, "is no VidSitu id"),
     ],
 )  # fmt: skip

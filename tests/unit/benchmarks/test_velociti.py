@@ -17,6 +17,7 @@ from reprise.core.schemas import VERDICTS
 from reprise.stats.measures import Measure, Resampling
 
 from tests.unit.benchmarks.whole import Whole
+from tests.unit.rows import verdict_row
 
 velociti = Whole("velociti")
 
@@ -222,10 +223,8 @@ def items_of(counts: dict[str, int], tmp_path: Path) -> pl.DataFrame:
 def verdict(
     item: str, role: str, value: str, expected: str, score: float | None, status: str = ""
 ) -> dict[str, object]:
-    return {
-        "request_id": f"{item}#{role}", "item_id": item, "role": role, "value": value, "score": score,
-        "right": value == expected, "unparsed": status == "unparsed", "failed": status == "failed", "key": "k",
-    }  # fmt: skip
+    known = {"right": value == expected, "unparsed": status == "unparsed", "failed": status == "failed"}
+    return verdict_row(f"{item}#{role}", value, score=score, **known)
 
 
 def entail_verdicts(items: pl.DataFrame, scores: Sequence[tuple[float | None, float | None]]) -> pl.DataFrame:

@@ -72,7 +72,9 @@ def test_a_number_of_frames_that_no_run_shows_is_not_used(paper: Project, caplog
         plan = Plan(load(Path(), {"suite": "paper"}))
         plan.imports.warn_of_unused(plan.models)
     folder = f"{IMPORTS}/vinoground/llava-video-7b"
-    expected = f"{folder}: textscore-frame7-response.jsonl, videoscore-frame7-response.jsonl: not used, since by their"
+    expected = (
+        f"{folder}: textscore-frame7-response.jsonl, videoscore-frame7-response.jsonl: not used: their names fit no run"
+    )
     assert [expected in one.message for one in caplog.records] == [False, True]
 
 

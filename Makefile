@@ -17,8 +17,8 @@ rehearsal: $(READY)  ## every table of the papers at full size, with random answ
 test: $(READY)  ## all tests
 	$(BIN)/pytest
 
-coverage: $(READY)  ## all tests, and which lines of the library they ran
-	COVERAGE_CORE=sysmon $(BIN)/pytest --cov --cov-report=term
+coverage: $(READY)  ## the unit tests, and which lines of the library they run
+	$(BIN)/pytest tests/unit --cov --cov-report=term
 
 check: $(READY)  ## formats, style, types and the layer rule
 	$(BIN)/ruff format --check

@@ -19,7 +19,7 @@ from reprise.benchmarks.keys import JudgeRequestsKey, MetricsKey
 from reprise.benchmarks.prompts import load_prompts
 from reprise.benchmarks.registry import load_questions, load_release
 from reprise.benchmarks.rows import chosen_items
-from reprise.config import load
+from reprise.config.load import load
 from reprise.core.schemas import ITEMS, REQUESTS, write_table
 from reprise.models.keys import Answers as AnswersKey
 from reprise.models.keys import RunKey

@@ -1,11 +1,15 @@
 """Write what is made from the types of the configuration: JSON Schemas, editor settings, and the reference of all keys.
 
-Run by `make reference`; a test fails where a file is not what the types say.
+Run by `make reference`; a test fails if a file is out of date.
 """
 
+import ast
+import inspect
 import json
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 from pydantic import BaseModel
@@ -17,6 +21,7 @@ from reprise.config.suite import Suite
 from reprise.config.tables import Tables
 from reprise.core import names
 from reprise.core.files import write_if_changed
+from reprise.core.settings import InWords, Settings
 from reprise.models.adapters import ADAPTERS
 
 FOLDER = "config/schemas"
@@ -35,21 +40,63 @@ REFERENCE = "docs/reference/config.md"
 HEAD = """# Every key of the configuration
 
 Written by `make reference` from the types that read the files: to change this page, change those
-(`workflow/reprise/config/`). [config/README.md](../../config/README.md) explains how the parts go together. A key
-without a default must be given.
+(`workflow/reprise/config/`). [config/README.md](../../config/README.md) explains how the parts go together.
+A key without a default is required.
 """
 
 
 def schema(kind: str) -> dict[str, Any]:
     """The schema of one kind of file."""
-    made = KINDS[kind][0].model_json_schema()
-    return {"$schema": GenerateJsonSchema.schema_dialect, **plain(made)}
+    made = schema_of(KINDS[kind][0])
+    if kind == "model":
+        made["properties"]["adapter"]["enum"] = sorted(ADAPTERS)
+        made["allOf"] = [_settings_of(name) for name in sorted(ADAPTERS)]
+    return {"$schema": GenerateJsonSchema.schema_dialect, **made}
 
 
-def plain(part: Any) -> Any:
+def _settings_of(adapter: str) -> dict[str, Any]:
+    """The settings of a model that names this adapter."""
+    return {
+        "if": {"properties": {"adapter": {"const": adapter}}},
+        "then": {"properties": {"settings": schema_of(ADAPTERS[adapter].settings)}},
+    }
+
+
+def schema_of(kind: type[BaseModel]) -> dict[str, Any]:
+    """The schema of a type, with the descriptions of all keys."""
+    made = kind.model_json_schema()
+    groups = {one.__name__: one for one in _groups(InWords)}
+    for name, group in {kind.__name__: made, **made.get("$defs", {})}.items():
+        for key, text in _descriptions(groups[name]).items() if name in groups else ():
+            group["properties"][key]["description"] = text
+    return dict(_plain(made))
+
+
+def _groups(kind: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    """A type and all that derive from it."""
+    yield kind
+    for one in kind.__subclasses__():
+        yield from _groups(one)
+
+
+def _descriptions(kind: type[BaseModel]) -> dict[str, str]:
+    """Key -> the string below it in the source of its type, or of those that it derives from."""
+    found: dict[str, str] = {}
+    for one in reversed(kind.__mro__):
+        if one in (InWords, Settings) or not issubclass(one, InWords):
+            continue
+        definition = ast.parse(dedent(inspect.getsource(one))).body[0]
+        for field, text in pairwise(definition.body if isinstance(definition, ast.ClassDef) else ()):
+            match field, text:
+                case ast.AnnAssign(target=ast.Name(id=key)), ast.Expr(value=ast.Constant(value=str(words))):
+                    found[key] = words
+    return {key: words for key, words in found.items() if key in kind.model_fields}
+
+
+def _plain(part: Any) -> Any:
     """A schema without titles that only repeat keys, and without the line breaks of docstrings; names are checked."""
     if isinstance(part, list):
-        return [plain(one) for one in part]
+        return [_plain(one) for one in part]
     if not isinstance(part, dict):
         return part
     kept = {key: value for key, value in part.items() if key != "title" or not isinstance(value, str)}
@@ -57,7 +104,7 @@ def plain(part: Any) -> Any:
         kept["description"] = " ".join(kept["description"].split())
     if "patternProperties" in kept:
         kept["additionalProperties"] = False
-    return {key: plain(value) for key, value in kept.items()}
+    return {key: _plain(value) for key, value in kept.items()}
 
 
 def schema_files() -> dict[str, str]:
@@ -153,14 +200,14 @@ def _text(one: Mapping[str, Any]) -> str:
 
 def _range(one: Mapping[str, Any]) -> str:
     limits = {"minimum": "at least", "exclusiveMinimum": "above", "maximum": "at most", "exclusiveMaximum": "below"}
-    said = [f"{words} {one[key]:g}" for key, words in limits.items() if key in one]
-    return f", {' and '.join(said)}" if said else ""
+    bounds = [f"{words} {one[key]:g}" for key, words in limits.items() if key in one]
+    return f", {' and '.join(bounds)}" if bounds else ""
 
 
 def _adapters() -> Iterator[str]:
     yield "## `settings:` of each adapter\n"
     for name, adapter in sorted(ADAPTERS.items()):
-        made = plain(adapter.settings.model_json_schema())
+        made = schema_of(adapter.settings)
         yield f"### `{name}`\n"
         yield from _keys(made) if made.get("properties") else ["No settings.\n"]
 

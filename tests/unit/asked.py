@@ -14,8 +14,19 @@ def spec(folder: Path | None = None, *, dtype: str = "float32", attention: str =
     return ModelSpec(folder, "cpu", 1, dtype, attention, False, settings)
 
 
-def request(prompt: str, ask: str, options: tuple[str, ...] = (), *, system: str = "", max_tokens: int = 8) -> Request:
-    return Request(f"r {prompt}", "i", "pos", ask, system, prompt, options, "", max_tokens)
+def request(
+    prompt: str,
+    ask: str,
+    options: tuple[str, ...] = (),
+    *,
+    system: str = "",
+    max_tokens: int = 8,
+    request_id: str = "",
+    item_id: str = "i",
+    role: str = "pos",
+    expected: str = "",
+) -> Request:
+    return Request(request_id or f"r {prompt}", item_id, role, ask, system, prompt, options, expected, max_tokens)
 
 
 def shown(video: Path, indices: tuple[int, ...]) -> Clip:

@@ -95,7 +95,7 @@ def test_a_clip_s_journey_goes_by_rules() -> None:
 def test_the_rooms_are_those_of_the_contract() -> None:
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     layers = next(contract["layers"] for contract in contracts if contract["id"] == "rooms")
-    assert [row[0].strip("`") for row in rows("The rooms, and who may know whom")] == layers[::-1]
+    assert [row[0].strip("`") for row in rows("The rooms, and which may import which")] == layers[::-1]
     assert set(layers) == {path.parent.name for path in LIBRARY.glob("*/__init__.py")}
 
 

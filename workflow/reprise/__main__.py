@@ -1,4 +1,4 @@
-"""What can be typed at `reprise` (or `python -m reprise`); a command's own module is imported only when it runs."""
+"""The console command `reprise` (or `python -m reprise`); a subcommand's module is imported only when it runs."""
 
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +13,7 @@ RunName = Annotated[str, Argument(metavar="RUN", help=RUN_NAME)]
 Judge = Annotated[str | None, Option(metavar="MODEL", help="ratings by this judge instead of the suite's first one")]
 RUNS, TABLES, VIDEOS, CONFIGURATION = "Runs", "Tables", "Videos and the store", "Configuration"
 
-app = command_line("What a person types beside snakemake, in the folder of the Snakefile.")
+app = command_line("Commands besides snakemake, to run in the folder of the Snakefile.")
 
 
 @app.command(rich_help_panel=RUNS)
@@ -80,7 +80,7 @@ def static(
 def retry(
     reasons: Annotated[list[str] | None, Argument(metavar="REASON", help="such as private; all when omitted")] = None,
 ) -> None:
-    """Have the next run ask again for videos that failed."""
+    """Make the next run try failed videos again."""
     from reprise.commands.retry import retry_sources
 
     retry_sources(reasons or [])
@@ -90,7 +90,7 @@ def retry(
 def subtitles(
     benchmark: Annotated[str, Argument(metavar="BENCHMARK", help="such as mmbench_video")],
 ) -> None:
-    """Copy downloaded subtitles to where their release is read."""
+    """Copy downloaded subtitles to the folder that their release is read from."""
     from reprise.commands.subtitles import copy_subtitles
 
     copy_subtitles(benchmark)
@@ -110,7 +110,7 @@ def store(
 def pin(
     names: Annotated[list[str] | None, Argument(metavar="NAME", help="models or suites; all when omitted")] = None,
 ) -> None:
-    """Replace `revision: unpinned` by the commit of today."""
+    """Replace `revision: unpinned` by the current commit."""
     from reprise.commands.pin import pin_files
 
     pin_files(Path(), names or [])

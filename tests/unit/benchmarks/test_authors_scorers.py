@@ -17,7 +17,6 @@ import pytest
 from reprise.benchmarks.prompts import load_prompts
 from reprise.benchmarks.registry import load_answers
 from reprise.benchmarks.rows import chosen_items
-from reprise.core.schemas import REQUESTS
 from reprise.external import load_importer, load_rating_importer
 from reprise.stages.import_answers import responses
 from reprise.stages.import_ratings import replies
@@ -27,6 +26,7 @@ from reprise.stages.verdicts import verdicts
 from reprise.stats.measures import Resampling
 
 from tests.unit.benchmarks.whole import Whole
+from tests.unit.rows import request_table
 
 RESAMPLING = Resampling(draws=20, level=0.95, seed=0)
 READING = {"vinoground": "first_character", "temporalbench": "first_character", "velociti": "plain"}
@@ -39,7 +39,7 @@ ABSENT = object()
 def requests_of(benchmark: str, form: str, items: pl.DataFrame, prompt: str = "") -> pl.DataFrame:
     prompts = load_prompts(Path(f"resources/prompts/{benchmark}.yaml"))
     rows = Whole(benchmark).requests(items, form, prompts[prompt or PROMPT[benchmark]])
-    return pl.DataFrame([row | {"ask": "choose", "max_tokens": 1} for row in rows], schema=REQUESTS)
+    return request_table(rows, "choose")
 
 
 def ours(benchmark: str, form: str, items: pl.DataFrame, folder: Path, prompt: str = "") -> Scores:

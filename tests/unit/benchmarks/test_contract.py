@@ -17,6 +17,8 @@ from reprise.core.errors import UserError
 from reprise.core.schemas import VERDICTS
 from reprise.stats.measures import Resampling
 
+from tests.unit.rows import verdict_row
+
 RESAMPLING = Resampling(200, 0.95, 0)
 ITEMS = [
     Item("1", "a.whole", "a", "t", {"caption": "One."}, "Yes", ["true"], [Tag("half", "pos"), Tag("half", "neg")]),
@@ -143,11 +145,7 @@ def test_each_item_or_each_clip_is_asked_about() -> None:
 
 def test_the_share_of_items_answered_right() -> None:
     scores = share_right("accuracy", {"all": ALL_ITEMS, "true": is_in("true")})
-    rows = [
-        {"request_id": f"{item}#event", "item_id": item, "role": "event", "value": "Yes", "score": None,
-         "right": item == "1", "unparsed": item == "2", "failed": False, "key": "k"}
-        for item in ("1", "2", "3")
-    ]  # fmt: skip
+    rows = [verdict_row(f"{item}#event", "Yes", right=item == "1", unparsed=item == "2") for item in ("1", "2", "3")]
     verdicts = pl.DataFrame(rows, schema=VERDICTS)
     for convention in ("fixed", "authors"):
         found = {one.group: one for one in scores.measure(Answered(TABLE, verdicts, convention), RESAMPLING)}

@@ -1,4 +1,4 @@
-"""MMBench and MMStar: layouts, rotations, CircularEval worked out by hand, and what a guesser reaches."""
+"""MMBench and MMStar: layouts, rotations, CircularEval worked out by hand, and chance."""
 
 import csv
 from collections.abc import Mapping, Sequence
@@ -21,6 +21,7 @@ from reprise.stats.measures import Measure, Resampling
 from synthetic.toyworld import image_choice as toy
 
 from tests.unit.benchmarks.whole import Whole
+from tests.unit.rows import verdict_row
 
 mmbench_video = Whole("mmbench_video")
 
@@ -181,11 +182,10 @@ def verdicts(items: pl.DataFrame, said: Mapping[str, str], form: str = "circular
         letter = said.get(index, "").ljust(4)[turn]
         if letter != " ":
             value = "" if letter in "!?" else letter
+            right = value == asked["expected"] != ""
             rows.append(
-                {"request_id": asked["request_id"], "item_id": asked["item_id"], "role": asked["role"], "value": value,
-                 "score": None, "right": value == asked["expected"] != "", "unparsed": letter == "?",
-                 "failed": letter == "!", "key": "k"}
-            )  # fmt: skip
+                verdict_row(str(asked["request_id"]), value, right=right, unparsed=letter == "?", failed=letter == "!")
+            )
     return pl.DataFrame(rows, schema=VERDICTS)
 
 

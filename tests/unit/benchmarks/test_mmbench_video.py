@@ -14,7 +14,7 @@ from reprise.benchmarks.mmbench_video.release import COLUMNS
 from reprise.benchmarks.mmbench_video.taxonomy import HALVES, L2_OF, LEAVES
 from reprise.benchmarks.prompts import FRAME_COUNT, load_prompts
 from reprise.config.benchmark import Benchmark
-from reprise.config.load import load_yaml
+from reprise.config.yaml_files import load_yaml
 from reprise.core.errors import UserError
 from reprise.core.files import matching_files
 from reprise.core.schemas import FACTS, VERDICTS
@@ -24,6 +24,7 @@ from reprise.stats.measures import Measure, Resampling
 from synthetic.toyworld import mmbench_video as toy
 
 from tests.unit.benchmarks.whole import Whole
+from tests.unit.rows import verdict_row
 
 mmbench_video = Whole("mmbench_video")
 
@@ -258,10 +259,9 @@ def test_packed_answers_beside_questions_about_images(tmp_path: Path) -> None:
 
 def verdicts(scores: Sequence[float | None], failed: Sequence[int] = ()) -> pl.DataFrame:
     rows = [
-        {"request_id": "", "item_id": str(i), "role": "", "value": "", "score": score, "right": False,
-         "unparsed": score is None and i not in failed, "failed": i in failed, "key": "k"}
+        verdict_row("", item_id=str(i), score=score, unparsed=score is None and i not in failed, failed=i in failed)
         for i, score in enumerate(scores)
-    ]  # fmt: skip
+    ]
     return pl.DataFrame(rows, schema=VERDICTS)
 
 

@@ -12,9 +12,9 @@ from reprise.benchmarks.prompts import load_prompts
 from reprise.benchmarks.temporalbench import option_sets
 from reprise.benchmarks.temporalbench.scores import CAPTION_METRICS
 from reprise.benchmarks.temporalbench.taxonomy import CATEGORIES, DATASETS, LONG_DATASETS
-from reprise.config import load
+from reprise.config.load import load
 from reprise.core.errors import UserError
-from reprise.core.schemas import REQUESTS, RESPONSES, VERDICTS
+from reprise.core.schemas import RESPONSES, VERDICTS
 from reprise.core.store import Store
 from reprise.plan.runs import Plan
 from reprise.plan.workflow import Workflow
@@ -23,6 +23,7 @@ from reprise.stats.measures import Measure, Resampling
 from synthetic.toyworld import temporalbench as toy
 
 from tests.unit.benchmarks.whole import Whole
+from tests.unit.rows import request_table, response_row, verdict_row
 
 tb = Whole("temporalbench")
 
@@ -246,11 +247,10 @@ def test_the_right_caption_stands_under_every_letter() -> None:
 
 
 def verdict(item: str, value: str, expected: str, status: str = "", score: float | None = None) -> dict[str, object]:
-    return {
-        "request_id": f"{item}#short", "item_id": item, "role": "short", "value": value, "score": score,
-        "right": bool(value) and value == expected, "unparsed": not value and status != "failed",
-        "failed": status == "failed", "key": "k",
-    }  # fmt: skip
+    right, failed = bool(value) and value == expected, status == "failed"
+    return verdict_row(
+        f"{item}#short", value, score=score, right=right, unparsed=not value and not failed, failed=failed
+    )
 
 
 def frame(rows: Sequence[dict[str, object]]) -> pl.DataFrame:
@@ -259,19 +259,15 @@ def frame(rows: Sequence[dict[str, object]]) -> pl.DataFrame:
 
 def read(items: pl.DataFrame, form: str, answers: dict[str, str | None], reader: str) -> pl.DataFrame:
     """What a reader makes of raw answers by idx; None is a failed one, and one that is not there was never asked."""
-    asked = [row | {"ask": "choose", "max_tokens": 1} for row in tb.requests(items, form, PROMPTS["released"])]
+    asked = tb.requests(items, form, PROMPTS["released"])
     responses = [
-        {
-            "request_id": row["request_id"], "item_id": row["item_id"], "role": form, "text": text or "", "scores": [],
-            "frames_shown": 1, "prompt_sha256": "", "tokens_in": 1, "tokens_out": 1,
-            "error": "" if text is not None else "out_of_memory", "key": "k",
-        }
+        response_row(str(row["request_id"]), text or "", error="" if text is not None else "out_of_memory")
         for row in asked
         if (idx := str(row["item_id"]).partition("/")[2]) in answers
         for text in [answers[idx]]
-    ]  # fmt: skip
+    ]
     reading = "text" if form == "caption" else "first_character"
-    tables = pl.DataFrame(asked, schema=REQUESTS), pl.DataFrame(responses, schema=RESPONSES)
+    tables = request_table(asked, "choose"), pl.DataFrame(responses, schema=RESPONSES)
     return verdicts(*tables, reader, reading)
 
 
@@ -382,8 +378,7 @@ def test_captions_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     entries = [caption(video(i), text) for i, text in enumerate(texts)]
     items = items_of(tmp_path, "caption", captions=entries)
     answers = dict(zip([entry["idx"] for entry in entries], [texts[0], "", None], strict=True))
-    asked = [row | {"ask": "write", "max_tokens": 1} for row in tb.requests(items, "caption", PROMPTS["released"])]
-    table = pl.DataFrame(asked, schema=REQUESTS)
+    table = request_table(tb.requests(items, "caption", PROMPTS["released"]), "write")
     read_rows = with_similarity(read(items, "caption", answers, "robust"), table, "0.1.0", Store(tmp_path))
     assert read_rows["score"].to_list() == [1.0, 0.5, None]
     fixed = tb.measures("caption", items, read_rows, RESAMPLING)
@@ -410,19 +405,13 @@ def test_outcomes_for_comparing_two_models(tmp_path: Path) -> None:
 def by_similarity(items: pl.DataFrame, scores: dict[str, tuple[float, float] | None]) -> pl.DataFrame:
     """Similarities of captions A and B by idx, through the readers; None is a failed clip."""
     asked = tb.requests(items, "short_similarity", PROMPTS["caption"])
-    rows = [row | {"ask": "similarity", "max_tokens": 1} for row in asked]
     responses = []
-    for row in rows:
+    for row in asked:
         pair = scores[str(row["item_id"]).partition("/")[2]]
         score = [] if pair is None else [pair["AB".index(str(row["role"]))]]
-        responses.append(
-            {
-                "request_id": row["request_id"], "item_id": row["item_id"], "role": row["role"], "text": "",
-                "scores": score, "frames_shown": 8, "prompt_sha256": "", "tokens_in": 1, "tokens_out": 0,
-                "error": "" if score else "not_finite", "key": "k",
-            }
-        )  # fmt: skip
-    tables = pl.DataFrame(rows, schema=REQUESTS), pl.DataFrame(responses, schema=RESPONSES)
+        known = {"scores": score, "frames_shown": 8, "tokens_out": 0, "error": "" if score else "not_finite"}
+        responses.append(response_row(str(row["request_id"]), **known))
+    tables = request_table(asked, "similarity"), pl.DataFrame(responses, schema=RESPONSES)
     return verdicts(*tables, "robust", "plain")
 
 

@@ -17,6 +17,7 @@ from reprise.core.schemas import VERDICTS
 from reprise.stats.measures import Measure, Resampling
 
 from tests.unit.benchmarks.whole import Whole
+from tests.unit.rows import verdict_row
 
 velociti = Whole("velociti")
 
@@ -76,8 +77,8 @@ def test_any_file_type_of_the_release_reads_the_same(tmp_path: Path, suffix: str
         ([["control", " ", "Ev1", "p", "n"]], COLUMNS, "row 1: 'video_id' is empty"),
         ([["control", video(1), "Ev1", "p", "n"]] * 2, COLUMNS, "row 2: the same as row 1"),
         ([["control", video(1), "Ev1", "p"]], COLUMNS[:-1], "column 'neg' is missing. Found: test_name"),
-        ([["control", video(1), "Ev1", "p", "n"]], ["test_name", "video_id", "pos", "pos", "neg"], "column 'pos' is there twice"),
-        ([["control", "tt0111161", "Ev1", "p", "n"]], COLUMNS, "is no VidSitu id"),
+        ([["control", video(1), "Ev1", "p", "n"]], ["test_name", "video_id", "pos", "pos", "neg"], "duplicate column 'pos'"),
+        ([["control", "tt0111161", "Ev1", "p", "n"]], COLUMNS, "is not a VidSitu id"),
     ],
 )  # fmt: skip
 def test_a_broken_release_is_refused_by_file_and_row(
@@ -222,10 +223,8 @@ def items_of(counts: dict[str, int], tmp_path: Path) -> pl.DataFrame:
 def verdict(
     item: str, role: str, value: str, expected: str, score: float | None, status: str = ""
 ) -> dict[str, object]:
-    return {
-        "request_id": f"{item}#{role}", "item_id": item, "role": role, "value": value, "score": score,
-        "right": value == expected, "unparsed": status == "unparsed", "failed": status == "failed", "key": "k",
-    }  # fmt: skip
+    known = {"right": value == expected, "unparsed": status == "unparsed", "failed": status == "failed"}
+    return verdict_row(f"{item}#{role}", value, score=score, **known)
 
 
 def entail_verdicts(items: pl.DataFrame, scores: Sequence[tuple[float | None, float | None]]) -> pl.DataFrame:

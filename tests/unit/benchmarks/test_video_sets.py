@@ -11,6 +11,7 @@ from reprise.core.schemas import FACTS, VERDICTS
 from reprise.stats.measures import Resampling
 
 from tests.unit.benchmarks.whole import Whole
+from tests.unit.rows import verdict_row
 
 mmbench_video = Whole("mmbench_video")
 
@@ -63,10 +64,9 @@ def test_ratings_by_set(release: list[Path]) -> None:
     """Ratings 3, 0 and 1 are 4/3 of 3, or 44.4 of 100; no ability's mean is given."""
     items = chosen_items(mmbench_video.annotations(release, "release", {})[1], "sets")
     rows = [
-        {"request_id": "", "item_id": f"msvd/{i}", "role": "unpacked", "value": "", "score": score, "right": False,
-         "unparsed": False, "failed": False, "key": "k"}
+        verdict_row("", item_id=f"msvd/{i}", role="unpacked", score=score)
         for i, score in enumerate((3.0, 0.0, 1.0), start=1)
-    ]  # fmt: skip
+    ]
     verdicts = pl.DataFrame(rows, schema=VERDICTS)
     found = mmbench_video.measures("unpacked", items, verdicts, RESAMPLING)
     assert [(one.metric, one.group, one.value) for one in found] == [

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from reprise.commands.incomplete import incomplete_cells
-from reprise.config import load
+from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.plan.runs import Plan
 from reprise.tables.build import TIDY

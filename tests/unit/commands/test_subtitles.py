@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from reprise.commands.subtitles import copy_subtitles
-from reprise.config import load
+from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.core.schemas import SOURCES, write_table
 from reprise.core.store import Store

@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from reprise.config import load
+from reprise.config.load import load
 from reprise.core.errors import UserError
 
 ROOT = Path(__file__).parents[3]

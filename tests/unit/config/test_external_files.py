@@ -4,7 +4,7 @@ import logging
 from pathlib import Path
 
 import pytest
-from reprise.config import load
+from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.core.paths import Run
 from reprise.plan.keys import write_keys
@@ -72,7 +72,9 @@ def test_a_number_of_frames_that_no_run_shows_is_not_used(paper: Project, caplog
         plan = Plan(load(Path(), {"suite": "paper"}))
         plan.imports.warn_of_unused(plan.models)
     folder = f"{IMPORTS}/vinoground/llava-video-7b"
-    expected = f"{folder}: textscore-frame7-response.jsonl, videoscore-frame7-response.jsonl: not used, since by their"
+    expected = (
+        f"{folder}: textscore-frame7-response.jsonl, videoscore-frame7-response.jsonl: not used: their names fit no run"
+    )
     assert [expected in one.message for one in caplog.records] == [False, True]
 
 
@@ -89,7 +91,7 @@ def test_temporalbench_names_its_tasks(paper: Project) -> None:
 @pytest.mark.parametrize(
     ("folder", "names", "said"),
     [
-        ("vinoground/llava-video-7b", BOTH, [f"{IMPORTS}/vinoground/llava-video-7b/textscore-response.jsonl: could be the answers of several runs of 'llava-video-7b': vinoground/authors/linspace128, vinoground/authors/linspace16,", f"Put it into the folder of its run, {IMPORTS}/vinoground/llava-video-7b/<protocol>/<sampling>/, or say which run it is in config/external.yaml (`runs: {{vinoground/authors/linspace128: .}}`)."]),
+        ("vinoground/llava-video-7b", BOTH, [f"{IMPORTS}/vinoground/llava-video-7b/textscore-response.jsonl: could be the answers of several runs of 'llava-video-7b': vinoground/authors/linspace128, vinoground/authors/linspace16,", f"Put it into the folder of its run, {IMPORTS}/vinoground/llava-video-7b/<protocol>/<sampling>/, or name its run in config/external.yaml (`runs: {{vinoground/authors/linspace128: .}}`)."]),
         ("vinoground/llava-video-7b", (*BOTH, *NAMED), ["could be the answers of several runs of 'llava-video-7b'"]),
         ("temporalbench/ma-lmm", ("ma-lmm.jsonl",), ["temporalbench/caption/linspace4, temporalbench/long/linspace4, temporalbench/short/linspace4."]),
         ("velociti/gemini-1.5-flash", ("control.csv",), ["velociti/entail.gemini.subset/fps1, velociti/mc.subset/fps1."]),
@@ -155,6 +157,6 @@ def test_an_extra_run_must_have_its_files(paper: Project) -> None:
     paper.edit("config/suites/paper.yaml", "  velociti:\n", "  velociti:\n    extra_runs: [entail/fps2/owl-con]\n")
     folder = f"{IMPORTS}/velociti/owl-con/entail/fps2/"
     with pytest.raises(
-        UserError, match=rf"velociti/entail/fps2/owl-con: no answers are there. Put the files into {folder}"
+        UserError, match=rf"velociti/entail/fps2/owl-con: no answers found. Put the files into {folder}"
     ):
         write_keys(Plan(load(Path(), {"suite": "paper"})))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reprise.config import load
+from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.plan.keys import write_keys
 from reprise.plan.runs import Plan

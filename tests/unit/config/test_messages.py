@@ -1,7 +1,7 @@
 """Every mistake in the configuration is one short message: file, key, what was found, what is allowed."""
 
 import pytest
-from reprise.config import load
+from reprise.config.load import load
 from reprise.core.errors import UserError
 
 from tests.unit.config.conftest import Project
@@ -52,16 +52,18 @@ MISTAKES = [
     (RANDOM, "adapter: random", "adapter: random\nsettings: {texts: [1]}", "settings.texts.0: should be a text, found 1. Write it in quotes: \"1\"."),
     (RANDOM, "adapter: random", "adapter: oracle\nsettings: {seed: 1}", "settings.seed: unknown key. Allowed: nothing."),
     (RANDOM, "adapter: random", "adapter: random\nrepo: a/b\ndtype: float16", "adapter 'random' loads no weights. Remove: repo, dtype."),
-    (TOY, "checkpoint: ", "repo: x/y\ncheckpoint: ", "say either checkpoint (a local folder) or repo (a hub id), and not both."),
-    (TOY, "checkpoint: ", "# checkpoint: ", "say either checkpoint (a local folder) or repo (a hub id), and not both."),
+    (TOY, "checkpoint: ", "repo: x/y\ncheckpoint: ", "set either checkpoint (a local folder) or repo (a hub id), not both."),
+    (TOY, "checkpoint: ", "# checkpoint: ", "set either checkpoint (a local folder) or repo (a hub id), not both."),
     (ONEVISION, "revision: unpinned", "", "revision: missing; write `unpinned` and run `python -m reprise pin` to resolve it."),
     (ONEVISION, "revision: unpinned", "revision: main", "revision: should be a commit (40 hexadecimal digits) or 'unpinned', found 'main'."),
     (ONEVISION, "dtype: float16", "dtype: fp16", "dtype: should be 'float32', 'bfloat16' or 'float16', found 'fp16'."),
     (VERA, "head: vera", "head: verra", "settings.head: should be 'vera', found 'verra'. Did you mean 'vera'?"),
+    ("config/models/wordmatch.yaml", "adapter: wordmatch", "adapter: wordmatch\nsettings: {measure: bleu}", "settings.measure: should be 'f1' or 'recall', found 'bleu'."),
+    ("config/models/last-letter.yaml", "adapter: lastletter", "adapter: lastletter\nsettings: {measure: f1}", "settings.measure: unknown key. Allowed: nothing."),
     (EXTERNAL, "gpt-4o: GPT-4o", "gpt-4o: 4", "gpt-4o: should be a group of keys, found 4."),
     (EXTERNAL, "gpt-4o: GPT-4o", "gpt-4o: {lable: GPT-4o}", "gpt-4o.lable: unknown key. Did you mean 'label'? Allowed: label, ratings, runs."),
     (EXTERNAL, "gpt-4o: GPT-4o", "GPT-4o: GPT-4o", "GPT-4o: should be a name (lower-case letters, digits, '.', '_' and '-', first a letter or a digit), found 'GPT-4o'."),
-    (EXTERNAL, "gpt-4o: GPT-4o", "oracle: Oracle", "oracle: config/models/oracle.yaml says this model too. Remove one of the two."),
+    (EXTERNAL, "gpt-4o: GPT-4o", "oracle: Oracle", "oracle: config/models/oracle.yaml defines this model too. Remove one of the two."),
     (EXTERNAL, "o3: o3", "o3: {label: o3, runs: {vinoground/paper: .}}", "o3.runs: 'vinoground/paper': a run is named <benchmark>/<protocol>/<sampling>."),
     (VELOCITI, "title:", "titel:", "titel: unknown key. Did you mean 'title'?"),
     (VELOCITI, "title:", "license: x\ntitle:", "license: unknown key. Allowed: groups, options, paper, prompts, protocols, release_files, title."),
@@ -82,8 +84,8 @@ MISTAKES = [
     (SUITE, "{per_test: 40}", "{per_test: 40}\n    extra_runs: [entail/fps1/oracel]", "benchmarks.velociti.extra_runs: 'entail/fps1/oracel': unknown model 'oracel'. Did you mean 'oracle'?"),
     (SUITE, "{per_test: 40}", "{per_test: 40}\n    extra_runs: [similarity/fps1/toy-llava-ov]", "extra_runs: 'similarity/fps1/toy-llava-ov': the protocol asks for 'similarity', adapter 'transformers' gives score, choose, write."),
     (SUITE, "{per_test: 40}", "{per_test: 40}\n    extra_runs: [similarity/fps1/humans]", "extra_runs: 'similarity/fps1/humans': the authors' files hold no answers to form 'similarity'. Forms: entail, mc."),
-    (TABLES, "sampling: fps2", "sampling: none", "tables.table4: row 'Toy SigLIP': contrastive needs frames, sampling 'none' shows none."),
-    (TABLES, "model: toy-text, sampling: none", "model: toy-text, sampling: fps1", "row 'Toy Qwen2 (text only)': adapter 'text' sees no frames, sampling 'fps1' shows some. Say `sampling: none`."),
+    (TABLES, "sampling: fps2", "sampling: none", "tables.table4: row 'Toy SigLIP': contrastive needs frames, but sampling 'none' shows none."),
+    (TABLES, "model: toy-text, sampling: none", "model: toy-text, sampling: fps1", "row 'Toy Qwen2 (text only)': adapter 'text' takes no frames, but sampling 'fps1' shows some. Use `sampling: none`."),
     (TABLES, "protocol: similarity", "protocol: entail", "the protocol asks for 'score', adapter 'contrastive' gives similarity."),
     (TABLES, "model: oracle", "model: oracel", "tables.table2: row 'Oracle': unknown model 'oracel'. Did you mean 'oracle'?"),
     (TABLES, "protocol: entail\n", "protocol: ential\n", "unknown protocol 'ential'. Did you mean 'entail'?"),

@@ -4,7 +4,7 @@ import logging
 from pathlib import Path
 
 import pytest
-from reprise.config import load
+from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.plan.runs import Plan
 from reprise.plan.targets import check_targets, targets_of, warn_of_unpinned

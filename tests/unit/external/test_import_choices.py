@@ -7,10 +7,11 @@ import pytest
 from reprise.benchmarks.mmbench_video.images.release import read_images
 from reprise.benchmarks.prompts import load_prompts
 from reprise.core.errors import UserError
-from reprise.core.schemas import ITEMS, REQUESTS
+from reprise.core.schemas import ITEMS
 from reprise.external import mmbench_video as importer
 
 from tests.unit.benchmarks.whole import Whole
+from tests.unit.rows import request_table
 
 PROMPT = load_prompts(Path("resources/prompts/mmbench_video.yaml"))["image"]
 
@@ -22,8 +23,7 @@ def asked(folder: Path) -> pl.DataFrame:
     path = folder / "MMBench_DEV_EN.tsv"
     path.write_text(header + rows)
     _, items = read_images(path, "mmbench").tables()
-    rows_ = Whole("mmbench_video").requests(items, "circular", PROMPT)
-    return pl.DataFrame([row | {"ask": "choose", "max_tokens": 9} for row in rows_], schema=REQUESTS)
+    return request_table(Whole("mmbench_video").requests(items, "circular", PROMPT), "choose", 9)
 
 
 def test_a_rotation_is_known_by_its_right_letter(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from openpyxl import Workbook
 from reprise.benchmarks.registry import load_answers
 from reprise.benchmarks.rows import chosen_items
 from reprise.commands.export import export_run
-from reprise.config import load
+from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.core.paths import Results, Run, Scored
 from reprise.core.schemas import ITEMS, REQUESTS, write_table
@@ -637,7 +637,7 @@ def test_a_run_that_is_named_beside_the_tables_must_have_its_files(root: Path) -
     model_file(
         root, "  runs: {vinoground/paper/black8: ., velociti/entail.subset/fps1: ., velociti/entail/fps1: whole}\n"
     )
-    with pytest.raises(UserError, match=r"velociti/entail/fps1/random-imported: no answers are there. Put the files"):
+    with pytest.raises(UserError, match=r"velociti/entail/fps1/random-imported: no answers found. Put the files"):
         write_keys(Plan(load(root)))
 
 
@@ -652,7 +652,7 @@ def test_a_run_that_is_named_beside_the_tables_must_have_its_files(root: Path) -
         ("  runs: {vinoground/similarity/black8: .}\n", "the authors' files hold no answers to form 'similarity'. Forms: questions."),
         ("  runs: {vinoground/paper/black8: ../oracle}\n", "settings.runs: 'vinoground/paper/black8': '../oracle' is not inside resources/imports/vinoground/random-imported."),
         ("  runs: {vinoground/paper/black8: /etc}\n", "'/etc' is not inside"),
-        ("  ratings: {vinoground/paper/black8/oracle: .}\n", "nobody rates answers to 'vinoground'."),
+        ("  ratings: {vinoground/paper/black8/oracle: .}\n", "answers to 'vinoground' are not rated by a judge."),
         ("  ratings: {mmbench_video/packed/interior8/oracel: .}\n", "unknown model 'oracel'. Did you mean 'oracle'?"),
     ],
 )  # fmt: skip

@@ -281,7 +281,7 @@ def test_a_clip_that_was_spoilt_later_stops_the_plan(made: Path, videos: Path, t
 @pytest.mark.parametrize(
     ("key", "message"),
     [
-        ({"shards": 2, "route": {"kind": "folder", "pth": "x"}}, "route.folder.pth"),
+        ({"shards": 2, "route": {"kind": "folder", "pth": "x"}}, "route.pth"),
         ({"shards": 2, "route": {"kind": "ftp"}}, "ftp"),
         ({"shards": 2, "route": {"kind": "folder", "path": "nowhere"}}, "no folder 'nowhere'"),
         ({"shards": 2, "route": {"kind": "archive", "path": "no.zip"}}, "no file fits"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from pydantic import BaseModel
-from reprise.config import load
+from reprise.config.load import load
 from reprise.core.code_digest import CodeDigests
 from reprise.core.paths import Results
 from reprise.plan.keys import collect_keys

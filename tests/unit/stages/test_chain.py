@@ -10,6 +10,8 @@ import pytest
 from reprise.core.schemas import ITEMS, METRICS, REQUESTS, RESPONSES, VERDICTS, read_table, write_table
 from reprise.stages.chain import commands
 
+from tests.unit.rows import item_row, request_row, response_row
+
 READERS = ("authors", "robust")
 
 
@@ -34,22 +36,11 @@ def files(folder: Path, key: str = "k") -> tuple[list[str], list[str]]:
     folder.mkdir()
     names = [f"{video}/{place}" for video in "abc" for place in range(2)]
     both = [(name, role) for name in names for role in ("pos", "neg")]
-    items = [
-        {"item_id": name, "clip_id": name[0], "unit": name[0], "task": "coref", "texts": [], "answer": "", "groups": [],
-         "tags": [], "flaws": []}
-        for name in names
-    ]  # fmt: skip
+    items = [item_row(name, clip_id=name[0], unit=name[0], task="coref") for name in names]
     requests = [
-        {"request_id": f"{name}#{role}", "item_id": name, "clip_id": name[0], "role": role, "ask": "choose", "system": "",
-         "prompt": "", "options": ["Yes", "No"], "option_texts": [], "expected": "Yes" if role == "pos" else "No",
-         "max_tokens": 1}
-        for name, role in both
-    ]  # fmt: skip
-    responses = [
-        {"request_id": f"{name}#{role}", "item_id": name, "role": role, "text": "Yes" if name[0] == "a" else "No",
-         "scores": [], "frames_shown": 1, "prompt_sha256": "", "tokens_in": 1, "tokens_out": 1, "error": "", "key": key}
-        for name, role in both
-    ]  # fmt: skip
+        request_row(f"{name}#{role}", clip_id=name[0], expected="Yes" if role == "pos" else "No") for name, role in both
+    ]
+    responses = [response_row(f"{name}#{role}", "Yes" if name[0] == "a" else "No", key=key) for name, role in both]
     for name, rows, schema in (
         ("items", items, ITEMS),
         ("requests", requests, REQUESTS),

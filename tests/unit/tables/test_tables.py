@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from reprise.config import Row, TableSpec
+from reprise.config.tables import Row, TableSpec
 from reprise.core.errors import UserError
 from reprise.core.schemas import METRICS, READERS_DIFFER
 from reprise.tables.build import Builder
@@ -157,8 +157,8 @@ def test_a_metric_of_nothing_is_a_dash_and_never_zero(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("velociti,table2,X,,control,strict,43.1%", "line 2: value '43.1%' is no number"),
-        ("velociti,table2,X,,control,strict,", "line 2: value '' is no number"),
+        ("velociti,table2,X,,control,strict,43.1%", "line 2: value '43.1%' is not a number"),
+        ("velociti,table2,X,,control,strict,", "line 2: value '' is not a number"),
         ("velociti,table2,X,,control,strict,nan", "line 2: value 'nan' is not finite"),
         ("velociti,table2,X,,control,strict,1\nvelociti,table2,X,,control,strict,2", "line 3: table2 has"),
     ],

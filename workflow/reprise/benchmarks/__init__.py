@@ -1,1 +1,1 @@
-"""Benchmarks: a folder each. What such a folder defines stands in `contract.py`; `registry.py` finds and loads it."""
+"""Benchmarks, one folder each. `contract.py` says what a folder defines; `registry.py` finds and loads it."""

@@ -1,4 +1,4 @@
-"""What was answered to each item, where a judge rates answers or says which option they come to."""
+"""The answer to each item, for protocols whose answers a judge rates or maps to an option."""
 
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
@@ -18,9 +18,9 @@ class FreeAnswer(NamedTuple):
 
 
 FreeAnswers: TypeAlias = Callable[[pl.DataFrame, pl.DataFrame, str], list[FreeAnswer]]
-"""Items, responses (with their clip ids) and a reader -> what was answered; one answer an item."""
+"""Items, responses (with their clip ids) and a reader -> one answer per item."""
 
 
 def answers_as_given(items: pl.DataFrame, responses: pl.DataFrame, reader: str) -> list[FreeAnswer]:
-    """The responses as they are, where every item is asked about by itself."""
+    """The responses as they are, for forms that ask about every item separately."""
     return list(map(FreeAnswer._make, responses.select(FreeAnswer._fields).iter_rows()))

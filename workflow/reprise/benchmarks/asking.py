@@ -15,12 +15,12 @@ class Question(NamedTuple):
     """One request about an item, before the prompt is filled in."""
 
     role: str
-    """what it asks of the item, such as `pos` and `neg`; all that is asked of one item differs in it"""
+    """which question about the item it is, such as `pos` or `neg`; unique for one item"""
     values: Mapping[str, str]
     """placeholder of the prompt -> its text"""
     options: Sequence[str] = ()
     option_texts: Sequence[str] = ()
-    """what each option stands for, such as a caption; none where an option says itself"""
+    """the text of each option, such as a caption; none if the option is its own text"""
     expected: str = ""
     """the right option, or the text to come close to"""
 
@@ -29,7 +29,7 @@ class Form(Protocol):
     """A form of question."""
 
     def questions(self, items: Sequence[Item]) -> Iterator[tuple[str, Item, Question]]:
-        """What is asked: the id of what the question is about, an item of its clip, and the question."""
+        """For each question: the id of its subject, an item of its clip, and the question."""
         ...
 
 
@@ -40,7 +40,7 @@ def always(item: Item) -> bool:
 
 @dataclass(frozen=True)
 class EachItem:
-    """Every item is asked about by itself, by one question or several."""
+    """Asks about every item separately, with one question or several."""
 
     ask: Callable[[Item], Iterable[Question]]
     is_asked: Callable[[Item], bool] = always
@@ -52,7 +52,7 @@ class EachItem:
 
 @dataclass(frozen=True)
 class EachClip:
-    """All items of a clip are asked about at once; the request names the first of them."""
+    """Asks about all items of a clip at once; the request names the first of them."""
 
     ask: Callable[[Sequence[Item]], Question]
     is_asked: Callable[[Item], bool] = always
@@ -84,7 +84,7 @@ def request_row(
 
 
 def request_table(form: Form, items: pl.DataFrame, prompt: Prompt, ask: str, max_tokens: int) -> pl.DataFrame:
-    """All that a form asks about some items."""
+    """All requests of a form about some items."""
     asked = form.questions(items_of(items))
     rows = [request_row(f"{of}#{one.role}", item, one, prompt, ask, max_tokens) for of, item, one in asked]
     return table_of(rows, REQUESTS)

@@ -8,7 +8,7 @@ import polars as pl
 
 
 class Number(NamedTuple):
-    """One number of the data; a metric `chance.<form>.<metric>` is what a guesser reaches, in percent."""
+    """One number of the data; a metric `chance.<form>.<metric>` is the score of random guessing, in percent."""
 
     metric: str
     group: str
@@ -16,7 +16,7 @@ class Number(NamedTuple):
 
 
 def no_numbers(items: pl.DataFrame, clips: pl.DataFrame) -> list[Number]:
-    """None, where no table shows any."""
+    """For benchmarks whose tables show no numbers of the data."""
     return []
 
 

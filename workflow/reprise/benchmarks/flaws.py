@@ -1,4 +1,4 @@
-"""Entries of a release with a mistake that need not stop the others: they stay, are named, and are counted."""
+"""Flawed entries of a release: they are kept, named and counted, and do not stop the others."""
 
 from collections import defaultdict
 from typing import Any
@@ -22,7 +22,7 @@ class Flaws:
         self._found[entry].append(flaw)
 
     def of(self, entry: str) -> list[str]:
-        """What the items of an entry carry: its flaws as one text; nothing where it has none."""
+        """The flaws of an entry as one text, for the items made from it; nothing if it has none."""
         flaws = self._found.get(entry)
         return [f"{entry}: {'; '.join(flaws)}"] if flaws else []
 
@@ -33,7 +33,7 @@ def flaws_of(items: pl.DataFrame) -> list[str]:
 
 
 def flaw_numbers(items: pl.DataFrame) -> list[dict[str, Any]]:
-    """How many flawed entries the items come from, as a number whose note names them; no number where there is none."""
+    """The number of flawed entries behind the items, with a note that names them; no number if there are none."""
     flaws = flaws_of(items)
     if not flaws:
         return []

@@ -14,7 +14,7 @@ FINDERS = ("reprise.benchmarks.registry", "reprise.benchmarks.contract")
 
 
 class BenchmarkKey(Key):
-    """The key of a job that a module of the benchmark does, where the benchmark has that module."""
+    """The key of a job that runs a module of the benchmark, if the benchmark has that module."""
 
     CARRIERS = (*Key.CARRIERS, *FINDERS)
     PART: ClassVar[str] = ""
@@ -33,7 +33,7 @@ class AnnotationsKey(BenchmarkKey):
     PART = "release"
     clips: Literal["ids", "release"]
     options: dict[str, Any] = Field({})
-    """options of the release's reader, and the suite's subset"""
+    """options for reading the release, and the suite's subset"""
     subset_sha256: str = ""
     """digest of the file that lists the subset"""
 

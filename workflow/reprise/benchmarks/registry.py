@@ -1,4 +1,4 @@
-"""Finds benchmarks, the folders beside this file that fulfil `contract.py`, and loads one module of one."""
+"""Finds benchmarks, the folders next to this file that follow `contract.py`, and loads their modules."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -32,12 +32,12 @@ def benchmark_names() -> tuple[str, ...]:
 
 
 def module_name(benchmark: str, part: str) -> str:
-    """Import string of one module of a benchmark: its digest says when what the module does has changed."""
+    """Import string of one module of a benchmark; its digest is part of keys."""
     return f"reprise.benchmarks.{benchmark}.{part}"
 
 
 def has_part(benchmark: str, part: str) -> bool:
-    """Whether a benchmark has a module that not all have: `answers`, `data_statistics`."""
+    """Whether a benchmark has an optional module: `answers`, `data_statistics`."""
     return (HERE / benchmark / f"{part}.py").is_file()
 
 
@@ -47,29 +47,29 @@ def load_release(benchmark: str) -> ReleaseModule:
 
 
 def load_questions(benchmark: str) -> QuestionsModule:
-    """The module that says what is asked."""
+    """The module that makes questions."""
     return cast(QuestionsModule, _load(benchmark, "questions"))
 
 
 def load_scores(benchmark: str) -> ScoresModule:
-    """The module that says what answers are worth."""
+    """The module that scores answers."""
     return cast(ScoresModule, _load(benchmark, "scores"))
 
 
 def load_answers(benchmark: str) -> "Mapping[str, FreeAnswers]":
-    """Form of question -> what a judge is shown of its answers; empty where no answer is put to a judge."""
+    """Form of question -> the answers that a judge sees; empty if no answers are judged."""
     return cast(AnswersModule, _load(benchmark, "answers")).ANSWERS if has_part(benchmark, "answers") else {}
 
 
 def load_statistics(benchmark: str) -> DataStatistics:
-    """What is counted in a benchmark's data; nothing where it has no such module."""
+    """What is counted in a benchmark's data; nothing if it has no such module."""
     if not has_part(benchmark, "data_statistics"):
         return DataStatistics()
     return cast(StatisticsModule, _load(benchmark, "data_statistics")).STATISTICS
 
 
 def unmatched_forms(benchmark: str) -> Iterator[tuple[str, str]]:
-    """Forms that are asked and have no scores, or have scores and are not asked: the module, and what it lacks."""
+    """Forms that only one of FORMS and SCORES names: the module without it, and the problem."""
     asked, scored = set(load_questions(benchmark).FORMS), set(load_scores(benchmark).SCORES)
     for one, other, missing in (("questions", "scores", scored - asked), ("scores", "questions", asked - scored)):
         for form in sorted(missing):

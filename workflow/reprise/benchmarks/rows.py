@@ -1,4 +1,4 @@
-"""Clips and items, the two tables that every release is read into: made here, looked up here."""
+"""Clips and items, the two tables that every release is read into."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
@@ -24,14 +24,14 @@ class Clip(NamedTuple):
 
 
 class Tag(NamedTuple):
-    """Something that is known of an item and is no group: which half of a pair it is, how many options it has."""
+    """A property of an item other than its groups, such as its half of a pair or its number of options."""
 
     name: str
     text: str
 
 
 class Item(NamedTuple):
-    """What is asked about a clip, whatever the form of question."""
+    """Something to ask about a clip, in any form of question."""
 
     item_id: str
     clip_id: str
@@ -40,7 +40,7 @@ class Item(NamedTuple):
     texts: Mapping[str, str]
     answer: str = ""
     groups: Sequence[str] = ()
-    """sets of items that it belongs to: those that numbers are given for, and those that a protocol may ask about"""
+    """sets of items that it belongs to: numbers are computed for them, and a protocol may ask about one only"""
     tags: Sequence[Tag] = ()
     flaws: Sequence[str] = ()
 
@@ -50,7 +50,7 @@ class Item(NamedTuple):
 
 
 class Annotations(NamedTuple):
-    """A release, read."""
+    """The clips and items of a release."""
 
     clips: Sequence[Clip]
     items: Sequence[Item]

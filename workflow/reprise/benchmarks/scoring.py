@@ -1,4 +1,4 @@
-"""What answers are worth: the metrics of a form of question, and the groups that they are given for."""
+"""How answers are scored: the metrics of a form of question, and the groups that they are computed for."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ Convention: TypeAlias = Literal["fixed", "authors"]
 benchmark's own script does."""
 
 Groups: TypeAlias = Mapping[str, pl.Expr]
-"""Group that a metric may be given for -> which items are in it."""
+"""Group -> which items are in it."""
 
 
 class Answered(NamedTuple):
@@ -23,33 +23,33 @@ class Answered(NamedTuple):
     items: pl.DataFrame
     """those that the protocol asks about, without their texts"""
     verdicts: pl.DataFrame
-    """one row a request that was asked"""
+    """one row per request that was asked"""
     convention: Convention = "fixed"
 
 
 def no_outcomes(answered: Answered) -> dict[str, pl.DataFrame]:
-    """Nothing that two models could be compared by."""
+    """No outcomes: two models cannot be compared sample by sample."""
     return {}
 
 
 @dataclass(frozen=True)
 class Scores:
-    """What the answers to one form of question are worth."""
+    """How the answers to one form of question are scored."""
 
     metrics: frozenset[str]
     measure: Callable[[Answered, Resampling], list[Measure]]
     """every metric of every group"""
     outcomes: Callable[[Answered], dict[str, pl.DataFrame]] = no_outcomes
-    """metric -> one row a sample (item_id, unit, task, right), to compare two models sample by sample"""
+    """metric -> one row per sample (item_id, unit, task, right), to compare two models sample by sample"""
 
 
 def in_group(items: pl.DataFrame, group: str, groups: Groups) -> pl.DataFrame:
-    """The items of a group; the items themselves say whether they are in one that `groups` does not have."""
+    """The items of a group; if `groups` does not define it, those items that name it."""
     return items.filter(groups.get(group, is_in(group)))
 
 
 def share_right(metric: str, groups: Groups) -> Scores:
-    """The share of items answered right, for a form that asks one question an item.
+    """The share of items answered right, for a form that asks one question per item.
 
     Failed and unread answers are wrong by both conventions.
     """

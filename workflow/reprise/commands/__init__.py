@@ -1,4 +1,4 @@
-"""What a person types beside snakemake: `reprise <command>`, or `python -m reprise <command>`."""
+"""Commands besides snakemake: `reprise <command>`, or `python -m reprise <command>`."""
 
 import typer
 

@@ -1,4 +1,4 @@
-"""`adopt`: carry a run's answers over a change of key that cannot have altered them, after trying a sample."""
+"""`adopt`: keep a run's answers after a change of key that cannot have altered them; a sample is asked again."""
 
 import random
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, cast
 
 import polars as pl
 
-from reprise.config import load
+from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.core.files import canonical_json
 from reprise.core.keyfile import read_key
@@ -20,14 +20,14 @@ from reprise.plan.keys import write_keys
 from reprise.plan.runs import Plan
 from reprise.stages.infer import LazyModel, Work, gather_text_work, gather_work, prompt_digest
 
-# Changes of any other part of a key are changes of what is asked, of whom or how: never carried over.
+# A change of any other part of a key can alter answers, so they are never carried over.
 CHANGEABLE_PARTS = ("code", "versions")
 
 
 def adopt_run(name: str, why: str, sample: int, judge: str | None = None) -> None:
     """Ask a sample again under the new key; if every answer is the same, copy the journal and say so.
 
-    With a judge it is about what that judge replied to the run's answers.
+    With a judge, that judge's replies to the run's answers are carried over.
     """
     plan = Plan(load(Path()))
     run = plan.find_run(name)
@@ -52,7 +52,7 @@ def adopt_run(name: str, why: str, sample: int, judge: str | None = None) -> Non
 
 
 def _copy_answers(works: list[Work], old: Path, target: Journal) -> int:
-    """Copy the answers to these questions from one journal to another; how many came over."""
+    """Copy the answers to these questions from one journal to another; returns their number."""
     source = Journal(old)
     carried = 0
     for work in works:
@@ -67,7 +67,7 @@ def _copy_answers(works: list[Work], old: Path, target: Journal) -> int:
 
 
 class Asked(NamedTuple):
-    """Who was asked, under which key, what came of it, and what was asked."""
+    """A model or judge, its key, its answers and its questions."""
 
     model: str
     key: Path

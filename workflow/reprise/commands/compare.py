@@ -7,7 +7,7 @@ import polars as pl
 
 from reprise.benchmarks.registry import load_scores
 from reprise.benchmarks.scoring import Answered
-from reprise.config import load
+from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.core.paths import Run
 from reprise.core.schemas import ITEMS, VERDICTS, read_table

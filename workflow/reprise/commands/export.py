@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from reprise.benchmarks.rows import chosen_items
-from reprise.config import load
+from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, read_table
 from reprise.external import AnswerFiles, has_importer, load_importer

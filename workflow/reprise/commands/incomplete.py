@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from reprise.config import TableSpec, load
+from reprise.config.load import load
+from reprise.config.tables import TableSpec
 from reprise.core.errors import UserError, unknown
 from reprise.core.paths import TABLES
 from reprise.plan.runs import Plan

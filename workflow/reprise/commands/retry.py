@@ -1,11 +1,11 @@
-"""`retry`: have the next run ask again for videos that failed."""
+"""`retry`: make the next run try failed videos again."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
 
-from reprise.config import load
+from reprise.config.load import load
 from reprise.core.errors import unknown
 from reprise.core.files import canonical_json, file_digest, write_text
 from reprise.core.paths import Results
@@ -17,7 +17,7 @@ from reprise.media.errors import STATUSES
 
 
 def retry_sources(statuses: Sequence[str]) -> None:
-    """Forget failures of these reasons, and have the configured suite's shards that hold them made again."""
+    """Forget failures of these reasons, and make the next run repeat the configured suite's shards that hold them."""
     known = PERMANENT | TRANSIENT | STATUSES
     for status in statuses:
         if status not in known:
@@ -30,4 +30,4 @@ def retry_sources(statuses: Sequence[str]) -> None:
         if failed.filter(pl.col("status").is_in(list(statuses or known))).height:
             # An input of the shard; newer than the ledger, it makes the next run ask again.
             write_text(results.retry_key(benchmark, shard), canonical_json({"on_request": file_digest(ledger)}) + "\n")
-    print(f"{forgotten} failures forgotten. Run snakemake now: it asks again for these, and only for these.")
+    print(f"{forgotten} failures forgotten. Run snakemake now: it tries these again, and only these.")

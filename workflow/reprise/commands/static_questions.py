@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.config import load
+from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.core.paths import Run
 from reprise.core.schemas import VERDICTS, read_table
@@ -15,7 +15,7 @@ from reprise.plan.runs import Plan
 
 
 def list_static(runs: Sequence[str], judge: str | None, least: float) -> None:
-    """Print item and mean rating of every static question as csv; how many of how many, to stderr."""
+    """Print item and mean rating of every static question as csv; the counts go to stderr."""
     plan = Plan(load(Path()))
     named = [Run.parse(name) for name in runs]
     paths = [plan.results.verdicts(run, judge or plan.first_judge(run.benchmark)) for run in named]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.config import load
+from reprise.config.load import load
 from reprise.core.paths import Ledger, Results
 from reprise.core.schemas import CLIP_LEDGER, SOURCES, read_table
 from reprise.core.store import Store
@@ -17,7 +17,7 @@ def open_store() -> Store:
 
 
 def show_store() -> None:
-    """One line a kind: files and size."""
+    """One line per kind: files and size."""
     store = open_store()
     print(f"{store.root}")
     for kind, (files, size) in store.sizes().items():

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.config import load
+from reprise.config.load import load
 from reprise.core.errors import UserError, unknown
 from reprise.core.files import write_text
 from reprise.core.paths import Results

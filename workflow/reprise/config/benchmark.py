@@ -53,6 +53,6 @@ class Benchmark(Settings):
     groups: list[Slug] = Field([])
     """Groups of items that only the data name, such as sets of other videos."""
     options: dict[str, str] = Field({})
-    """Options of the benchmark's release reader."""
+    """Options for reading the benchmark's release."""
     protocols: dict[Slug, Protocol]
     """What can be asked, by name."""

@@ -1,4 +1,4 @@
-"""What no file of the configuration can know alone: names that other files, and the benchmarks' modules, define."""
+"""Checks across files: names that other files, or the benchmarks' modules, define."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ TERMS = ("local", "none", "all")
 
 @dataclass
 class Checks:
-    """The checks across files. What only follows from a file with problems is no problem of its own."""
+    """The checks across files. A problem that only follows from a file with problems is not reported."""
 
     found: Configuration
     unreadable: Collection[str]
@@ -69,7 +69,7 @@ class Checks:
                 self._add(self.suite_file, place, self._run(run, name))
 
     def _judge(self, judge: str) -> list[str]:
-        """A judge must exist, and must write."""
+        """A judge must exist, and must be able to write."""
         model = self.found.models.get(judge)
         if model is None:
             return self._unknown_model(judge)
@@ -153,7 +153,7 @@ class Checks:
                 self._add(file, f"{place}.frames_min", _unknown("metric", metric, forms[protocol.form].metrics))
             if protocol.judge is not None and protocol.form in forms and protocol.form not in judged:
                 listed = ", ".join(judged) or "none"
-                reason = f"answers to form '{protocol.form}' are not put to a judge. Forms whose answers are: {listed}."
+                reason = f"answers to form '{protocol.form}' cannot be judged. Forms whose answers can be: {listed}."
                 self.problems.add(file, f"{place}.judge", reason)
             self._add(file, f"{place}.answers_of", _answers_problems(protocol, benchmark))
 
@@ -182,11 +182,11 @@ def _ask_problems(model: Model, protocol: Protocol) -> list[str]:
 
 
 def _frames_problems(model: Model, name: str, rule: dict[str, Any]) -> list[str]:
-    """A model that must see frames and is shown none, or one without eyes that is shown some."""
+    """A model that needs frames and is shown none, or one that takes no frames and is shown some."""
     wanted = ADAPTERS[model.adapter].frames
     is_blind = rule.get("rule") == "none"
     if wanted == "needed" and is_blind:
-        return [f"{model.adapter} needs frames, sampling '{name}' shows none. Name a sampling of another rule."]
+        return [f"{model.adapter} needs frames, but sampling '{name}' shows none. Use a sampling of another rule."]
     if wanted == "never" and not is_blind:
-        return [f"adapter '{model.adapter}' sees no frames, sampling '{name}' shows some. Say `sampling: none`."]
+        return [f"adapter '{model.adapter}' takes no frames, but sampling '{name}' shows some. Use `sampling: none`."]
     return []

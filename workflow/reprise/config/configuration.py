@@ -23,18 +23,18 @@ class Configuration(BaseModel):
     tables: dict[str, Tables]
     models: dict[str, Model]
     external: frozenset[str] = frozenset()
-    """the models that stand in config/external.yaml"""
+    """the models of config/external.yaml"""
 
     def is_import(self, slug: str) -> bool:
-        """Whether a model's answers lie in files."""
+        """Whether a model's answers are read from files."""
         return ADAPTERS[self.models[slug].adapter].is_import
 
     def file_of(self, slug: str) -> str:
-        """The file that says what a model is."""
+        """The file that defines a model."""
         return EXTERNAL if slug in self.external else f"config/models/{slug}.yaml"
 
     def runs_of(self, benchmark: str) -> set[str]:
-        """The runs that a benchmark's tables show or that the suite names besides: `<protocol>/<sampling>/<model>`."""
+        """The runs that a benchmark's tables show, and the suite's extra runs: `<protocol>/<sampling>/<model>`."""
         tables = self.tables[benchmark].tables.values()
         shown = {
             f"{row.protocol}/{row.sampling}/{row.model}"

@@ -1,4 +1,4 @@
-"""Models whose answers were made elsewhere: what the configuration can say of their files."""
+"""Models whose answers were made elsewhere: the settings of their files."""
 
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -16,7 +16,7 @@ def import_settings(found: Configuration, slug: str) -> ImportSettings:
 
 
 def import_folder(slug: str, benchmark: str, folder: str) -> Path:
-    """A folder of a model's files; one outside the model's own is the user's mistake."""
+    """A folder of a model's files; a UserError if it is outside the model's own folder."""
     own = FOLDER / benchmark / slug
     if folder == ".":
         return own
@@ -26,7 +26,7 @@ def import_folder(slug: str, benchmark: str, folder: str) -> Path:
 
 
 def form_problems(benchmark: str, form: str) -> list[str]:
-    """A form of question whose answers no file of the authors holds."""
+    """A form of question that the authors' files hold no answers to."""
     if not has_importer(benchmark):
         return [f"answers to '{benchmark}' cannot be imported: it has no file format."]
     forms = load_importer(benchmark).FORMS
@@ -34,7 +34,7 @@ def form_problems(benchmark: str, form: str) -> list[str]:
 
 
 def folder_problems(slug: str, found: Configuration, unreadable: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Key and reason of runs that no suite could have, and of folders that lead out."""
+    """Key and reason of runs that no suite can have, and of folders outside the model's own."""
     settings = import_settings(found, slug)
     for key, runs, parts in (("runs", settings.runs, 3), ("ratings", settings.ratings, 4)):
         for run, folder in runs.items():
@@ -51,7 +51,7 @@ def _check_run(names: list[str], parts: int, found: Configuration, unreadable: C
         raise UserError(f"a run is named {shape}.")
     benchmark, protocol, sampling, *rated = names
     if not has_importer(benchmark):
-        raise UserError(f"answers to '{benchmark}' cannot be imported: it is no benchmark, or has no file format.")
+        raise UserError(f"answers to '{benchmark}' cannot be imported: it is not a benchmark, or has no file format.")
     spec = found.benchmarks.get(benchmark)  # none where the suite does not have the benchmark
     for what, name, allowed in (
         ("protocol", protocol, spec.protocols if spec else [protocol]),
@@ -63,4 +63,4 @@ def _check_run(names: list[str], parts: int, found: Configuration, unreadable: C
     for problem in form_problems(benchmark, spec.protocols[protocol].form) if spec else ():
         raise UserError(problem)
     if rated and load_rating_importer(benchmark) is None:
-        raise UserError(f"nobody rates answers to '{benchmark}'.")
+        raise UserError(f"answers to '{benchmark}' are not rated by a judge.")

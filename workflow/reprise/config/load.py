@@ -26,7 +26,7 @@ T = TypeVar("T", bound=BaseModel)
 MAIN = "config/config.yaml"
 
 
-class _Reader:
+class _ConfigFiles:
     """Reads files into their types, and notes the problems instead of stopping at the first."""
 
     def __init__(self, root: Path) -> None:
@@ -34,7 +34,7 @@ class _Reader:
         self.problems = Problems()
 
     def read(self, kind: type[T], file: str) -> T | None:
-        """One file; none where it has problems."""
+        """One file; None if it has problems."""
         try:
             content = load_yaml(self.root / file)
         except UserError as error:
@@ -49,7 +49,7 @@ class _Reader:
             return None
 
     def names(self, folder: str) -> list[str]:
-        """The files of a folder by the names that they give; what cannot be a name is a problem."""
+        """The names that the files of a folder define; an invalid name is a problem."""
         stems = sorted(path.stem for path in (self.root / folder).glob("*.yaml"))
         for stem in stems:
             if not re.fullmatch(SLUG, stem):
@@ -98,24 +98,24 @@ class _Reader:
 
 def load(root: Path, overrides: Mapping[str, Any] | None = None) -> Configuration:
     """Read the whole configuration of the chosen suite, or end with one error that lists every problem."""
-    reader = _Reader(root)
-    problems = reader.problems
-    main = reader.read(Main, MAIN)
-    own, external = reader.models(), reader.external()
+    files = _ConfigFiles(root)
+    problems = files.problems
+    main = files.read(Main, MAIN)
+    own, external = files.models(), files.external()
     for slug in sorted(set(own) & set(external)):
-        problems.add(EXTERNAL, slug, f"config/models/{slug}.yaml says this model too. Remove one of the two.")
+        problems.add(EXTERNAL, slug, f"config/models/{slug}.yaml defines this model too. Remove one of the two.")
     models = external | own
-    suites = reader.names("config/suites")
+    suites = files.names("config/suites")
     if main is not None:
         main = _override(main, overrides or {}, problems)
     if main is not None and main.suite not in suites:
         reason = f"unknown suite '{main.suite}'.{choices(main.suite, suites)} These are the files in config/suites/."
         problems.add(MAIN, "suite", reason)
     suite_file = f"config/suites/{main.suite}.yaml" if main else ""
-    suite = reader.read(Suite, suite_file) if main and main.suite in suites else None
+    suite = files.read(Suite, suite_file) if main and main.suite in suites else None
     if main is None or suite is None:
         raise problems.error()
-    benchmarks, tables = reader.benchmarks(suite, suite_file), reader.tables(suite, suite_file)
+    benchmarks, tables = files.benchmarks(suite, suite_file), files.tables(suite, suite_file)
     found = Configuration.model_construct(
         name=main.suite,
         main=main,
@@ -133,7 +133,7 @@ def load(root: Path, overrides: Mapping[str, Any] | None = None) -> Configuratio
 
 
 def _override(main: Main, overrides: Mapping[str, Any], problems: Problems) -> Main | None:
-    """Apply what Snakemake's `--config key=value` said."""
+    """Apply the overrides of Snakemake's `--config key=value`."""
     try:
         return Main.model_validate({**main.model_dump(), **overrides})
     except ValidationError as error:

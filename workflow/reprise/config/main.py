@@ -1,4 +1,4 @@
-"""`config/config.yaml`: which suite is made, and what all suites share."""
+"""`config/config.yaml`: the suite to make, and the settings that all suites share."""
 
 from typing import Annotated, Any
 
@@ -24,8 +24,8 @@ def _rule_schema() -> dict[str, Any]:
     of_kind = {
         "frames": {"type": "integer", "minimum": 1, "description": "Frames of every clip."},
         "fps": {"type": "number", "exclusiveMinimum": 0, "description": "Frames a second."},
-        "of": {"type": "object", "description": "The rule of whose frames one is drawn."},
-        "seed": {"type": "integer", "description": "Seed of the draw; 0 where none is given."},
+        "of": {"type": "object", "description": "The rule that gives the frames from which one is drawn."},
+        "seed": {"type": "integer", "description": "Seed of the draw; 0 by default."},
     }
     return {
         "oneOf": [
@@ -45,12 +45,12 @@ Sampling = Annotated[dict[str, Any], AfterValidator(_checked), WithJsonSchema(_r
 
 
 class Main(Settings):
-    """`config/config.yaml`: which suite is made, and what all suites share."""
+    """`config/config.yaml`: the suite to make, and the settings that all suites share."""
 
     suite: Slug
     """Name of a file in `config/suites/`. `snakemake TARGET --config suite=<name>` replaces it for one call."""
     store: str = "resources/store"
-    """Folder of what must survive a deleted `results/` and a change of suite: videos, clips, weights, answers."""
+    """Folder of what is kept when `results/` is deleted or the suite changes: videos, clips, weights, answers."""
     bootstrap: Bootstrap = Bootstrap()
     """The intervals of all numbers."""
     samplings: dict[Slug, Sampling]

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import ConfigDict, Discriminator, Field, RootModel, Tag, ValidationInfo, field_validator, model_validator
+from pydantic import Discriminator, Field, RootModel, Tag, ValidationInfo, field_validator, model_validator
 
 from reprise.config.names import Slug
 from reprise.core.errors import choices
@@ -11,26 +11,12 @@ from reprise.core.settings import InWords, Settings, mistake
 from reprise.models.adapters import ADAPTERS
 from reprise.models.settings import ImportSettings
 
-# What only a model with weights can say.
+# Settings for models with weights only.
 OF_WEIGHTS = ("checkpoint", "repo", "revision", "dtype", "attention", "trust_remote_code")
-
-
-def _settings_by_adapter(schema: dict[str, Any]) -> None:
-    """Let an editor complete the settings of the adapter that a model names."""
-    schema["properties"]["adapter"]["enum"] = sorted(ADAPTERS)
-    schema["allOf"] = [
-        {
-            "if": {"properties": {"adapter": {"const": name}}},
-            "then": {"properties": {"settings": adapter.settings.model_json_schema()}},
-        }
-        for name, adapter in sorted(ADAPTERS.items())
-    ]
 
 
 class Model(Settings):
     """`config/models/<slug>.yaml`: one model and all that shapes its answers."""
-
-    model_config = ConfigDict(json_schema_extra=_settings_by_adapter)
 
     label: str
     """The model's name, for people."""
@@ -79,7 +65,7 @@ class Model(Settings):
             if needless:
                 raise mistake(f"adapter '{self.adapter}' loads no weights. Remove: {', '.join(needless)}.")
         elif (self.checkpoint is None) == (self.repo is None):
-            raise mistake("say either checkpoint (a local folder) or repo (a hub id), and not both.")
+            raise mistake("set either checkpoint (a local folder) or repo (a hub id), not both.")
         elif self.repo is not None and self.revision is None:
             raise mistake("revision: missing; write `unpinned` and run `python -m reprise pin` to resolve it.")
         return self
@@ -105,7 +91,7 @@ class External(InWords, RootModel[dict[Slug, Entry]]):
     """`config/external.yaml`: models whose answers were made elsewhere, `slug: label` or `slug: {label: ..., ...}`."""
 
     def models(self) -> dict[str, Model]:
-        """Each entry as what a file of its own would say."""
+        """Each entry as the settings that a file of its own would have."""
         return {slug: _imported(entry) for slug, entry in self.root.items()}
 
 

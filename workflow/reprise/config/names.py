@@ -1,4 +1,4 @@
-"""Names in the configuration: each can stand in a path or a command."""
+"""Names in the configuration: each is safe in a path or a command."""
 
 from typing import Annotated
 

@@ -6,7 +6,7 @@ MOST_SHOWN, MOST_PLACES = 20, 3
 
 
 class Problems:
-    """Problems by file, in the order in which they are found; the same at several places of a file is said once."""
+    """Problems by file, in the order found; the same problem at several places of a file is listed once."""
 
     def __init__(self) -> None:
         self._places: dict[tuple[str, str], list[str]] = {}

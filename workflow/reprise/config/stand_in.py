@@ -1,4 +1,4 @@
-"""A baseline in place of every model: a suite can make all tables where none of their models runs."""
+"""Replaces every model by a baseline, so that a suite can make all tables without running their models."""
 
 from collections.abc import Collection
 from hashlib import sha256

@@ -11,7 +11,7 @@ from reprise.media.settings import ClipSettings, FactSettings
 
 
 class SubsetFile(Settings):
-    """A subset that somebody published as a list."""
+    """A subset that was published as a list."""
 
     file: str
     """The list, a csv file."""
@@ -21,7 +21,7 @@ class SubsetDraw(Settings):
     """A subset that is drawn."""
 
     per_test: int = Field(ge=1)
-    """Rows that are drawn of every test."""
+    """Number of rows to draw from every test."""
     seed: int = 0
     """Seed of the draw."""
 
@@ -47,13 +47,13 @@ class SuiteBenchmark(Settings):
     route: Route
     """Where its videos come from; part of what a clip is."""
     extra_runs: list[RunName] = Field([])
-    """Runs that no table shows but that are made too: `<protocol>/<sampling>/<model>`."""
+    """Runs to make besides those of the tables: `<protocol>/<sampling>/<model>`."""
     judges: list[Slug] | None = None
-    """Judges of this benchmark's answers; those of the suite where none are given."""
+    """Judges of this benchmark's answers; by default those of the suite."""
     extras: str | None = None
     """A folder on this machine whose files count as files of the release; where both have a file, this one counts."""
     ratings: str | None = None
-    """csv file of people's ratings of answers (`run,item_id,rating`), read where it is there."""
+    """csv file of people's ratings of answers (`run,item_id,rating`), read if it exists."""
     subset: Subset | None = None
     """The items of protocols that ask `items: subset`: a list or a seeded draw."""
 
@@ -78,9 +78,9 @@ class Suite(Settings):
     title: str
     """Name of the suite in its tables."""
     notice: str = ""
-    """A sentence that every table of the suite carries."""
+    """A sentence that every table of the suite shows."""
     show_published: bool = True
-    """Whether the rows are the paper's rows, so that published values belong beside them."""
+    """Whether the rows are the paper's rows, so that published values are shown."""
     run: list[Term]
     """The models that run here: slugs, `local` (no GPU, no download, no API), `gpus: N` (models that need at most N
     GPUs), `all`, `none`. Every other row shows its published value, marked. Models behind an API also need a budget."""
@@ -92,9 +92,9 @@ class Suite(Settings):
     budget_usd: float = Field(0, ge=0)
     """US dollars that models behind an API may cost in all; at 0 none of them runs."""
     shards: int = Field(ge=1, le=4096)
-    """Number of pieces in which the videos are worked on. Changing it makes nothing again that is in the store."""
+    """Number of shards that the videos are divided into. Changing it repeats no work that is in the store."""
     missing_share_max: float = Field(ge=0, le=1)
-    """Largest share of a run's items that may lack their clip, 0 to 1; above it a table stops and says which."""
+    """Largest share of a run's items without a clip, 0 to 1; above it a table stops with an error."""
     clip_settings: ClipSettings = ClipSettings()
     """Encoding, concatenations, images as clips."""
     fact_settings: FactSettings = FactSettings()

@@ -9,7 +9,7 @@ from reprise.core.settings import Settings
 
 
 class PublishedAs(Settings):
-    """What the csv of published numbers calls a column, where that differs from what its rows say."""
+    """A column's names in the csv of published numbers, if they differ from the rows' settings."""
 
     row: str | None = None
     """Its row."""
@@ -25,7 +25,7 @@ class Ratio(Settings):
     metric: str
     """The metric."""
     over: Slug
-    """The sampling of the run below the line."""
+    """The sampling of the run in the denominator."""
 
 
 class Column(Settings):
@@ -38,21 +38,21 @@ class Column(Settings):
     shows: Literal["metrics", "frames"] = "metrics"
     """`frames` prints the rows' `frames` in place of a metric."""
     metrics: list[str] | None = None
-    """The metrics of a cell; the table's where none are given."""
+    """The metrics of a cell; by default the table's."""
     group: str | None = None
-    """Group of items. A row's own group takes its place."""
+    """Group of items. A row's own group replaces it."""
     model: Slug | None = None
-    """Takes the place of the rows' model."""
+    """Replaces the rows' model."""
     protocol: Slug | None = None
-    """Takes the place of the rows' protocol."""
+    """Replaces the rows' protocol."""
     sampling: Slug | None = None
-    """Takes the place of the rows' sampling."""
+    """Replaces the rows' sampling."""
     ratio: Ratio | None = None
     """Divide by the same run with another sampling."""
     published: PublishedAs = PublishedAs()
-    """What the csv of published numbers calls the column."""
+    """The column's names in the csv of published numbers."""
     decimals: int = Field(1, ge=0, le=4)
-    """Decimals that are printed; the table's where none are given."""
+    """Decimals to print; by default the table's."""
     signed: bool = False
     """Print a plus sign."""
     lower_is_better: bool = False
@@ -60,7 +60,7 @@ class Column(Settings):
 
 
 class RowSettings(Settings):
-    """What a row can say, and a section for all its rows."""
+    """Settings of a row; a section can set them for all its rows."""
 
     model: Slug | None = None
     """Slug of the model. A row without one shows published numbers only."""
@@ -75,16 +75,16 @@ class RowSettings(Settings):
     frames: str | None = None
     """Number of frames as the paper prints it; finds the row in the csv of published numbers."""
     published: str | None = None
-    """Label in the csv of published numbers, where it is not the row's label."""
+    """Label in the csv of published numbers, if it is not the row's label."""
 
 
 class Row(RowSettings):
     """One row: a run (`model`), a random guesser (`chance`), the data (`dataset`), or published numbers only."""
 
     label: str
-    """What stands in front of the row."""
+    """Label in front of the row."""
     chance: bool = False
-    """Show what a random guesser reaches."""
+    """Show the score of random guessing."""
     judge: Slug | None = None
     """Show this judge's ratings in place of the first judge's."""
 
@@ -95,7 +95,7 @@ class Row(RowSettings):
 
 
 class Section(RowSettings):
-    """Rows under a title. What a section says of rows holds for those of its rows that do not say otherwise."""
+    """Rows under a title. A section's settings apply to all its rows that do not set their own."""
 
     title: str | None = None
     """Title above the rows."""
@@ -105,7 +105,7 @@ class Section(RowSettings):
     """The rows."""
 
     def resolved(self) -> list[Row]:
-        """The rows with all that their section says of them."""
+        """The rows with their section's settings."""
         shared = {name: getattr(self, name) for name in RowSettings.model_fields}
         return [
             row.model_copy(
@@ -122,9 +122,9 @@ class TableSpec(Settings):
     title: str
     """Title of the table."""
     caption: str
-    """What stands below the title."""
+    """Text below the title."""
     stub: str | None = None
-    """Header of the row labels; `Model` where none is given, `Test` above rows of data."""
+    """Header of the row labels; by default `Model`, or `Test` above rows of data."""
     metrics: list[str] = Field([])
     """The metrics of columns that name none."""
     decimals: int = Field(1, ge=0, le=4)
@@ -159,7 +159,7 @@ class TableSpec(Settings):
         return [row for section in self.sections for row in section.resolved()]
 
     def cells(self) -> list[Row]:
-        """The row of every cell, as its column shows it; a ratio has one more, the run below the line."""
+        """The row of every cell, as its column shows it; a ratio has one more, the run in the denominator."""
         below = [c.model_copy(update={"sampling": c.ratio.over}) for c in self.columns if c.ratio]
         return [row.in_column(column) for row in self.rows() for column in (*self.columns, *below)]
 

@@ -1,4 +1,4 @@
-"""Reading YAML files: what is not valid is named by file and line."""
+"""Reads YAML files; errors name file and line."""
 
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from reprise.core.settings import Place
 
 
 class _UniqueKeys(yaml.SafeLoader):
-    """A loader that refuses a duplicate key, of which YAML would let the second one win."""
+    """A loader that refuses duplicate keys; YAML itself would take the last one."""
 
 
 def _mapping(loader: _UniqueKeys, node: yaml.MappingNode) -> dict[Any, Any]:
@@ -30,7 +30,7 @@ _UniqueKeys.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _map
 
 
 def load_yaml(path: Path) -> Any:
-    """Read one YAML file; a missing or broken one is the user's mistake."""
+    """Read one YAML file; a UserError if it is missing or broken."""
     try:
         with path.open(encoding="utf-8") as stream:
             return yaml.load(stream, Loader=_UniqueKeys)  # a SafeLoader

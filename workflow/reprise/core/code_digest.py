@@ -1,4 +1,4 @@
-"""Digests of this library's code: what a key file says has changed when what a job does has. Comments, docstrings and
+"""Digests of this library's code: a key file changes when the code of its job does. Comments, docstrings and
 imports for type checkers change nothing, a statement does."""
 
 import ast
@@ -65,7 +65,7 @@ def _keep_what_runs(node: ast.AST, imported: list[str]) -> None:
 
 
 def _is_for_readers(node: ast.AST) -> bool:
-    """Whether a statement is a docstring, or is there for a type checker."""
+    """Whether a statement is a docstring, or only for type checkers."""
     if isinstance(node, ast.If):
         return isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

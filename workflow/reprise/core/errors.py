@@ -13,22 +13,22 @@ MOST_CHOICES, NEAREST = 25, 8
 
 
 class UserError(Exception):
-    """A mistake that the user can mend: printed without a traceback."""
+    """A mistake that the user can correct: printed without a traceback."""
 
 
 class MachineError(UserError):
-    """Something that this machine could not do, and that the same command can do later."""
+    """A failure of this machine; the same command may succeed later."""
 
 
 def stop_on_fault(error: BaseException, store: Path | None = None) -> None:
-    """End the job if an error says something of this machine and nothing of the file in hand."""
+    """End the job if an error is caused by this machine and not by the file."""
     fault = fault_of(error, store)
     if fault is not None:
         raise MachineError(fault) from error
 
 
 def stop_on_fault_of_ffmpeg(returncode: int, stderr: str, target: Path) -> None:
-    """End the job, and leave no half file, if this machine kept ffmpeg from writing."""
+    """End the job, and leave no partial file, if this machine prevented ffmpeg from writing."""
     fault = fault_of_ffmpeg(returncode, stderr, target)
     if fault is not None:
         target.unlink(missing_ok=True)
@@ -72,4 +72,4 @@ def run_command(main: Callable[[], None]) -> None:
         print(f"Error: {fault}", file=sys.stderr)
         sys.exit(1)
     finally:
-        gc.freeze()  # spares the end of the process a search for garbage among all that the libraries keep
+        gc.freeze()  # saves a garbage collection of the libraries' objects at exit

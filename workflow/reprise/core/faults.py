@@ -1,4 +1,4 @@
-"""What this machine could not do, told apart from what is wrong with a file: the first is never anybody's result."""
+"""Tells failures of this machine from problems of a file: the former are never recorded as results."""
 
 import errno
 import os
@@ -20,23 +20,23 @@ REMEDIES = {
     errno.EAGAIN: "end other processes, or run fewer jobs at once (--cores)",
     errno.EMFILE: OPEN_FILES,
     errno.ENFILE: OPEN_FILES,
-    errno.EIO: "look after the disk",
+    errno.EIO: "check the disk",
     errno.ESTALE: "mount the file system again",
     errno.EROFS: RIGHTS,
     errno.EACCES: RIGHTS,
     errno.EPERM: RIGHTS,
 }
 REFUSALS = {errno.EACCES, errno.EPERM}
-# What ffmpeg says by these numbers may also be meant of a damaged file.
+# ffmpeg uses these numbers for damaged files too.
 AMBIGUOUS = {errno.EIO, errno.EPERM, errno.EAGAIN}
 IN_WORDS = re.compile(r"\(os error (\d+)\)")
 ENDED_BY_SIGNAL = 255  # how ffmpeg exits when it is asked to end
 
 
 def fault_of(error: BaseException, store: Path | None = None) -> str | None:
-    """What the machine lacked, and what to do, if that is why an error came; None if the cause is the file itself.
+    """The machine's failure behind an error, and what to do; None if the cause is the file itself.
 
-    With a store, a refusal to read a file outside it is the file's: it belongs to somebody else.
+    With a store, a refusal to read a file outside it is a problem of that file.
     """
     for cause in _causes(error):
         if isinstance(cause, MemoryError):
@@ -47,7 +47,7 @@ def fault_of(error: BaseException, store: Path | None = None) -> str | None:
 
 
 def fault_of_ffmpeg(returncode: int, stderr: str, target: Path) -> str | None:
-    """The same for a run of ffmpeg that read checked files: it was ended from outside, or says what it lacked."""
+    """The same for a run of ffmpeg on checked files: it was ended from outside, or its output names the failure."""
     for number in set(REMEDIES) - {errno.EPERM, errno.EAGAIN}:
         if os.strerror(number) in stderr:
             return _message(target, number)
@@ -59,7 +59,7 @@ def fault_of_ffmpeg(returncode: int, stderr: str, target: Path) -> str | None:
 
 @contextmanager
 def named(path: Path) -> Iterator[None]:
-    """Give an error of writing, which knows no file, the name of the file that was written."""
+    """Add the name of the written file to an error that names none."""
     try:
         yield
     except OSError as error:
@@ -92,9 +92,9 @@ def _is_fault(error: OSError, store: Path | None) -> bool:
 
 
 def _number(error: OSError) -> int:
-    """The error's number; libraries in Rust say it in words only."""
-    said = IN_WORDS.search(str(error))
-    return error.errno or (int(said[1]) if said else 0)
+    """The error's number; libraries in Rust give it only in their message."""
+    number = IN_WORDS.search(str(error))
+    return error.errno or (int(number[1]) if number else 0)
 
 
 def _message(path: object, number: int) -> str:

@@ -13,7 +13,7 @@ from reprise.core.files import read_json
 from reprise.core.settings import Settings, dotted, mistakes
 
 T = TypeVar("T", bound=BaseModel)
-# How a job is told what to do (the values of its settings count, and the key file holds them) and says what it did.
+# How a job gets its settings, whose values are in the key file, and how it logs.
 CARRIERS = (
     *("reprise.core.errors", "reprise.core.keyfile", "reprise.core.log", "reprise.core.paths", "reprise.core.faults"),
     *("reprise.*.keys", "reprise.*.settings", "reprise.stages.arguments"),
@@ -26,16 +26,16 @@ class Key(Settings):
     STAGE: ClassVar[str] = ""
     """the module that does the job"""
     CARRIERS: ClassVar[tuple[str, ...]] = CARRIERS
-    """patterns of modules that such a job uses and that do not shape what it makes"""
+    """patterns of modules that such a job uses and that do not affect its output"""
     code: str = ""
 
     def modules(self) -> tuple[str, ...]:
-        """The modules that, with all that they import, shape what the job makes."""
+        """The modules that, with all that they import, affect the job's output."""
         return (self.STAGE,)
 
 
 def read_key(path: Path, kind: type[T]) -> T:
-    """Read a key file into its model, or say which of its keys is wrong."""
+    """Read a key file into its model, or raise an error that names the wrong key."""
     content = read_json(path)
     try:
         return kind.model_validate(content)

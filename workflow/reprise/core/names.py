@@ -1,6 +1,6 @@
-"""Patterns of texts that a user writes, and what they are in words.
+"""Patterns of texts that a user writes, and their descriptions.
 
-A name stands in paths and commands: none can leave its folder or mean anything to a shell.
+Names are used in paths and commands: none can leave its folder or mean anything to a shell.
 """
 
 SLUG = r"[a-z0-9][a-z0-9._-]*"

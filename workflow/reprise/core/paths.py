@@ -1,4 +1,4 @@
-"""Names of runs, and where everything lies under `results/`. The Snakemake rules spell the same paths as patterns."""
+"""Names of runs, and all paths under `results/`. The Snakemake rules have the same paths as patterns."""
 
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass
@@ -68,7 +68,7 @@ class Results:
 
     @classmethod
     def of_all_suites(cls, root: Path = RESULTS) -> "list[Results]":
-        """The suites that have brought videos here."""
+        """The suites that have fetched videos."""
         return [cls(path.parent.name, root) for path in sorted(root.glob("*/sources"))]
 
     @property
@@ -78,15 +78,15 @@ class Results:
     # Keys
 
     def key(self, *names: str) -> Path:
-        """A key file by the names of its stage and of what it is the key of."""
+        """A key file, by its stage and its subject."""
         return self.folder.joinpath("keys", *names[:-1], f"{names[-1]}.json")
 
     def run_key(self, run: Run) -> Path:
-        """What shapes a run's answers."""
+        """The key file of a run's answers."""
         return self.key(*astuple(run))
 
     def judge_key(self, benchmark: str, protocol: str, judge: str) -> Path:
-        """What shapes a judge's replies to the answers of a protocol."""
+        """The key file of a judge's replies to the answers of a protocol."""
         return self.key("judges", benchmark, protocol, judge)
 
     def retry_key(self, benchmark: str, shard: int) -> Path:
@@ -108,7 +108,7 @@ class Results:
         return self.folder / stage / benchmark / f"{shard}.parquet"
 
     def found_ledgers(self, stage: Ledger) -> Iterator[tuple[str, int, Path]]:
-        """Benchmark, shard and file of each ledger that is there."""
+        """Benchmark, shard and file of each ledger that exists."""
         for path in sorted(self.folder.glob(f"{stage}/*/*.parquet")):
             yield path.parent.name, int(path.stem), path
 
@@ -134,11 +134,11 @@ class Results:
         return self.folder / "judge_responses" / run.name / f"{judge}.parquet"
 
     def import_problems(self, scored: Scored) -> Path:
-        """What was wrong with the imported answers of a run, or with a judge's imported ratings of it."""
+        """Problems of a run's imported answers, or of a judge's imported ratings of it."""
         return self.folder / ("judge_responses" if scored.judge else "responses") / f"{scored.name}{PROBLEMS}"
 
     def verdicts(self, run: Run, reader: str) -> Path:
-        """What a reader made of a run's answers; `reader` may be a judge."""
+        """A reader's verdicts on a run's answers; `reader` may be a judge."""
         return self.folder / "verdicts" / run.name / f"{reader}.parquet"
 
     def metrics(self, scored: Scored) -> Path:

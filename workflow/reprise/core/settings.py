@@ -1,4 +1,4 @@
-"""The base of everything typed that a user writes, with its mistakes in words: what was found and what is allowed."""
+"""Base of the configuration's types, with messages that say what was found and what is allowed."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ Place = tuple[str | int, ...]
 
 
 class InWords(BaseModel):
-    """What says its mistakes in words."""
+    """A model with plain messages for mistakes."""
 
     @model_validator(mode="wrap")
     @classmethod
@@ -41,9 +41,12 @@ class InWords(BaseModel):
 
 
 class Settings(InWords):
-    """A group of settings; a key that it does not know is a mistake. A string below a field describes it."""
+    """A group of settings; a key that it does not know is a mistake. A string below a field describes it.
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    Those strings are read where they are wanted (`docs/write_reference.py`): pydantic would read them in every job.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 def mistake(words: str) -> PydanticCustomError:
@@ -64,7 +67,7 @@ def dotted(place: Place) -> str:
 
 
 def _details(error: ValidationError, allowed: Sequence[str]) -> list[InitErrorDetails]:
-    """All mistakes in words; a key that is missing because it is misspelt is said once."""
+    """All mistakes in words; a key that is missing because it is misspelt is listed once."""
     errors = error.errors()
     unknown = [str(one["loc"][0]) for one in errors if one["type"] == "extra_forbidden" and len(one["loc"]) == 1]
     meant = {key for name in unknown for key in get_close_matches(name, allowed, n=1)}
@@ -111,7 +114,7 @@ def _shown(found: object) -> str:
 
 
 def _place(parts: Sequence[str | int], content: Any) -> Iterator[str | int]:
-    """The parts of a place that stand in the content.
+    """The parts of a place that are in the content.
 
     Others are the tag of a union's member, which ours put in parentheses, or say that a key is meant.
     """

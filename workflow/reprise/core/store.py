@@ -1,4 +1,4 @@
-"""What must survive a failed job, a deleted `results/` and a change of suite: content-addressed and append-only."""
+"""The store: content-addressed, append-only, and kept when a job fails or `results/` is deleted."""
 
 import json
 import os

@@ -22,7 +22,7 @@ class AnswerFiles:
     find: Callable[[Path, int | None], list[Path]]
     """The files of a run in a folder of its own, by the frames that it shows of every clip, where that is known."""
     candidates: Callable[[Path], list[list[Path]]]
-    """For every file that a run needs, those of a folder that could be it, whatever their number of frames."""
+    """For every file that a run needs, its candidates in a folder, for any number of frames."""
     read: "Callable[[Sequence[Path], pl.DataFrame, pl.DataFrame], ImportedAnswers]"
     """Files, items and requests -> the answers, and what is wrong with the files."""
     write: "Callable[[Path, str, pl.DataFrame, pl.DataFrame], list[Path]] | None" = None

@@ -1,4 +1,4 @@
-"""What all imports share: answers as they come, and what is wrong with a file, named by file, line and id."""
+"""Shared by all imports: answers, and problems of their files, named by file, line and id."""
 
 import codecs
 import csv
@@ -34,13 +34,13 @@ NO_TRUTH = "its question has no ground truth"
 EMPTY_FILE = "empty file"
 
 LookedAt: TypeAlias = Literal["character", "element", "text"]
-"""What of a list of texts an authors' scorer looks at: the first character of its first element, or the element."""
+"""What an authors' scorer compares of a list of texts: the first character of its first element, or the element."""
 
 csv.field_size_limit(2**27)  # a packed reply may be longer than the csv module's own limit
 
 
 class Place(NamedTuple):
-    """Where an answer stands."""
+    """Where an answer is."""
 
     file: Path
     line: int
@@ -48,7 +48,7 @@ class Place(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """What is wrong with what stands there."""
+    """What is wrong at a place."""
 
     file: str
     line: int | None
@@ -58,7 +58,7 @@ class Problem(NamedTuple):
 
 @dataclass
 class ImportedAnswers:
-    """One answer a question; a second one that differs makes the answer contradictory, with the last text."""
+    """One answer per question; a second one that differs makes the answer contradictory, with the last text."""
 
     answers: dict[str, Answer] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
@@ -105,7 +105,7 @@ def write_problems(problems: Sequence[Problem], unanswered: Sequence[str], path:
 
 
 def read_jsonl(path: Path, imported: ImportedAnswers) -> Iterator[tuple[Place, object]]:
-    """`{idx, response}` line by line; a line that is none is named and passed over."""
+    """`{idx, response}` line by line; any other line is noted and skipped."""
     entries = list(_entries(path, imported))
     if not entries and not imported.problems:
         imported.note(Place(path, 0, ""), EMPTY_FILE)
@@ -154,7 +154,7 @@ def response_as_answer(response: object, looked_at: LookedAt) -> tuple[Answer, s
 
 
 def of_frames(candidates: Sequence[Path], frames: int | None, where: Path) -> list[Path]:
-    """The one file among these for a run that shows so many frames; a name may say `-frame<N>`."""
+    """The one file for a run with this number of frames; a name may say `-frame<N>`."""
     named = {path: _frames_in_name(path) for path in candidates}
     exact = [path for path, number in named.items() if number is not None and number == frames]
     if len(exact) == 1:
@@ -170,14 +170,14 @@ def of_frames(candidates: Sequence[Path], frames: int | None, where: Path) -> li
 
 
 def fitting(candidates: Sequence[Path], frames: int | None) -> list[Path]:
-    """Those of these files that fit a run of so many frames: named so, else without a number of frames."""
+    """The files that fit a run with this number of frames: those named so, else those without a number."""
     named = {path: _frames_in_name(path) for path in candidates}
     exact = [path for path, number in named.items() if number is not None and number == frames]
     return exact or [path for path, number in named.items() if number is None]
 
 
 def could_be(path: Path, frames: int | None) -> bool:
-    """Whether a file's name lets it hold the answers of a run that shows so many frames."""
+    """Whether a file, by its name, can hold the answers of a run with this number of frames."""
     return _frames_in_name(path) in (None, frames)
 
 
@@ -259,7 +259,7 @@ def cell_text(cell: object) -> str:
 
 
 def need_columns(path: Path, columns: Sequence[str], *choices: Sequence[str]) -> Sequence[str]:
-    """The first choice whose columns are all there."""
+    """The first choice of which no column is missing."""
     for choice in choices:
         if set(choice) <= set(columns):
             return choice

@@ -193,7 +193,7 @@ def _question_rows(items: pl.DataFrame, answered: pl.DataFrame) -> list[tuple[st
 
 
 def _choice_rows(answered: pl.DataFrame) -> list[tuple[str, ...]]:
-    """One row a rotation, numbered as the harness does."""
+    """One row per rotation, numbered as the harness does."""
     rows: list[tuple[str, ...]] = [("index", *LETTERS, "answer", "prediction")]
     for row in answered.iter_rows(named=True):
         index, turn = row["item_id"].split("/")[1], int(row["role"].removeprefix("rotation"))

@@ -1,4 +1,4 @@
-"""TemporalBench's answer files: `{idx, response}` a line, one file a task, named by the model and its frames."""
+"""TemporalBench's answer files: `{idx, response}` a line, one file per task, named by the model and its frames."""
 
 import json
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ def _files(mark: str, folder: Path, frames: int | None) -> list[Path]:
 
 
 def _candidates(mark: str, folder: Path) -> list[list[Path]]:
-    """Those in the authors' own folder of the task if it is there; else those named after it; else all others."""
+    """Those in the authors' own folder of the task if it exists; else those named after it; else all others."""
     own = folder / f"temporalbench_{mark}"
     if own.is_dir():
         return [sorted(own.glob("*.jsonl"))]
@@ -78,7 +78,7 @@ def _write(task: str, mark: str, folder: Path, name: str, items: pl.DataFrame, a
 
 
 def _answers(form: str, task: str, looked_at: LookedAt = "element") -> AnswerFiles:
-    """The files of a form, whose items belong to a task; what of a response the authors' scorer looks at."""
+    """The files of a form, whose items belong to a task; the part of a response that the authors' scorer compares."""
     mark = MARKS[form]
     return AnswerFiles(
         partial(_files, mark), partial(_candidates, mark), partial(_read, task, looked_at), partial(_write, task, mark)

@@ -1,4 +1,4 @@
-"""VELOCITI's answer files: one csv a test, by video and event, without captions."""
+"""VELOCITI's answer files: one csv per test, by video and event, without captions."""
 
 import ast
 import csv
@@ -36,7 +36,7 @@ Pairs: TypeAlias = Sequence[tuple[str, str]]
 """Pairs of columns that may hold both answers about a sample; the first has scores, if any has."""
 
 
-class Row(NamedTuple):
+class SampleAnswers(NamedTuple):
     """Both answers about one sample."""
 
     place: Place
@@ -50,14 +50,14 @@ def _files(folder: Path, frames: int | None) -> list[Path]:
 
 
 def _candidates(folder: Path) -> list[list[Path]]:
-    """Each of them, alone."""
+    """Each file on its own."""
     return [[path] for path in _files(folder, None)]
 
 
 def _read(pairs: Pairs, files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame) -> ImportedAnswers:
     """Answers by test, video and event, several of one event in the order of the file."""
     imported = ImportedAnswers()
-    rows: dict[str, list[Row]] = {}
+    rows: dict[str, list[SampleAnswers]] = {}
     for path in files:
         columns, records = read_records(path)
         if not columns:
@@ -66,7 +66,7 @@ def _read(pairs: Pairs, files: Sequence[Path], items: pl.DataFrame, requests: pl
         named = need_columns(path, columns, *((*IDENTITY, *pair) for pair in pairs))[len(IDENTITY) :]
         for record in records:
             event = event_id(record.cells)
-            row = Row(Place(path, record.line, event), {column: record.cells[column] for column in named})
+            row = SampleAnswers(Place(path, record.line, event), {column: record.cells[column] for column in named})
             rows.setdefault(event, []).append(row)
     questions = {(row["item_id"], row["role"]): row for row in requests.iter_rows(named=True)}
     for item_id, row in matched(rows, items["item_id"].to_list(), requests["item_id"].to_list(), imported):
@@ -83,15 +83,18 @@ def event_id(cells: Mapping[str, str]) -> str:
     stem = Path(video).stem if Path(video).suffix in {".mp4", ".mkv", ".webm", ".avi"} else video
     event = cells["event"].strip()
     if event.startswith("["):
-        # What is no list is an event that no sample has.
+        # An invalid list is an event that no sample has.
         with suppress(ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             event = "-".join(map(str, ast.literal_eval(event)))
     return f"{cells['test_name'].strip()}/{stem}/{event or 'Ev'}"
 
 
 def matched(
-    rows: Mapping[str, Sequence[Row]], released: Sequence[str], asked: Sequence[str], imported: ImportedAnswers
-) -> list[tuple[str, Row]]:
+    rows: Mapping[str, Sequence[SampleAnswers]],
+    released: Sequence[str],
+    asked: Sequence[str],
+    imported: ImportedAnswers,
+) -> list[tuple[str, SampleAnswers]]:
     """Item and row, where an event has as many rows as samples: of the whole release, or of what the run asks."""
     known, subset = _by_event(released), _by_event(asked)
     for event in [event for event in rows if event not in known]:
@@ -111,7 +114,9 @@ def matched(
     )
 
 
-def _unequal(rows: Mapping[str, Sequence[Row]], events: Sequence[str], members: Mapping[str, Sequence[str]]) -> int:
+def _unequal(
+    rows: Mapping[str, Sequence[SampleAnswers]], events: Sequence[str], members: Mapping[str, Sequence[str]]
+) -> int:
     return sum(len(rows[event]) != len(members.get(event, ())) for event in events)
 
 
@@ -144,7 +149,7 @@ def _number(cell: str) -> float:
 
 
 def _write(pairs: Pairs, folder: Path, name: str, items: pl.DataFrame, answered: pl.DataFrame) -> list[Path]:
-    """One csv a test; a failed score is blank, a failed answer in words is `error`."""
+    """One csv per test; a failed score is blank, a failed answer in words is `error`."""
     has_scores = answered["scores"].list.len().fill_null(0).max() != 0
     columns = pairs[0] if has_scores else pairs[-1]
     answers = {(row["item_id"], row["role"]): row for row in answered.iter_rows(named=True)}

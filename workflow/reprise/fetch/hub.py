@@ -56,7 +56,7 @@ class _Repository:
         return self._archives().fetch(source_id, folder)
 
     def estimate(self, source_ids: Sequence[str]) -> int:
-        """What the server says; twice for archives, which stay next to what is taken out of them."""
+        """The sizes that the server states; double for archives, which are kept with their extracted members."""
         loose = [safe_name(self.settings.member, source_id) for source_id in source_ids if ".." not in source_id]
         try:
             names = [name for name in self._files() if not self._is_here(name)] or loose

@@ -11,7 +11,7 @@ from reprise.fetch.settings import Release, Route
 
 
 class Extras(Settings):
-    """Files that a user laid beside a release, by their content: laying another one there is a change."""
+    """Files that a user added to a release, by their content: adding another one is a change."""
 
     folder: str
     files: dict[str, str]
@@ -44,7 +44,7 @@ class SourcesKey(Key):
 
 
 def _plugin(kind: str) -> tuple[str, ...]:
-    """The module that makes what nobody fetches."""
+    """The module that makes what is not fetched."""
     module = plugin_module(kind)
     return () if module is None else (module,)
 

@@ -115,7 +115,7 @@ class Members:
         return self.store.path("sources", self._digest(file), ".names.json")
 
     def _unpack(self, file: ArchiveFile) -> None:
-        """Bring all videos of a pickle into the store at once: it can only be read as a whole."""
+        """Put all videos of a pickle into the store at once: it can only be read as a whole."""
         videos = read_videos(file.parts[0])
         for name, content in videos.items():
             scratch = self.store.scratch(f"{value_digest(name)}.mp4")

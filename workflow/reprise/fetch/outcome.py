@@ -1,4 +1,4 @@
-"""What can come of asking for a source: a file, or a named reason why not."""
+"""Outcomes of fetching a source: a file, or a named reason for the failure."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 
 from reprise.media.errors import STATUSES as MEDIA_STATUSES
 
-# Worth another try: a property of the day, the network or this machine, not of the video.
+# Worth another try: caused by the server, the network or this machine, not by the video.
 TRANSIENT = {
     "bot_check": "YouTube asks whether we are a bot",
     "rate_limited": "the server asks us to slow down",
@@ -45,7 +45,7 @@ PERMANENT = {
 
 
 class FetchError(Exception):
-    """A source that did not come, with its status for the ledger."""
+    """A source that could not be fetched, with its status for the ledger."""
 
     def __init__(self, status: str, message: str) -> None:
         if status not in TRANSIENT and status not in PERMANENT:
@@ -61,22 +61,22 @@ class FetchError(Exception):
 
 @dataclass(frozen=True)
 class Fetched:
-    """A file that came, with its subtitles if there are any."""
+    """A fetched file, with its subtitles if there are any."""
 
     path: Path
     is_borrowed: bool = False
-    """In a folder that is not ours: to be linked, not moved."""
+    """In a folder outside the store: to be linked, not moved."""
     subtitles: Path | None = None
 
 
 @dataclass(frozen=True)
 class Fetcher:
-    """One route, ready to be asked."""
+    """One route, ready to fetch from."""
 
     identity: Callable[[str], Any]
-    """What a source is asked as: an object fetched under one identity is never fetched again."""
+    """The identity of a source: an object fetched under one identity is never fetched again."""
     fetch: Callable[[str, Path], Fetched]
-    """Bring one source, into this empty folder if it has to be written."""
+    """Fetch one source, into this empty folder if it has to be written."""
     estimate: Callable[[Sequence[str]], int]
     """Bytes that these sources will take, before any is asked for."""
     attempts: int = 1

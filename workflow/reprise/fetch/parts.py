@@ -1,6 +1,6 @@
 """Archives that were cut into pieces (`a.zip.001`, `a_part_aa`), read as one without a joined copy.
 
-One after the other the pieces are the zip. Parts of a spanned zip (`a.z01`, ..., `a.zip`) are refused.
+Concatenated, the pieces are the zip. Parts of a spanned zip (`a.z01`, ..., `a.zip`) are refused.
 """
 
 import io
@@ -46,7 +46,7 @@ class ArchiveFile:
 
 
 def gather(files: Sequence[Path]) -> list[ArchiveFile]:
-    """The archives that these files are; a file that its neighbours' names show to be missing is named."""
+    """The archives that these files make up; an error names a piece that is missing between others."""
     pieces: dict[tuple[Path, bool], dict[str, Path]] = defaultdict(dict)
     whole = []
     for path in files:
@@ -69,7 +69,7 @@ def _spanned_zip(path: Path) -> UserError:
 
 
 def _in_order(name: Path, found: dict[str, Path]) -> tuple[Path, ...]:
-    """The pieces in order. All but the last are of one size, so a smaller one was cut short on its way."""
+    """The pieces in order. All but the last are of one size, so a smaller one is incomplete."""
     numbers = sorted(found)
     width = len(numbers[0])
     if numbers[0].isdigit():
@@ -113,7 +113,7 @@ def opened_zip(archive: ArchiveFile) -> Iterator[zipfile.ZipFile]:
 
 
 class Joined(io.RawIOBase):
-    """Streams of known sizes, one after the other, as one."""
+    """Streams of known sizes, concatenated."""
 
     def __init__(self, streams: Sequence[BinaryIO], sizes: Sequence[int]) -> None:
         self._streams = streams

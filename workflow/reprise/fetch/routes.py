@@ -1,4 +1,4 @@
-"""From a configured route to something that can be asked; a route's own libraries are imported only when it is used."""
+"""Makes the fetcher of a configured route; a route's own libraries are imported only when it is used."""
 
 from reprise.core.store import Store
 from reprise.fetch.outcome import Fetcher

@@ -25,10 +25,10 @@ class Toyworld(Made):
 
 
 class Rehearsal(Made):
-    """A few short rendered videos stand for all ids, so that all stages run and none takes long."""
+    """A few short rendered videos serve for all ids, so that all stages run quickly."""
 
     kind: Literal["rehearsal"]
-    """`rehearsal`: a few short test films stand for all ids."""
+    """`rehearsal`: a few short test films serve for all ids."""
     joined: str | None = None
     """Glob pattern of the ids of concatenations: two videos around a black span."""
 
@@ -67,7 +67,7 @@ class Remote(Settings):
     attempts: int = Field(3, ge=1)
     """How many runs of the workflow try a source whose failure may pass."""
     mb_per_source: float = Field(30.0, gt=0)
-    """MB of a video, for the estimate of the disk space where the server does not say."""
+    """MB per video, for the estimate of the disk space if the server does not state it."""
 
 
 class Http(Remote):
@@ -78,7 +78,7 @@ class Http(Remote):
     url: str = Field(pattern=r"^https?://")
     """Link of a video, with `{source_id}` in place of its id."""
     rate_limit_mb_s: float | None = Field(None, gt=0)
-    """Most MB a second of one download; no limit where none is given."""
+    """Largest MB per second of one download; by default no limit."""
 
 
 class Huggingface(Remote):
@@ -104,7 +104,7 @@ class Youtube(Remote):
     cookies: str | None = None
     """File of cookies in Netscape format."""
     rate_limit_mb_s: float | None = Field(None, gt=0)
-    """Most MB a second of one download; no limit where none is given."""
+    """Largest MB per second of one download; by default no limit."""
     format: str = AVC_FIRST
     """yt-dlp's choice of a format; h264 is preferred, since not every decoder knows AV1."""
     subtitles: bool = False

@@ -95,14 +95,14 @@ def _decode(path: Path, threads: int) -> Iterator[VideoFrame]:
 
 
 def _check_time(path: Path, index: PacketIndex, number: int, frame: VideoFrame) -> None:
-    """A frame lost on the way shifts every later number; its time gives that away."""
+    """A lost frame shifts every later number; its time reveals that."""
     expected = index.ticks[number] if number < index.frames else None
     if index.is_timed and frame.pts is not None and frame.pts != expected:
         raise MediaError("corrupt", f"{path.name}: frame {number} has time {frame.pts}, its packet {expected}")
 
 
 class _Shape(NamedTuple):
-    """What every picture of one pass becomes."""
+    """Size and format of every picture of one pass."""
 
     reformatter: VideoReformatter
     size: Size | None

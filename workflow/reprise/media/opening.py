@@ -1,4 +1,4 @@
-"""The one place that opens media: what a file is, is read off its first bytes, and only listed formats are opened.
+"""The one place that opens media: a file's first bytes tell its format, and only listed formats are opened.
 
 ffmpeg believes what a file says of itself: a playlist (ffconcat, m3u8, mpd, sdp) would make it read other files of this
 machine, and any text would become a video of letters. Here the demuxer is named for every file, never guessed, and may
@@ -89,7 +89,7 @@ def ffmpeg_target(path: Path) -> str:
 
 
 def check_is_picture(path: Path) -> None:
-    """Refuse what is no still picture of a listed format."""
+    """Refuse anything but a still picture of a listed format."""
     if demuxer_of(path) not in PICTURES:
         raise MediaError("not_media", f"{path.name}: no PNG, JPEG, WebP or BMP picture")
 
@@ -109,7 +109,7 @@ def check_picture(path: Path) -> None:
 
 
 def _check_file(path: Path) -> None:
-    """Refuse what is no file with bytes in it; a pipe would be waited for, and a device has no end."""
+    """Refuse missing, empty and special files: a pipe would block, and a device has no end."""
     try:
         status = path.stat()
     except FileNotFoundError as error:

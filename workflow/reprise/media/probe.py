@@ -1,4 +1,4 @@
-"""What a file really holds, read off its packets and never off its header."""
+"""A video's real content, read from its packets and never from its header."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

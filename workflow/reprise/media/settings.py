@@ -28,7 +28,7 @@ class Concat(Settings):
 
 
 class Images(Settings):
-    """Still images as clips, of which MMBench-Video's section 4.2 does not say how long they are."""
+    """Still images as clips; MMBench-Video's section 4.2 does not state their length."""
 
     frames: int = Field(16, ge=1)
     """How often the image is repeated."""

@@ -11,7 +11,7 @@ from reprise.models.adapters import ADAPTERS
 
 
 class Answers(Key):
-    """What shapes answers; this much is known of all of them."""
+    """What affects answers; known for all of them."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
     adapter: str

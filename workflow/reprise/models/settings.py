@@ -24,7 +24,7 @@ class ConstantSettings(Settings):
     option: int = Field(0, ge=0)
     """Which option it takes, counted from 0."""
     text: str = ""
-    """What it says to open questions."""
+    """Its answer to open questions."""
 
 
 class RandomSettings(Settings):
@@ -33,18 +33,18 @@ class RandomSettings(Settings):
     seed: int = 0
     """Seed of the draws."""
     texts: list[str] = Field([])
-    """Sentences of which it says one to an open question; nothing where none are given."""
+    """Sentences from which it draws the answer to an open question; by default none, and the answer is empty."""
 
 
 class WordMatchSettings(Settings):
     """Settings of the adapter `wordmatch`."""
 
     measure: Literal["f1", "recall"] = "f1"
-    """What is measured of the words that answer and reference share."""
+    """Measure of the words that answer and reference share."""
 
 
 class ImportSettings(Settings):
-    """Settings of the adapter `import`: for files that do not lie where their run's name says. All folders are inside
+    """Settings of the adapter `import`: for files that are not where their run's name says. All folders are inside
     `resources/imports/<benchmark>/<slug>/`; `.` is that folder itself."""
 
     runs: dict[str, str] = Field({})

@@ -1,12 +1,13 @@
-"""The imported runs and ratings of a suite: which of their files are there.
+"""The imported runs and ratings of a suite: which of their files exist.
 
-Where a run's files lie follows from its name: in `resources/imports/<benchmark>/<slug>/<protocol>/<sampling>/`, else in
-`resources/imports/<benchmark>/<slug>/` itself, unless the model's `runs:` says another folder.
+The folder of a run's files follows from its name: `resources/imports/<benchmark>/<slug>/<protocol>/<sampling>/`, else
+`resources/imports/<benchmark>/<slug>/` itself, unless the model's `runs:` names another folder.
 """
 
 from pathlib import Path
 
-from reprise.config import Configuration, import_folder, import_settings
+from reprise.config.configuration import Configuration
+from reprise.config.imported import import_folder, import_settings
 from reprise.core.errors import UserError
 from reprise.core.log import log
 from reprise.core.paths import Run, Scored
@@ -26,13 +27,13 @@ class Imports:
         self.models = frozenset(slug for slug in config.models if config.is_import(slug))
 
     def answer_files(self, run: Run) -> list[Path]:
-        """The files of an imported run; none where they are not there."""
+        """The files of an imported run; none if they do not exist."""
         if Scored(run) not in self._found:
             self._found[Scored(run)] = self._own_files(run) or self._shared_files(run)
         return self._found[Scored(run)]
 
     def rating_files(self, run: Run, judge: str) -> list[Path]:
-        """The file of an imported judge's ratings of a run; none where it is not there."""
+        """The file of an imported judge's ratings of a run; none if it does not exist."""
         if Scored(run, judge) not in self._found:
             said = import_settings(self._config, judge).ratings.get(run.name)
             usual = [f"{one}/{run.sampling}/{run.model}" for one in self._protocols(run)]
@@ -51,7 +52,7 @@ class Imports:
                 unused = [path for path in _files(folder) if path not in used]
                 if runs and unused:
                     names = _names(unused)
-                    log.warning(f"{folder}: {names}: not used, since by their names no run of this suite is theirs.")
+                    log.warning(f"{folder}: {names}: not used: their names fit no run of this suite.")
 
     # Where files lie
 
@@ -104,7 +105,7 @@ class Imports:
             listed = ", ".join(runs[:MOST_RUNS]) + (f", ... ({len(runs)} in all)" if len(runs) > MOST_RUNS else "")
             raise UserError(
                 f"{path}: could be the answers of several runs of '{run.model}': {listed}. Put it into the folder of "
-                f"its run, {folder}/<protocol>/<sampling>/, or say which run it is in "
+                f"its run, {folder}/<protocol>/<sampling>/, or name its run in "
                 f"{self._config.file_of(run.model)} (`runs: {{{runs[0]}: .}}`)."
             )
 
@@ -113,7 +114,7 @@ class Imports:
         return could_be(path, self._frames(run)) and any(path in alternatives for alternatives in candidates)
 
     def _folders(self, slug: str, benchmark: str, said: str | None, usual: list[str]) -> list[Path]:
-        """The folder that the model's file says, else the usual ones, where they are there."""
+        """The folder that the model's file says, else those of the usual ones that exist."""
         own = FOLDER / benchmark / slug
         places = [own / name for name in usual] if said is None else [import_folder(slug, benchmark, said)]
         return [place for place in places if place.is_dir()]

@@ -8,7 +8,9 @@ from typing import Any, TypeVar
 
 from reprise.benchmarks.keys import AnnotationsKey, JudgeRequestsKey, MetricsKey, RequestsKey, StatisticsKey
 from reprise.benchmarks.prompts import Prompt, load_prompts
-from reprise.config import Model, SubsetFile, TableSpec
+from reprise.config.model import Model
+from reprise.config.suite import SubsetFile
+from reprise.config.tables import TableSpec
 from reprise.core.code_digest import CodeDigests
 from reprise.core.errors import UserError
 from reprise.core.files import canonical_json, matching_files, write_if_changed
@@ -33,11 +35,11 @@ K = TypeVar("K", bound=Key)
 
 
 def write_keys(plan: Plan) -> None:
-    """Write every key file whose content differs from what is there."""
+    """Write every key file whose content has changed."""
     for path, key in collect_keys(plan).items():
         text = json.dumps(key.model_dump(mode="json"), indent=1, sort_keys=True) + "\n"
         if write_if_changed(path, text) and isinstance(key, RunKey):
-            # What a key stood for, for `adopt` to compare and for a reader of old answers.
+            # What a key stood for, for `adopt` to compare and for people who trace old answers.
             append_line(plan.store.root / "keys.jsonl", canonical_json([key.key, key.answers.model_dump(mode="json")]))
 
 
@@ -232,7 +234,7 @@ class _Keys:
         files = self._plan.imports.answer_files(run)
         if not files:
             raise UserError(
-                f"{run.name}: no answers are there. Put the files into "
+                f"{run.name}: no answers found. Put the files into "
                 f"{FOLDER / run.benchmark / run.model / run.protocol / run.sampling}/, or remove the run."
             )
         answers = self._coded(

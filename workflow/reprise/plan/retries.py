@@ -6,7 +6,7 @@ from reprise.plan.runs import Plan
 
 
 def write_retries(plan: Plan) -> None:
-    """Set off another try of the shards whose ledger holds transient failures: their retry file changes.
+    """Trigger another try of the shards whose ledger holds transient failures: their retry file changes.
 
     It is an input of the shard, and says after which ledger it is tried; when the tries are used up it stays as it is.
     """

@@ -3,7 +3,10 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from reprise.config import Configuration, Model, OnGpus, Row, TableSpec
+from reprise.config.configuration import Configuration
+from reprise.config.model import Model
+from reprise.config.suite import OnGpus
+from reprise.config.tables import Row, TableSpec
 from reprise.core.errors import UserError, suggestion, unknown
 from reprise.core.paths import TABLES, Results, Run, Scored
 from reprise.core.store import Store
@@ -52,7 +55,7 @@ class Plan:
                 yield benchmark, table, spec
 
     def table(self, benchmark: str, table: str) -> TableSpec:
-        """The specification of one table; asking for one that does not exist is the user's mistake."""
+        """The specification of one table; a UserError if it does not exist."""
         if benchmark not in self.config.tables:
             raise unknown("benchmark", benchmark, self.config.tables, f"{TABLES / benchmark / table}")
         tables = self.config.tables[benchmark].tables
@@ -71,7 +74,7 @@ class Plan:
         return dict(sorted(found.items(), key=lambda entry: int(entry[0].removeprefix("table"))))
 
     def benchmarks_with(self, table: str) -> list[str]:
-        """The benchmarks that have this table; asking for one that none has is the user's mistake."""
+        """The benchmarks that have this table; a UserError if none has it."""
         numbers = self.benchmarks_by_table()
         if table not in numbers:
             listed = ", ".join(f"{name} ({', '.join(having)})" for name, having in numbers.items())
@@ -114,11 +117,11 @@ class Plan:
         return Scored(run, judge) if judge in self.judges_of(benchmark) and self.has_ratings(run, judge) else None
 
     def has_answers(self, run: Run) -> bool:
-        """Whether a run's model can be asked, or its answers are there."""
+        """Whether a run's model can be asked, or its answers exist."""
         return run.model not in self.imports.models or bool(self.imports.answer_files(run))
 
     def has_ratings(self, run: Run, judge: str) -> bool:
-        """Whether a judge can be asked about a run, or its ratings are there."""
+        """Whether a judge can be asked about a run, or its ratings exist."""
         return judge not in self.imports.models or bool(self.imports.rating_files(run, judge))
 
     def is_imported(self, scored: Scored) -> bool:
@@ -131,14 +134,14 @@ class Plan:
         return sorted({found for row in spec.cells() if (found := self.scored(benchmark, row))})
 
     def runs(self) -> list[Run]:
-        """All runs of the suite: those of its tables, and those that it names beside them."""
+        """All runs of the suite: those of its tables, and its extra runs."""
         found = {one.run for benchmark, table, _ in self.tables() for one in self.table_scored(benchmark, table)}
         suite = self.config.suite
         named = [f"{benchmark}/{name}" for benchmark, entry in suite.benchmarks.items() for name in entry.extra_runs]
         return sorted(found | {Run.parse(name) for name in named})
 
     def find_run(self, name: str) -> Run:
-        """The run of this name; one that the suite does not have is the user's mistake."""
+        """The run of this name; a UserError if the suite does not have it."""
         runs = {run.name: run for run in self.runs()}
         if name not in runs:
             Run.parse(name)

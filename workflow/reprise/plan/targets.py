@@ -1,4 +1,4 @@
-"""Targets as a user types them: what no rule makes, and what is not pinned yet, in words before any job is planned."""
+"""Checks the targets that a user typed, before any job is planned: unknown ones, and unpinned weights and data."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -61,7 +61,7 @@ def _file_problems(
 
 
 def warn_of_unpinned(plan: Plan, targets: Sequence[str]) -> None:
-    """Name the weights and data of these targets that nobody has pinned yet: a dry run passes them, a run does not."""
+    """Name the weights and data of these targets that are not pinned yet: a dry run passes them, a run does not."""
     asked = _asked(plan, targets)
     models = {slug for one in asked for slug in (one.run.model, one.judge) if slug and _is_unpinned_model(plan, slug)}
     benchmarks = {one.run.benchmark for one in asked} | {

@@ -9,7 +9,8 @@ from typing import Any, ParamSpec, TypeVar
 from snakemake.exceptions import WorkflowError
 
 from reprise.benchmarks.registry import load_scores, load_statistics
-from reprise.config import Model, load
+from reprise.config.load import load
+from reprise.config.model import Model
 from reprise.core.errors import UserError
 from reprise.core.files import canonical_json, write_if_changed
 from reprise.core.paths import STAMP, Ledger, Run, Scored, collected_table_file, table_file
@@ -43,7 +44,7 @@ def as_workflow_error(function: Callable[P, T]) -> Callable[P, T]:
 def load_workflow(overrides: dict[str, Any], arguments: Sequence[str] = ()) -> "Workflow":
     """Read the configuration in the working directory and bring key files and the suite's stamp up to date.
 
-    What is wrong with Snakemake's arguments, and what a run will not be able to do, is said before jobs are planned.
+    Problems with Snakemake's arguments, and weights or data that are not pinned, are reported before jobs are planned.
     """
     plan = Plan(load(Path(), overrides))
     if "--target-jobs" not in arguments:  # given where Snakemake itself calls, for a job of this workflow
@@ -75,7 +76,7 @@ class Workflow:
     # Wildcards
 
     def constraints(self) -> Mapping[str, str]:
-        """What each wildcard may stand for."""
+        """The values that each wildcard may have."""
         config = self._plan.config
         return {
             "suite": re.escape(self.suite),
@@ -160,7 +161,7 @@ class Workflow:
         return self._plan.imports.rating_files(_run(wildcards), wildcards.judge)
 
     def human_ratings(self, wildcards: Wildcards) -> list[Path]:
-        """The file of people's ratings, where the suite names one that is there."""
+        """The file of people's ratings, if the suite names one that exists."""
         name = self._plan.config.suite.benchmarks[wildcards.benchmark].ratings
         return [Path(name)] if name and Path(name).is_file() else []
 

@@ -27,10 +27,10 @@ from reprise.media.motion import MotionMeter, is_static
 from reprise.media.probe import packet_index
 from reprise.media.shots import WIDTH, ShotCounter, detector_name
 
-Row = dict[str, Any]
+FactsRow = dict[str, Any]
 
 
-def measure(path: Path, key: FactsKey) -> Row:
+def measure(path: Path, key: FactsKey) -> FactsRow:
     """Everything about a clip but its name and digest."""
     index = packet_index(path)
     shots, motion, black = ShotCounter(key.shots, index.fps), MotionMeter(key.motion), 0
@@ -58,7 +58,7 @@ def measure(path: Path, key: FactsKey) -> Row:
     }
 
 
-def remembered(clip: Row, store: Store, key: FactsKey) -> Row:
+def remembered(clip: dict[str, Any], store: Store, key: FactsKey) -> FactsRow:
     """A clip's facts, measured once for one content, one setting and one version of the code."""
     digest = value_digest([clip["sha256"], key.model_dump(), detector_name(key.shots)])
     path = store.path("facts", digest, ".json")
@@ -71,7 +71,7 @@ def remembered(clip: Row, store: Store, key: FactsKey) -> Row:
                 f"{store.root / clip['object']}: clip {clip['clip_id']} was whole and is not any more: "
                 f"{error.status}: {error.message}. Delete it and run snakemake again."
             ) from error
-    facts: Row = json.loads(path.read_text(encoding="utf-8"))
+    facts: FactsRow = json.loads(path.read_text(encoding="utf-8"))
     return {"clip_id": clip["clip_id"], **facts, "sha256": clip["sha256"]}
 
 

@@ -19,7 +19,7 @@ from reprise.stages.arguments import arguments
 
 
 def plan_clips(clips: pl.DataFrame, frames: dict[str, int], root: Path, rule: dict[str, Any]) -> pl.DataFrame:
-    """One plan a clip, in the order of their ids."""
+    """One plan per clip, in the order of their ids."""
     check(rule)
     rows = []
     for clip in clips.iter_rows(named=True):

@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def responses(requests: pl.DataFrame, imported: ImportedAnswers, frames: int, key: str) -> pl.DataFrame:
-    """One response a request; what the files do not answer failed. What was asked and read elsewhere is not known."""
+    """One response per request; what the files do not answer failed. What was asked and read elsewhere is not known."""
     rows = [
         response_row(request, imported.answers.get(request["request_id"], Answer(error=NO_ANSWER)), key, frames)
         for request in requests.iter_rows(named=True)

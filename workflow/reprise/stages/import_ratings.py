@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def replies(answers: pl.DataFrame, imported: ImportedAnswers, key: str) -> pl.DataFrame:
-    """One reply an answer that was rated; those to what both readers took out of it are the same."""
+    """One reply per answer that was rated; those to what both readers took out of it are the same."""
     rows = []
     for answer in answers.iter_rows(named=True):
         rating = imported.answers.get(answer["item_id"])

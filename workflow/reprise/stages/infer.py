@@ -124,7 +124,7 @@ def gather_work(requests: pl.DataFrame, plans: pl.DataFrame, ledger: pl.DataFram
 
 
 def gather_text_work(requests: pl.DataFrame) -> list[Work]:
-    """Questions about texts alone, such as a judge's; an answer is known again whatever clip it was about."""
+    """Questions about texts alone, such as a judge's; an answer is reused whatever clip it was about."""
     return [
         Work(Clip(str(clip_id), None, (), ()), NO_CLIP, tuple(_request(row, 0) for row in rows.iter_rows(named=True)))
         for (clip_id,), rows in requests.group_by("clip_id", maintain_order=True)
@@ -182,7 +182,7 @@ def ask_all(
 
 
 def ask_clip(clip: Clip, pending: Mapping[str, Request], model: LazyModel, journal: Journal) -> dict[str, Answer]:
-    """Ask about one clip and journal what comes; returns the failures, which are never journaled."""
+    """Ask about one clip and journal the answers; returns the failures, which are never journaled."""
     failed: dict[str, Answer] = {}
     if not pending:
         return failed

@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def readers_differ(robust: pl.DataFrame, authors: pl.DataFrame) -> dict[str, Any]:
-    """On how many of the answers that both readers were given they do not read the same."""
+    """On how many answers the two readers differ."""
     both = robust.join(authors, on="request_id", suffix="_authors")
     differing = both.filter(pl.col("value") != pl.col("value_authors")).height
     counts = {"asked": both.height, "scored": both.height} | dict.fromkeys(("failed", "unparsed", "missing"), 0)
@@ -85,7 +85,7 @@ def measured(
 
 
 def undefined_metrics(frames_min: Mapping[str, int], rule: Mapping[str, Any]) -> dict[str, str]:
-    """Metric -> why it says nothing on the frames that a sampling rule shows."""
+    """Metric -> why it is undefined for the frames that a sampling rule shows."""
     frames = frames_shown(rule)
     if frames is None:
         return {}
@@ -97,7 +97,7 @@ def undefined_metrics(frames_min: Mapping[str, int], rule: Mapping[str, Any]) ->
 
 
 def row_of(one: Measure, chance: float | None, undefined: str | None = None) -> dict[str, Any]:
-    """A measure as a row of the table, compared with chance; where it says nothing on these frames, the reason why."""
+    """A measure as a row of the table, compared with chance; where it is undefined for these frames, the reason."""
     counts = {
         name: getattr(one, name) for name in ("metric", "group", "asked", "scored", "failed", "unparsed", "missing")
     }

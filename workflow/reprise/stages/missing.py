@@ -1,4 +1,4 @@
-"""Stage `missing`: what is gone, by benchmark and table, for people to read."""
+"""Stage `missing`: a report of missing sources and clips, by benchmark and table."""
 
 from collections import Counter
 from pathlib import Path
@@ -48,7 +48,7 @@ def _count(ledgers: tuple[Path, ...], schema: pl.Schema, name: str) -> int:
 
 def _summary(gone: list[dict[str, Any]], count: int) -> str:
     if not gone:
-        return f"all {count} are there."
+        return f"all {count} are available."
     reasons = Counter(row["status"] for row in gone)
     return f"{len(gone)} of {count} missing: " + ", ".join(f"{n} {status}" for status, n in reasons.most_common()) + "."
 

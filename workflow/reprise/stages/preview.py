@@ -52,7 +52,7 @@ def _write(sheet: Image, text: str, left: int, baseline: int) -> None:
 def _row(frame: pl.DataFrame, clip_id: str, where: str) -> dict[str, Any]:
     found = frame.filter(pl.col("clip_id") == clip_id)
     if found.is_empty():
-        raise UserError(f"{where}: no clip '{clip_id}' is there.{suggestion(clip_id, frame['clip_id'])}")
+        raise UserError(f"{where}: clip '{clip_id}' not found.{suggestion(clip_id, frame['clip_id'])}")
     return dict(found.row(0, named=True))
 
 

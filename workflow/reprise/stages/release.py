@@ -16,7 +16,7 @@ from reprise.stages.arguments import arguments
 
 
 def main() -> None:
-    args = arguments("Bring a release's annotation files here.", key=Path, store=Path, out=Path)
+    args = arguments("Fetch or find a release's annotation files.", key=Path, store=Path, out=Path)
     key, store = read_key(args.key, ReleaseKey), Store(args.store)
     folder = release_folder(key, store, args.out.parent)
     files = matching_files(folder, key.files)

@@ -47,8 +47,8 @@ def wanted_sources(clips: pl.DataFrame, shard: int, shards: int) -> list[Wanted]
 
 
 def fetch_shard(wanted: list[Wanted], fetcher: Fetcher, store: Store) -> pl.DataFrame:
-    """One ledger row a source; a failure of one source does not stop the others."""
-    pending = [entry.source_id for entry in wanted if _settled(entry.source_id, fetcher, store) is None]
+    """One ledger row per source; a failure of one source does not stop the others."""
+    pending = [entry.source_id for entry in wanted if _known_outcome(entry.source_id, fetcher, store) is None]
     _check_room(fetcher, pending, store)
     rows = []
     for entry in wanted:
@@ -61,9 +61,9 @@ def fetch_shard(wanted: list[Wanted], fetcher: Fetcher, store: Store) -> pl.Data
 
 def fetch_source(source_id: str, fetcher: Fetcher, store: Store) -> Record:
     """The outcome for one source: the recorded one where it is final, else of another try."""
-    settled = _settled(source_id, fetcher, store)
-    if settled is not None:
-        return settled
+    known = _known_outcome(source_id, fetcher, store)
+    if known is not None:
+        return known
     asked_as = fetcher.identity(source_id)
     asked = value_digest(asked_as)
     earlier = read_record(store, asked)
@@ -71,7 +71,7 @@ def fetch_source(source_id: str, fetcher: Fetcher, store: Store) -> Record:
     scratch = store.scratch(asked)
     scratch.mkdir(parents=True, exist_ok=True)
     try:
-        record = _keep(fetcher.fetch(source_id, scratch), asked, asked_as, attempts + 1, store)
+        record = _record_success(fetcher.fetch(source_id, scratch), asked, asked_as, attempts + 1, store)
     except (FetchError, MediaError) as error:
         stop_on_fault(error, store.root)
         if error.status == "disk_full":
@@ -95,7 +95,7 @@ def check_decodes(path: Path) -> None:
         count_decodable(path)
 
 
-def _settled(source_id: str, fetcher: Fetcher, store: Store) -> Record | None:
+def _known_outcome(source_id: str, fetcher: Fetcher, store: Store) -> Record | None:
     """The recorded outcome where no try is needed: in the store, gone for good, tried often enough, or not found."""
     try:
         asked_as = fetcher.identity(source_id)
@@ -110,11 +110,11 @@ def _settled(source_id: str, fetcher: Fetcher, store: Store) -> Record | None:
     return known
 
 
-def _keep(fetched: Fetched, asked: str, asked_as: Any, attempts: int, store: Store) -> Record:
+def _record_success(fetched: Fetched, asked: str, asked_as: Any, attempts: int, store: Store) -> Record:
     check_decodes(fetched.path)
     if fetched.subtitles is not None:
-        _keep_file(fetched.subtitles, fetched.is_borrowed, asked, ".vtt", store)
-    kept = _keep_file(fetched.path, fetched.is_borrowed, asked, fetched.path.suffix.lower() or ".mp4", store)
+        _move_into_store(fetched.subtitles, fetched.is_borrowed, asked, ".vtt", store)
+    kept = _move_into_store(fetched.path, fetched.is_borrowed, asked, fetched.path.suffix.lower() or ".mp4", store)
     return Record(
         asked_as=asked_as,
         status="ok",
@@ -125,7 +125,7 @@ def _keep(fetched: Fetched, asked: str, asked_as: Any, attempts: int, store: Sto
     )
 
 
-def _keep_file(path: Path, is_borrowed: bool, asked: str, suffix: str, store: Store) -> Path:
+def _move_into_store(path: Path, is_borrowed: bool, asked: str, suffix: str, store: Store) -> Path:
     """Move a file into the store; a file outside the store is linked instead."""
     if is_borrowed:
         link = store.scratch(f"{asked}.link{suffix}")

@@ -1,4 +1,4 @@
-"""Stage `verdicts`: what each reader makes of every answer."""
+"""Stage `verdicts`: each reader's verdict on every answer."""
 
 from pathlib import Path
 
@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def verdicts(requests: pl.DataFrame, responses: pl.DataFrame, reader: str, reading: str) -> pl.DataFrame:
-    """One row a response: the option that the reader reads, and whether it is the expected one."""
+    """One row per response: the option that the reader reads, and whether it is the expected one."""
     asked = requests.select("request_id", "options", "option_texts", "expected")
     joined = responses.join(asked, on="request_id", how="left", maintain_order="left")
     failed, is_text = ~pl.col("error").is_in(["", FORGIVEN[reader]]), pl.col("scores").list.len() == 0

@@ -56,7 +56,7 @@ TIDY = pl.Schema(
 
 @dataclass
 class Builder:
-    """What a table is made of, and the tidy rows gathered on the way."""
+    """Builds a table, and collects its tidy rows."""
 
     key: TableKey
     metrics: pl.DataFrame
@@ -117,7 +117,7 @@ class Builder:
             table = mark_best(table, [index], not column.lower_is_better)
         return table
 
-    def row(self, row: Row, section: str) -> rendered.Row:
+    def row(self, row: Row, section: str) -> rendered.TableRow:
         cells: list[Cell | Text] = []
         for column in self.spec.columns:
             if column.shows == "frames":
@@ -126,7 +126,7 @@ class Builder:
                 numbers = [self.number(row, column, metric, section) for metric in self.spec.metrics_of(column)]
                 cells.append(Cell(tuple(numbers)))
         is_reference = row.chance or row.model in ("oracle", "always-first", "random", "random-imported", "cannot-tell")
-        return rendered.Row(row.label, tuple(cells), self.row_notes(row), reference=is_reference)
+        return rendered.TableRow(row.label, tuple(cells), self.row_notes(row), reference=is_reference)
 
     def source_of(self, row: Row, column: Column) -> str | None:
         """The name of whose number a cell shows: the data's, or that of a run that this site makes."""
@@ -165,7 +165,7 @@ class Builder:
         found = self.found(row, column, metric, SHOWN)
         chance = self.chance(row.in_column(column), metric, group) if row.chance else None
         if row.chance and (chance is not None or paper is None):
-            self.keep(place, "chance", {"value": chance})
+            self.add_tidy_row(place, "chance", {"value": chance})
             return Number(chance, column.decimals, column.signed)
         if found is not None:
             is_imported = self.source_of(row, column) in self.key.imported
@@ -173,9 +173,9 @@ class Builder:
             for reading in dict.fromkeys((SHOWN, COMPARED)):
                 other = self.found(row, column, metric, reading)
                 if other is not None:
-                    self.keep(place, source, other)
+                    self.add_tidy_row(place, source, other)
             if found["value"] is None and paper is not None:
-                self.keep(place, "published", {"value": paper})
+                self.add_tidy_row(place, "published", {"value": paper})
             state: rendered.State = "incomplete" if found["missing"] else "imported" if is_imported else "reproduced"
             return Number(
                 found["value"],
@@ -187,7 +187,7 @@ class Builder:
                 notes=tuple(filter(None, [found["note"], self.compared_with_group(found)])),
             )
         if paper is not None:
-            self.keep(place, "published", {"value": paper})
+            self.add_tidy_row(place, "published", {"value": paper})
             return Number(paper, column.decimals, column.signed, "published")
         is_missing = row.in_column(column).model is not None and not row.chance and self.source_of(row, column) is None
         return Number(None, column.decimals, state="not run" if is_missing else "reproduced")
@@ -214,7 +214,7 @@ class Builder:
         return ""
 
     def chance(self, row: Row, metric: str, group: str) -> float | None:
-        """What a guesser reaches: a constant of the benchmark, or counted from its data where they are here."""
+        """Score of random guessing: a constant of the benchmark, or counted from its data if they are available."""
         constant = self.benchmark.CHANCE.get(metric)
         if constant is not None:
             return constant
@@ -222,7 +222,7 @@ class Builder:
         counted = self.numbers.get((f"{self.key.benchmark}/data", f"chance.{form}.{metric}", group, *SHOWN))
         return None if counted is None else float(counted["value"])
 
-    def keep(self, place: Mapping[str, str], source: str, found: Mapping[str, Any]) -> None:
+    def add_tidy_row(self, place: Mapping[str, str], source: str, found: Mapping[str, Any]) -> None:
         """Add a tidy row."""
         known = {name: found[name] for name in TIDY if name in found}
         name = f"{self.key.benchmark}/{self.key.table}"
@@ -260,7 +260,7 @@ class Builder:
         return [f"Problems of imported answers: {listed}."] if listed else []
 
     def judge_lines(self) -> list[str]:
-        """Who judged answers, beside every number that comes of it."""
+        """Who judged the answers behind the numbers."""
         judges = sorted({row["judge"] for row in self.metrics.iter_rows(named=True) if row["judge"]})
         return [f"Answers judged by {self.key.judges[judge]} ({judge})." for judge in judges]
 
@@ -290,7 +290,7 @@ def _is_below(p: float | None) -> bool:
 
 
 def _source(row: Mapping[str, Any]) -> str:
-    """What a measured number is a number of: a run, or a run as one judge rates it."""
+    """The subject of a measured number: a run, or a run as one judge rates it."""
     return f"{row['run']}/{row['judge']}" if row["judge"] else str(row["run"])
 
 

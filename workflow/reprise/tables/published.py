@@ -53,7 +53,7 @@ def _value(text: str, where: str) -> float:
     try:
         value = float(text)
     except (TypeError, ValueError):
-        raise UserError(f"{where}: value '{text}' is no number. Write a plain number such as 43.1.") from None
+        raise UserError(f"{where}: value '{text}' is not a number. Write a plain number such as 43.1.") from None
     if not math.isfinite(value):
         raise UserError(f"{where}: value '{text}' is not finite. Leave the line out if the paper prints no number.")
     return value

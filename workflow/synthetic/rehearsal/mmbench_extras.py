@@ -45,7 +45,7 @@ def _write_set(folder: Path, dice: Dice) -> None:
 
 
 def ratings(questions: int) -> list[tuple[str, str, int]]:
-    """What people might have said of two models' answers: run, question, rating."""
+    """Invented ratings by people of two models' answers: run, question, rating."""
     dice = Dice(SEED, 30)
     rated = sorted(dice.sample(range(questions), RATED_QUESTIONS))
     return [(run, str(index), dice.below(BEST + 1)) for run in RATED for index in rated for _ in range(PEOPLE)]

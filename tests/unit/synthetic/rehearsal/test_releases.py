@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from reprise.benchmarks.flaws import flaws_of
 from reprise.benchmarks.rows import is_in
-from reprise.config import load
+from reprise.config.load import load
 from reprise.core.errors import UserError
 from synthetic.rehearsal import mmbench_video, temporalbench
 from synthetic.rehearsal.mmbench_extras import SETS, ratings

@@ -1,4 +1,4 @@
-"""What a judge is shown of MMBench-Video's answers: one answer a question, also where one reply answers several."""
+"""MMBench-Video's answers as a judge sees them: one per question, even if one reply answers several."""
 
 import polars as pl
 
@@ -9,7 +9,7 @@ from reprise.benchmarks.rows import items_of
 
 
 def unpack(items: pl.DataFrame, responses: pl.DataFrame, reader: str) -> list[FreeAnswer]:
-    """Each reply, split to the questions of its video."""
+    """Each reply, split into the answers to its video's questions."""
     by_clip = {row["clip_id"]: row for row in responses.iter_rows(named=True)}
     asked: dict[str, list[str]] = {}
     for item in filter(is_complete, items_of(items.filter(pl.col("clip_id").is_in(list(by_clip))))):

@@ -14,7 +14,7 @@ VIDEO_METRICS = ("duration_s_mean", "duration_s_std", "shots_mean", "shots_std")
 
 
 def _of_data(items: pl.DataFrame, clips: pl.DataFrame) -> list[Number]:
-    """Table 1: abilities, and the words of questions and answers; and what Table 4's guesser reaches."""
+    """Table 1: abilities, and the words of questions and answers; and the chance of Table 4."""
     found = [number for name, group in _sets(items) for number in _of_texts(chosen_items(items, name), group)]
     return [*found, *image_numbers(items)]
 

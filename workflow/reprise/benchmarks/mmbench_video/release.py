@@ -77,7 +77,7 @@ def _leaves(text: str) -> list[str]:
 
 
 def _item(row: Mapping[str, str], where: str, flaws: Flaws, subtitles: str) -> Item:
-    """One item a question. What is wrong with it is logged and counted; it stays, so that no number hides it."""
+    """One item per question. What is wrong with it is logged and counted; it stays, so that no number hides it."""
     named = _leaves(row["dimensions"])
     leaves = [leaf for leaf in named if leaf in L2_OF]
     entry = f"question {row['index']}"

@@ -1,4 +1,4 @@
-"""What MMBench-Video's answers are worth: mean ratings from 0 to 3, over a taxonomy of abilities."""
+"""Scores of MMBench-Video's answers: mean ratings from 0 to 3, over a taxonomy of abilities."""
 
 from functools import partial
 

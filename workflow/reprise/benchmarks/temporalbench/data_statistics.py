@@ -13,7 +13,7 @@ from reprise.stats.chance import chance_all_above, chance_all_right
 
 
 def _numbers(items: pl.DataFrame, clips: pl.DataFrame) -> list[Number]:
-    """Table 1 (videos and words of their captions), Table 5 (questions), and what a guesser reaches."""
+    """Table 1 (videos and words of their captions), Table 5 (questions), and chance."""
     short = items.filter(pl.col("task") == "short")
     found = []
     for group in GROUPS_OF_TASK["short"]:
@@ -39,7 +39,7 @@ def _words(rows: pl.DataFrame) -> float | None:
 def _chance(
     metric: str, items: pl.DataFrame, groups: Sequence[str], guess: Callable[[list[list[Item]]], float | None]
 ) -> list[Number]:
-    """What a guesser reaches on the videos of each group, where it has any."""
+    """Chance on the videos of each group that has any."""
     found = []
     for group in groups:
         videos: dict[str, list[Item]] = {}
@@ -57,7 +57,7 @@ def _by_answers(videos: list[list[Item]]) -> float | None:
 
 
 def _by_similarities(videos: list[list[Item]]) -> float | None:
-    """More often: the right caption of a video is one text, whose one similarity is compared with all others."""
+    """Higher: the right caption of a video is one text, whose one similarity is compared with all others."""
     known = [chance_all_above([pair for item in video if (pair := caption_pair(item))]) for video in videos]
     return sum(known) / len(known) if known else None
 

@@ -11,7 +11,7 @@ from itertools import pairwise, permutations
 from typing import NamedTuple
 
 LETTERS = ("A", "B", "C", "D")
-# Whom the caption that all others resemble belongs to: the right caption itself, or one of its negatives.
+# The caption that all others resemble: the right caption itself, or one of its negatives.
 OPTION_SETS = {
     "centralized": ("c", "n1_c", "n2_c", "n3_c"),
     "decentralized": ("c", "n1_c", "n2_n1_c", "n3_n1_c"),
@@ -20,7 +20,7 @@ ORDERS = tuple(permutations(range(len(LETTERS))))
 
 
 class Edit(NamedTuple):
-    """Words [start, end) of a caption and what stands in their place."""
+    """Words [start, end) of a caption and their replacement."""
 
     start: int
     end: int
@@ -28,7 +28,7 @@ class Edit(NamedTuple):
 
 
 def edits(caption: str, negative: str) -> list[Edit]:
-    """What makes a negative of a caption, word by word."""
+    """The edits, word by word, that turn a caption into its negative."""
     old, new = caption.split(), negative.split()
     codes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     return [Edit(i, j, tuple(new[k:m])) for tag, i, j, k, m in codes if tag != "equal"]
@@ -46,7 +46,7 @@ def joined(caption: str, first: str, second: str) -> str | None:
 
 
 def captions_of(caption: str, negatives: Sequence[str]) -> dict[str, str] | None:
-    """The texts of both option sets, from the first negatives that allow it; none where none do."""
+    """The texts of both option sets, from the first negatives that allow it; None if none do."""
     for first in negatives:
         partners = [(other, both) for other in negatives if (both := joined(caption, first, other)) is not None]
         if len(partners) >= 2:

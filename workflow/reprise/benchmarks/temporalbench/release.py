@@ -14,7 +14,7 @@ from reprise.benchmarks.temporalbench.taxonomy import CATEGORIES, CENTRAL, DATAS
 from reprise.core.errors import UserError
 from reprise.core.tabular import read_rows, require_columns
 
-# Task -> what its file's name holds.
+# Task -> a part of its file's name.
 FILES = {"short": "short_qa", "long": "long_qa", "caption": "short_caption"}
 COLUMNS = ("idx", "video_name", "question", "GT")
 QUESTION = re.compile(r"\nA\. ?(?P<a>.*?)\s*\nB\. ?(?P<b>.*?)\s*\nAnswer with the option's letter", re.DOTALL)
@@ -92,7 +92,7 @@ def _clip(video_name: str, task: str, where: str, clips: ClipsFrom) -> Clip:
 
 
 def _item(row: Mapping[str, str], task: str, clip: Clip, where: str, flaws: Flaws) -> Item:
-    """One item an entry. What is wrong with an entry is logged and counted; it stays, so that no number hides it."""
+    """One item per entry. What is wrong with an entry is logged and counted; it stays, so that no number hides it."""
     dataset = row["dataset"].lower()
     category = CATEGORIES.get(row["category"])
     answer = row["GT"] if task == "caption" else row["GT"].strip().upper()
@@ -125,7 +125,7 @@ def _item(row: Mapping[str, str], task: str, clip: Clip, where: str, flaws: Flaw
 
 
 def _central_items(items: Sequence[Item]) -> Iterator[Item]:
-    """One item a short video whose negatives give both option sets."""
+    """One item per short video whose negatives give both option sets."""
     by_clip: dict[str, list[Item]] = {}
     for item in items:
         if item.task == "short":

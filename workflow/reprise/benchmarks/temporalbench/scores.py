@@ -1,6 +1,6 @@
-"""What TemporalBench's answers are worth.
+"""Scores of TemporalBench's answers.
 
-By the authors' convention a question without an answer is no question, and a video without any is no video. An answer
+By the authors' convention a question without an answer is left out, and so is a video without any. An answer
 that cannot be read is wrong by both conventions.
 """
 
@@ -23,7 +23,7 @@ CAPTION_LIMITS = {"similarity": (-1, 1), "cider": (0, 10), "rouge": (0, 1)}
 SAMPLE = ("item_id", "unit", "task", "right")
 
 Answers: TypeAlias = Callable[[Answered], pl.DataFrame]
-"""One row an item: value, score, right, unparsed, failed."""
+"""One row per item: value, score, right, unparsed, failed."""
 
 
 def _as_answered(answered: Answered) -> pl.DataFrame:

@@ -19,7 +19,7 @@ OVERALL, LONG_FOUR = "overall", "long_four"
 CENTRAL = "central"
 """items with four captions, in both kinds of option sets"""
 CHOICES = ("c", "n1_c")
-"""the captions of an option set whose shares are told: the right one, and its first negative"""
+"""the captions of an option set whose shares are reported: the right one, and its first negative"""
 GROUPS = (
     {OVERALL: ALL_ITEMS, LONG_FOUR: is_in_any(LONG_DATASETS)}
     | {name: is_in(name) for name in (*DATASETS, *CATEGORIES.values())}

@@ -54,7 +54,7 @@ def _check_rows(rows: pl.DataFrame, path: Path, *, keep_duplicates: bool) -> Fla
 
 
 def _items(rows: pl.DataFrame, in_subset: Sequence[bool], flaws: Flaws) -> list[Item]:
-    """One item a row; its id ends in a number where a test asks several things of one event."""
+    """One item per row; its id ends in a number where a test asks several things of one event."""
     counts: Counter[str] = Counter()
     items = []
     for number, (row, is_in_subset) in enumerate(zip(rows.iter_rows(named=True), in_subset, strict=True), start=1):
@@ -104,7 +104,7 @@ def _clip(video_id: str, clips: ClipsFrom) -> Clip:
         return Clip(clip_id(video_id), unit, "whole", video_id)
     if segment is None:
         raise UserError(
-            f"VELOCITI release: video_id '{video_id}' is no VidSitu id (v_<YouTube id>_seg_<start>_<end>). "
+            f"VELOCITI release: video_id '{video_id}' is not a VidSitu id (v_<YouTube id>_seg_<start>_<end>). "
             "Use `clips: release` in the suite to take the released files."
         )
     return Clip(clip_id(video_id), unit, "trim", segment.video, segment.start_s, segment.end_s)

@@ -1,4 +1,4 @@
-"""What VELOCITI's answers are worth: strict, classic and as multiple choice."""
+"""Scores of VELOCITI's answers: strict, classic and as multiple choice."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -29,9 +29,9 @@ CHOSEN = {"mc_a": Share("a_right"), "mc_b": Share("b_right"), "mc_both": STRICT}
 
 
 def _samples(roles: Sequence[str], answered: Answered) -> pl.DataFrame:
-    """One row a sample: both answers of an item side by side.
+    """One row per sample: both answers of an item side by side.
 
-    By the authors' convention a sample with an answer that failed or could not be read is no sample.
+    By the authors' convention a sample with an answer that failed or could not be read is left out.
     """
     wide = answered.items.select("item_id", "unit", "task")
     for role in roles:
@@ -48,7 +48,7 @@ def _samples(roles: Sequence[str], answered: Answered) -> pl.DataFrame:
 
 
 def _captions(answered: Answered) -> pl.DataFrame:
-    """One row a sample, and whether its positive caption scores above the negative; a missing score is no order."""
+    """One row per sample, and whether its positive caption scores above the negative; a missing score is no order."""
     samples = _samples(("pos", "neg"), answered)
     return samples.with_columns(above=(pl.col("pos_score") > pl.col("neg_score")).fill_null(False))
 

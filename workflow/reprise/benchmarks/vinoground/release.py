@@ -41,7 +41,7 @@ Questions = dict[tuple[str, str], Question]
 
 
 def read_release(files: Sequence[Path], clips: ClipsFrom, options: Mapping[str, object]) -> Annotations:
-    """Four items a pair: each video with both captions, each caption with the concatenation of both videos.
+    """Four items per pair: each video with both captions, each caption with the concatenation of both videos.
 
     Released questions are used as they are. Without them the paper's wording is filled in, captions and segments in a
     seeded order in which both answers are right equally often.
@@ -101,12 +101,12 @@ def _rows(
 
 
 def _pair(index: str) -> str:
-    """What a flaw calls a pair."""
+    """The name of a pair in a flaw."""
     return f"pair {index}"
 
 
 def _has_video(row: Mapping[str, str], half: str, clips: ClipsFrom) -> bool:
-    """Whether a half's video can be had: one that is cut from its source needs its span."""
+    """Whether a half's video can be made: one that is cut from its source needs its span."""
     return clips != "ids" or all(row[f"{half}_{part}"] for part in ("vid", "start", "end"))
 
 
@@ -125,7 +125,7 @@ def _released(files: Sequence[Path], kind: str, rows: Sequence[Mapping[str, str]
         where = f"{path}: entry {number}"
         match = re.fullmatch(r"(.+)_(pos|neg)", str(entry["idx"]))
         if match is None or match[1] not in known:
-            raise UserError(f"{where}: idx '{entry['idx']}' is no <index>_pos or <index>_neg of the table's pairs.")
+            raise UserError(f"{where}: idx '{entry['idx']}' is not <index>_pos or <index>_neg of the table's pairs.")
         if (match[1], match[2]) in found:
             raise UserError(f"{where}: duplicate idx '{entry['idx']}'. Remove one of the entries.")
         answer = str(entry["GT"])

@@ -1,4 +1,4 @@
-"""What Vinoground's answers are worth: text, video and group score of each pair."""
+"""Scores of Vinoground's answers: text, video and group score of each pair."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -20,7 +20,7 @@ ROLES = {task: [f"{task}_{half}" for half in HALVES] for task in ("text", "video
 FOUR = [role for roles in ROLES.values() for role in roles]
 
 Pairs: TypeAlias = Callable[[Answered], pl.DataFrame]
-"""One row a pair; for each metric whether it was asked, right, failed, unparsed"""
+"""One row per pair; for each metric whether it was asked, right, failed, unparsed"""
 
 
 def _measures(pairs_of: Pairs, answered: Answered, resampling: Resampling) -> list[Measure]:
@@ -39,7 +39,7 @@ def _measures(pairs_of: Pairs, answered: Answered, resampling: Resampling) -> li
 
 
 def _outcomes(pairs_of: Pairs, answered: Answered) -> dict[str, pl.DataFrame]:
-    """Metric -> one row a pair."""
+    """Metric -> one row per pair."""
     pairs = pairs_of(answered)
     return {
         metric: pairs.filter(f"{metric}_asked").select(
@@ -89,7 +89,7 @@ def _columns(right: Mapping[str, pl.Expr], roles: Mapping[str, Sequence[str]]) -
 
 
 def _side_by_side(answered: Answered, roles: Sequence[str]) -> pl.DataFrame:
-    """One row a pair with the verdicts of its four roles; null where a question was never asked."""
+    """One row per pair with the verdicts of its four roles; null where a question was never asked."""
     items = answered.items
     pairs = items.select("unit", "groups").unique("unit", keep="first", maintain_order=True)
     answers = answered.verdicts.join(items.select("item_id", "unit"), on="item_id", how="inner")

@@ -31,7 +31,7 @@ class AdapterInfo:
     asks: tuple[str, ...] = ("score", "choose", "write")
     """what a protocol may ask of it"""
     is_import: bool = False
-    """answers that lie in files; nothing is asked"""
+    """answers are read from files; no model is asked"""
     heads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """what a protocol may ask instead where `settings.head` of a model names one of these"""
     frames: Literal["shown", "needed", "never"] = "shown"

@@ -29,7 +29,7 @@ class Similarity(NamedTuple):
 
 
 class Encoder(Protocol):
-    """A model with an eye for clips and one for captions. Captions are read one by one, so that none alters another."""
+    """A model that encodes clips and captions. Captions are read one by one, so that none alters another."""
 
     def clip(self, frames: "np.ndarray") -> Any:
         """What is kept of a clip for all of its captions."""

@@ -1,4 +1,4 @@
-"""Adapter for models that only read: language models, which are blind, and VERA's plausibility of a statement."""
+"""Adapter for models of text alone: language models, and VERA's plausibility of a statement."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -26,21 +26,21 @@ VERA_WEIGHT, VERA_BIAS, VERA_TEMPERATURE = 32099, 32098, 32097
 VERA_TOKENS = 512
 
 
-class Reader(Protocol):
+class TextModel(Protocol):
     """A model that answers a request by its texts alone."""
 
     def answer(self, request: Request) -> Answer: ...
 
 
 class TextAdapter:
-    """A model without eyes: it is never shown a frame."""
+    """A model of text alone: it is never shown a frame."""
 
     def __init__(self, spec: ModelSpec) -> None:
         if spec.folder is None:
             raise UserError("the text adapter needs weights: set checkpoint or repo in the model's file.")
         torch.set_num_threads(spec.threads)
         head = TextSettings.model_validate(spec.settings).head
-        self._model: Reader = Vera(spec) if head == "vera" else LanguageModel(spec)
+        self._model: TextModel = Vera(spec) if head == "vera" else LanguageModel(spec)
 
     def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
         for request in requests:

@@ -1,4 +1,4 @@
-"""A judge that is no model: it rates by the words that an answer shares with the reference. Deterministic, local.
+"""A judge that is not a model: it rates by the words that an answer shares with the reference. Deterministic, local.
 
 It stands in for a language model where none runs. It knows no synonyms and no negation, so its ratings are a measure
 of wording: good enough to show that judging works, and never to be compared with a published rating.

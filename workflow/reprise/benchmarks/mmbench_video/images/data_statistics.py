@@ -9,7 +9,7 @@ from reprise.stats.chance import chance_all_right
 
 
 def image_numbers(items: pl.DataFrame) -> list[Number]:
-    """Questions by group, and what a guesser reaches: 1/k for k options, and (1/k)^k under all their rotations."""
+    """Questions by group, and chance: 1/k for k options, and (1/k)^k under all their rotations."""
     found = []
     for data_set, form in ((MMBENCH, "circular"), (MMSTAR, "choice")):
         for group in GROUPS_OF[data_set]:

@@ -8,7 +8,7 @@ from reprise.benchmarks.rows import Item
 
 
 def every_rotation(item: Item) -> Iterator[Question]:
-    """Once for every option, which comes first in turn."""
+    """One question for every option, with that option first."""
     return (_rotation(item, turn) for turn in range(len(option_texts(item))))
 
 
@@ -18,7 +18,7 @@ def as_released(item: Item) -> Iterator[Question]:
 
 
 def _rotation(item: Item, turn: int) -> Question:
-    """The option that was at place i + turn stands at place i; the letters stay."""
+    """Moves the option at place i + turn to place i; the letters stay."""
     options = option_texts(item)
     letters = list(options)
     moved = [options[letters[(place + turn) % len(letters)]] for place in range(len(letters))]

@@ -1,4 +1,4 @@
-"""What the answers about images are worth: `circular` is right only if right under every rotation of the options."""
+"""Scores of the answers about images: `circular` is right only if right under every rotation of the options."""
 
 from functools import partial
 
@@ -26,7 +26,7 @@ def _measures(data_set: str, turns: pl.Expr, answered: Answered, resampling: Res
 
 
 def _questions(turns: pl.Expr, answered: Answered) -> pl.DataFrame:
-    """One row a question that was asked: right if right under every rotation; a rotation without an answer failed.
+    """One row per question that was asked: right if right under every rotation; a rotation without an answer failed.
 
     The reference harness knows only the rotations that are in its file of answers, and of these the questions whose
     first order is.

@@ -76,7 +76,7 @@ def test_going_back_asks_nothing_again(small: Project) -> None:
     before = {name: digest for name, (digest, _) in responses(small).items() if "timings" not in name}
     small.edit("config/models/random.yaml", "adapter: random", "adapter: random\nsettings: {seed: 1}")
     small.made()
-    small.edit("config/models/random.yaml", "seed: 1", "seed: 0")
+    small.edit("config/models/random.yaml", "adapter: random\nsettings: {seed: 1}", "adapter: random")
     small.made()
     after = {name: digest for name, (digest, _) in responses(small).items() if "timings" not in name}
     assert after == before
@@ -180,6 +180,7 @@ def test_flawed_rows_stop_nothing_and_are_named_below_the_table(fresh: Project) 
 
 
 def test_a_published_value_that_is_no_number_stops_the_table(small: Project) -> None:
+    small.edit("config/suites/small.yaml", "show_published: false", "show_published: true")
     small.edit(
         "resources/published/velociti.csv",
         "velociti,table2,Random,,control,strict,25",

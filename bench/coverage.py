@@ -1,29 +1,32 @@
 """How often intervals cover and tests err, on simulated answers of known rates: `docs/reference/coverage.md`.
 
-`python -m bench.coverage > docs/reference/coverage.md` makes that page anew, in some minutes on one core.
+`python -m bench.coverage > docs/reference/coverage.md` makes that page anew, in about a quarter of an hour on one core.
 """
 
-import sys
+import argparse
 from collections.abc import Iterable, Iterator
+from datetime import date
 from itertools import product
 from statistics import NormalDist, median
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from reprise.stats.binomial import binomial_p
+from reprise.stats.binomial import ALPHA, binomial_p
 from reprise.stats.clusters import clustered_estimate
 from reprise.stats.intervals import BoundedMean
+from reprise.stats.measures import difference
 from reprise.stats.paired import sign_flip_p
 
 from bench import worlds
 from bench.worlds import SIZES, Draw, Numbers, World
 
 DRAWS = 2000
-LEVEL, ALPHA = 0.95, 0.05
-CLUSTERS = (5, 10, 20, 50, 200)
-RATES = (0.5, 0.8, 0.9, 0.97, 0.995)
-ICCS = (0.0, 0.1, 0.3, 0.6)
+LEVEL = 0.95
+CLUSTERS = (3, 5, 10, 20, 50, 100)
+RATES = (0.5, 0.8, 0.9, 0.97, 0.99)
+ICCS = (0.0, 0.1, 0.3, 0.5, 1.0)
+PAIRED = ("1", "10", "uneven")
 CONSERVATIVE = 98.0  # per cent, of intervals that should cover 95
 OTHERS: dict[str, Draw] = {
     "share among the items whose first answer was right": worlds.conditional,
@@ -61,16 +64,21 @@ class Judged(NamedTuple):
 
 
 def main() -> None:
-    """Print the page; the command line may give another number of samples a world."""
-    draws = int(sys.argv[1]) if len(sys.argv) > 1 else DRAWS
-    shares = [shares_in(world, worlds.share, draws) for world in grid()]
-    split = [shares_in(one, worlds.all_or_nothing, draws) for one in grid(items=("10", "uneven"), iccs=ICCS[1:])]
-    few = list(grid((5, 20, 100), ("uneven",), (0.5, 0.9, 0.97), (0.0, 0.3, 0.6)))
-    others = {name: [covered_in(world, draw, draws // 4) for world in few] for name, draw in OTHERS.items()}
-    asked = list(grid(items=("1", "10", "uneven"), rates=(0.5, 0.8, 0.97)))
-    pairs = [flipped_in(world, world, draws // 2) for world in asked]
-    unlike = [flipped_in(world, world._replace(icc=0), draws // 2) for world in asked]
-    print("\n\n".join(page(draws, shares, split, others, pairs, unlike)))
+    """Print the page."""
+    parser = argparse.ArgumentParser(description="Measure coverage; prints docs/reference/coverage.md.")
+    parser.add_argument("--samples", type=int, default=DRAWS, help="of each world; a quarter of them for slow measures")
+    parser.add_argument("--seed", type=int, default=0)
+    args = parser.parse_args()
+    draws, seed = args.samples, args.seed
+    shares = [shares_in(world, worlds.share, draws, seed) for world in grid()]
+    clustered = grid(items=("10", "uneven", "half"), iccs=ICCS[1:-1])
+    split = [shares_in(world, worlds.all_or_nothing, draws, seed) for world in clustered]
+    few = list(grid((3, 5, 20, 100), ("uneven", "half"), (0.5, 0.9, 0.97), (0.0, 0.3, 1.0)))
+    others = {name: [covered_in(world, draw, draws // 4, seed) for world in few] for name, draw in OTHERS.items()}
+    asked = list(grid(items=PAIRED, rates=(0.5, 0.8, 0.97)))
+    pairs = [flipped_in(world, world, draws // 2, seed) for world in asked]
+    unlike = [flipped_in(world, world._replace(icc=0), draws // 2, seed) for world in asked]
+    print("\n\n".join(page(draws, seed, shares, split, others, pairs, unlike)))
 
 
 def grid(
@@ -84,9 +92,9 @@ def grid(
     return (world for world in worlds_of_all if world.items != "1" or world.icc == 0)
 
 
-def shares_in(world: World, draw: Draw, draws: int) -> Covered:
+def shares_in(world: World, draw: Draw, draws: int, seed: int = 0) -> Covered:
     """A share's interval and star; samples that differ in the names of clusters only are measured once."""
-    generator, clusters = np.random.default_rng(0), world.cluster_of_item()
+    generator, clusters = np.random.default_rng(seed), world.cluster_of_item()
     sizes = np.bincount(clusters)
     seen: dict[bytes, Judged] = {}
     found = []
@@ -108,14 +116,15 @@ def judged(right: Numbers, clusters: NDArray[np.int64], rate: float) -> Judged:
     estimate = clustered_estimate([(right, np.ones_like(right))], clusters, worlds.first)
     assert isinstance(estimate, BoundedMean)
     low, high = estimate.interval(LEVEL)
-    starred = estimate.p_above(rate, LEVEL) < ALPHA, estimate.mirrored().p_above(1 - rate, LEVEL) < ALPHA
+    sides = ((estimate, rate), (estimate.mirrored(), 1 - rate))
+    starred = (one.p_above(chance, 1 - 2 * ALPHA) < ALPHA for one, chance in sides)
     by_item = [binomial_p(int(right.sum()), len(right), rate, side) for side in ("greater", "less")]
     return Judged(low <= rate <= high, *starred, *(p is not None and p < ALPHA for p in by_item), high - low)
 
 
-def covered_in(world: World, draw: Draw, draws: int) -> Covered:
+def covered_in(world: World, draw: Draw, draws: int, seed: int = 0) -> Covered:
     """Any measure's interval."""
-    generator, wanted = np.random.default_rng(0), worlds.truth(draw, world)
+    generator, wanted = np.random.default_rng(seed), worlds.truth(draw, world)
     covered = []
     for _ in range(draws):
         estimate = clustered_estimate(*draw(world, generator))
@@ -125,21 +134,26 @@ def covered_in(world: World, draw: Draw, draws: int) -> Covered:
     return Covered(world, 100 * float(np.mean(covered)))
 
 
-def flipped_in(first: World, second: World, draws: int) -> Covered:
-    """Two models of one rate: how often the test of `compare` calls them different, and McNemar's test over items."""
-    generator, clusters = np.random.default_rng(0), first.cluster_of_item()
-    found = []
+def flipped_in(first: World, second: World, draws: int, seed: int = 0) -> Covered:
+    """Two models of one rate: how often `compare` calls them different, its interval holds 0, McNemar's test errs."""
+    generator, clusters = np.random.default_rng(seed), first.cluster_of_item()
+    ones, found = np.ones(len(clusters)), []
     for _ in range(draws):
-        apart = first.right(generator) - second.right(generator)
-        one, other = int((apart > 0).sum()), int((apart < 0).sum())
+        ours, theirs = first.right(generator), second.right(generator)
+        estimate = clustered_estimate([(ours, ones), (theirs, ones)], clusters, difference)
+        assert estimate is not None
+        low, high = estimate.interval(LEVEL)
+        one, other = int((ours > theirs).sum()), int((ours < theirs).sum())
         by_item = binomial_p(max(one, other), one + other, 0.5)
-        found.append((sign_flip_p(apart, clusters) <= ALPHA, by_item is not None and 2 * by_item <= ALPHA))
-    flipped, mcnemar = (100 * np.mean(found, axis=0)).tolist()
-    return Covered(first, 100.0, flipped, mcnemar)
+        is_called = sign_flip_p(ours - theirs, clusters) <= ALPHA
+        found.append((low <= 0 <= high, is_called, by_item is not None and 2 * by_item <= ALPHA))
+    covers, flipped, mcnemar = (100 * np.mean(found, axis=0)).tolist()
+    return Covered(first, covers, flipped, mcnemar)
 
 
 def page(
     draws: int,
+    seed: int,
     shares: list[Covered],
     split: list[Covered],
     others: dict[str, list[Covered]],
@@ -147,13 +161,14 @@ def page(
     unlike: list[Covered],
 ) -> Iterator[str]:
     """The page's paragraphs."""
-    every = [*shares, *split, *(one for found in others.values() for one in found)]
+    every = [*shares, *split, *(one for found in others.values() for one in found), *pairs, *unlike]
     worst = min(every, key=lambda one: one.covered)
     wide = sum(one.covered > CONSERVATIVE for one in every)
     yield "# Coverage of intervals, errors of tests"
     yield (
-        "Made by `python -m bench.coverage`; [statistics](statistics.md) says what is measured. Answers are drawn at a "
-        f"known rate; each number is a per cent of {draws} samples ({draws // 4} for other measures, {draws // 2} for "
+        f"Made by `python -m bench.coverage --samples {draws} --seed {seed}` on {date.today()}; "
+        "[statistics](statistics.md) says what is measured. Answers are drawn at a known rate of 0.5 or more (for rates "
+        f"below, swap right and wrong; at 1 all is right, and every interval ends at 1); each number is a per cent of {draws} samples ({draws // 4} for other measures, {draws // 2} for "
         f"pairs), so that 95 or 5 is uncertain by {_error(draws):.1f} ({_error(draws // 4):.1f}, "
         f"{_error(draws // 2):.1f}); the largest of many such numbers lies two to three of these beyond the true one."
     )
@@ -163,17 +178,18 @@ def page(
     )
     yield "## A share, by clusters, items of a cluster and rate"
     yield (
-        "Least and largest coverage over intraclass correlations of 0, 0.1, 0.3 and 0.6 (beta-binomial); (c): "
-        "conservative for all of them. Uneven clusters have 1, 2, 3, 5 and 14 items in turns."
+        "Least and largest coverage over intraclass correlations of 0, 0.1, 0.3, 0.5 and 1 (beta-binomial); (c): "
+        "conservative for all of them. Uneven clusters have 1, 2, 3, 5 and 14 items in turns; `half`: the first cluster "
+        "has half of all items, the others have 5 each."
     )
     yield table(("clusters", "items", *map(str, RATES)), by_rate(shares))
     yield "## The same where a cluster answers all its items alike or each on its own"
-    yield "With the probability of the intraclass correlation (0.1, 0.3, 0.6) all items of a cluster get one answer."
+    yield "With the probability of the intraclass correlation (0.1, 0.3, 0.5) all items of a cluster get one answer."
     yield table(("clusters", "items", *map(str, RATES)), by_rate(split))
     yield "## A star where chance is the true rate"
     yield (
         f"Largest share of false stars (one-sided, alpha {ALPHA:g}) over rates and correlations of both tables, for "
-        "right answers and for wrong ones (rates from 0.005 on), by items of a cluster; in brackets by the exact "
+        "right answers and for wrong ones (rates from 0.01 on), by items of a cluster; in brackets by the exact "
         "binomial test, which takes items as independent."
     )
     yield table(("clusters", *SIZES), by_items([*shares, *split]))
@@ -184,7 +200,7 @@ def page(
     )
     yield table(("clusters", *SIZES), by_width(shares))
     yield "## Other measures"
-    yield "Uneven clusters (5, 20, 100), rates 0.5, 0.9, 0.97, intraclass correlations 0, 0.3, 0.6."
+    yield "Clusters (3, 5, 20, 100) that are uneven or `half`, rates 0.5, 0.9, 0.97, intraclass correlations 0, 0.3, 1."
     header = ("measure", "least", "there", "largest", "conservative")
     yield table(header, (by_measure(name, found) for name, found in others.items()))
     yield "## Two models of the same rate"
@@ -192,9 +208,12 @@ def page(
         f"Largest share of pairs that `compare` calls different (two-sided, alpha {ALPHA:g}) over rates of 0.5, 0.8 "
         "and 0.97 and the correlations; in brackets by McNemar's test over items."
     )
-    yield table(("clusters", "1", "10", "uneven"), by_items(pairs))
+    yield table(("clusters", *PAIRED), by_items(pairs))
     yield "The same where the answers of the second model do not cluster. Then the two cannot be swapped:"
-    yield table(("clusters", "1", "10", "uneven"), by_items(unlike))
+    yield table(("clusters", *PAIRED), by_items(unlike))
+    yield "The interval of the difference holds in both cases:"
+    header = ("second model", "least", "there", "largest", "conservative")
+    yield table(header, [by_measure("clusters alike", pairs), by_measure("does not cluster", unlike)])
 
 
 def by_measure(name: str, found: list[Covered]) -> tuple[str, ...]:
@@ -203,6 +222,7 @@ def by_measure(name: str, found: list[Covered]) -> tuple[str, ...]:
     worst = ordered[0].world
     there = f"{worst.clusters} clusters, rate {worst.rate:g}, correlation {worst.icc:g}"
     wide = sum(one.covered > CONSERVATIVE for one in found)
+    there += f", {worst.items} items"
     return name, f"{ordered[0].covered:.1f}", there, f"{ordered[-1].covered:.1f}", f"{wide} of {len(found)}"
 
 

@@ -11,8 +11,8 @@ from reprise.stats.measures import Ratios, difference, first, mean
 Numbers = NDArray[np.float64]
 Ratio = tuple[Numbers, Numbers]
 
-SIZES = {"1": (1,), "3": (3,), "10": (10,), "uneven": (1, 2, 3, 5, 14)}
-"""items of one cluster after the other, over and over"""
+SIZES = {"1": (1,), "3": (3,), "10": (10,), "uneven": (1, 2, 3, 5, 14), "half": (5,)}
+"""items of one cluster after the other, over and over; in `half` the first cluster has as many as all others together"""
 TESTS = 7  # as VELOCITI averages
 BEST = 3  # rating
 
@@ -27,13 +27,16 @@ class World(NamedTuple):
 
     def cluster_of_item(self) -> NDArray[np.int64]:
         sizes = np.resize(SIZES[self.items], self.clusters)
+        if self.items == "half":
+            sizes[0] = sizes[1:].sum()
         return np.repeat(np.arange(self.clusters), sizes)
 
     def rates(self, generator: np.random.Generator, rate: float | None = None) -> Numbers:
-        """The rate of each cluster, by a beta distribution."""
+        """The rate of each cluster, by a beta distribution; where answers are all alike, 0 or 1."""
         rate = self.rate if rate is None else rate
-        if self.icc == 0:
-            return np.full(self.clusters, rate)
+        if self.icc in (0, 1):
+            same = np.full(self.clusters, rate)
+            return chosen(generator, same) if self.icc else same
         both = 1 / self.icc - 1
         return generator.beta(rate * both, (1 - rate) * both, self.clusters)
 
@@ -133,6 +136,6 @@ def _tests(
 
 def truth(draw: Draw, world: World) -> float:
     """The value at so many clusters that what is left of chance does not count."""
-    many = draw(world._replace(clusters=30_000), np.random.default_rng(0))
+    many = draw(world._replace(clusters=30_000, items="3"), np.random.default_rng(0))
     ratios = np.array([[above.sum() / below.sum() for above, below in many.ratios]])
     return float(many.combine(ratios)[0])

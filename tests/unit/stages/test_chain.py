@@ -53,7 +53,7 @@ def files(folder: Path, key: str = "k") -> tuple[list[str], list[str]]:
         "metrics": {
             "benchmark": "velociti",
             "form": "entail",
-            "bootstrap": {"draws": 100, "level": 0.95, "seed": 0},
+            "level": 0.95,
         },
     }
     for name, value in keys.items():

@@ -1,5 +1,6 @@
 """A short form of `bench.coverage`: where the percentile bootstrap and tests over items failed, with 400 samples each."""
 
+import numpy as np
 import pytest
 
 from bench import worlds
@@ -13,7 +14,7 @@ LEAST, MOST = 95 - 3.3, 5 + 3.3
 
 @pytest.mark.parametrize(
     "world",
-    [World(60, "1", 0.97, 0), World(20, "10", 0.9, 0.3), World(5, "3", 0.8, 0.6), World(50, "uneven", 0.97, 0.3)],
+    [World(60, "1", 0.97, 0), World(20, "10", 0.9, 0.3), World(3, "3", 0.8, 0.5), World(50, "uneven", 0.97, 0.3), World(20, "half", 0.9, 1)],
 )
 @pytest.mark.parametrize("draw", [worlds.share, worlds.all_or_nothing])
 def test_intervals_of_shares_cover_and_stars_are_seldom_false(world: World, draw: worlds.Draw) -> None:
@@ -34,6 +35,7 @@ def test_clusters_matter_to_tests() -> None:
     star, pair = shares_in(world, worlds.share, SAMPLES), flipped_in(world, world, SAMPLES)
     assert star.starred <= MOST < star.by_item
     assert pair.starred <= MOST < pair.by_item
+    assert pair.covered >= LEAST
 
 
 def test_samples_are_the_same_each_time() -> None:
@@ -43,3 +45,14 @@ def test_samples_are_the_same_each_time() -> None:
 
 def test_items_alone_in_their_clusters_have_no_correlation() -> None:
     assert {world.icc for world in grid(items=("1",))} == {0.0}
+
+
+def test_answers_that_are_all_alike_leave_their_rate() -> None:
+    answers = World(2000, "3", 0.7, 1).right(np.random.default_rng(0)).reshape(-1, 3)
+    assert set(answers.sum(axis=1)) == {0, 3}
+    assert 0.65 < answers.mean() < 0.75
+
+
+def test_half_of_the_items_are_in_one_cluster() -> None:
+    sizes = np.bincount(World(4, "half", 0.5, 0).cluster_of_item())
+    assert list(sizes) == [15, 5, 5, 5]

@@ -18,7 +18,7 @@ NAMED_TEXTS = pl.List(pl.Struct({"name": pl.String, "text": pl.String}))
 
 CLIPS = _schema(
     clip_id=pl.String,  # <unit>.<part>
-    unit=pl.String,  # what is sharded and resampled together: a source video, a counterfactual pair
+    unit=pl.String,  # what is sharded together, and a cluster of intervals: a source video, a counterfactual pair
     kind=pl.String,  # trim | whole | concat | segment | images
     source_id=pl.String,  # id in the source ledger; empty for a concatenation
     start_s=pl.Float64,  # null for a whole file

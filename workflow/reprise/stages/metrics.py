@@ -21,7 +21,7 @@ from reprise.core.schemas import ITEMS, METRICS, READERS_DIFFER, VERDICTS, check
 from reprise.media.sampling import frames_shown
 from reprise.models.keys import RunKey
 from reprise.stages.arguments import arguments
-from reprise.stats.measures import Measure, Resampling
+from reprise.stats.measures import Measure
 
 # A convention and the reader that goes with it: what tables show, and what is compared with published numbers.
 CONVENTIONS: tuple[tuple[Convention, str], ...] = (("fixed", "robust"), ("authors", "authors"))
@@ -37,7 +37,7 @@ def main() -> None:
     items = chosen_items(read_table(args.items, ITEMS, without=("texts",)), key.items)
     undefined = undefined_metrics(key.frames_min, run_key.answers.sampling)
     named = {"run": run_key.run, "judge": next(iter(args.judge), None), "key": run_key.key}
-    scores, resampling = load_scores(key.benchmark), Resampling(**key.bootstrap.model_dump())
+    scores = load_scores(key.benchmark)
     found: list[tuple[Measure, dict[str, Any]]] = []
     readings: list[pl.DataFrame] = []
     for convention, reader in CONVENTIONS:
@@ -45,9 +45,9 @@ def main() -> None:
         read = read_table(path, VERDICTS)
         check_key(read, run_key.key, path)
         readings.append(read)
-        measures = measured(scores, key.form, items, read, resampling, convention)
+        measures = measured(scores, key.form, items, read, key.level, convention)
         for ratings in args.ratings:
-            measures += agreement(read, items, read_ratings(ratings), run_key.run, resampling)
+            measures += agreement(read, items, read_ratings(ratings), run_key.run, key.level)
         found += [(one, named | {"convention": convention, "reader": reader}) for one in measures]
     shown = dict(zip(("convention", "reader"), CONVENTIONS[0], strict=True))
     rows: list[dict[str, Any]] = [number | named | shown for number in flaw_numbers(items)]
@@ -71,13 +71,13 @@ def measured(
     form: str,
     items: pl.DataFrame,
     verdicts: pl.DataFrame,
-    resampling: Resampling,
+    level: float,
     convention: Convention,
 ) -> list[Measure]:
     """Every metric of a form by one convention; `missing` counts a group's items that were never asked."""
-    # Clusters as numbers in the order of their names: sorted once, not for every metric, and the same draws.
+    # Clusters as numbers in the order of their names: sorted once, not for every metric.
     numbered = items.with_columns(pl.col("unit").rank("dense"))
-    found = scores.SCORES[form].measure(Answered(numbered, verdicts, convention), resampling)
+    found = scores.SCORES[form].measure(Answered(numbered, verdicts, convention), level)
     missing = items.join(verdicts, on="item_id", how="anti")
     groups = {one.group for one in found if one.missing is None}
     missing_of = {group: in_group(missing, group, scores.GROUPS).height for group in groups}

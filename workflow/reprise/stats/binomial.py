@@ -6,6 +6,9 @@ from reprise.stats.beta import beta_cdf
 
 Alternative = Literal["greater", "less"]
 
+ALPHA = 0.05
+"""error of the tests that mark numbers, each of them one-sided"""
+
 
 def binomial_p(successes: int, trials: int, chance: float, alternative: Alternative = "greater") -> float | None:
     """Exact one-sided p-value of `successes` out of `trials` against `chance`; None without a trial."""

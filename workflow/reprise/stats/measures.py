@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
 
+from reprise.stats.binomial import ALPHA
+
 if TYPE_CHECKING:  # numpy takes half as long to import as all else: stages that measure nothing do without
     import numpy as np
     from numpy.typing import NDArray
@@ -13,15 +15,6 @@ if TYPE_CHECKING:  # numpy takes half as long to import as all else: stages that
     from reprise.stats.intervals import BoundedMean, Difference
 
 Ratios: TypeAlias = "NDArray[np.float64]"
-
-
-@dataclass(frozen=True)
-class Resampling:
-    """The level of intervals and of the tests that go with them, and the draws of permutation tests."""
-
-    draws: int
-    level: float
-    seed: int
 
 
 @dataclass(frozen=True)
@@ -41,13 +34,15 @@ class Measure:
     """samples that were never asked, where a sample is more than one item; else the items are counted"""
     estimate: "BoundedMean | Difference | None" = None
     """what the interval comes from, on a scale from 0 to 1"""
-    level: float = 0.95
 
     def p_above(self, chance: float) -> float | None:
-        """One-sided p-value against a share of `chance`, by the interval's own lower bound, if there is one."""
+        """One-sided p-value against a share of `chance`; none of a difference.
+
+        It is below ALPHA exactly where the one-sided bound of that error, the lower end of the 90 % interval, is above.
+        """
         from reprise.stats.intervals import BoundedMean
 
-        return self.estimate.p_above(chance, self.level) if isinstance(self.estimate, BoundedMean) else None
+        return self.estimate.p_above(chance, 1 - 2 * ALPHA) if isinstance(self.estimate, BoundedMean) else None
 
 
 def first(ratios: Ratios) -> Ratios:
@@ -71,14 +66,15 @@ def measure(
     group: str,
     rows: pl.DataFrame,
     ratios: Sequence[tuple[pl.Series, pl.Series]],
-    resampling: Resampling,
+    level: float,
     combine: Callable[[Ratios], Ratios] = first,
     scale: float = 100,
     limits: tuple[float, float] = (0, 1),
 ) -> Measure:
     """A function of ratios of sums over rows (`unit`, `failed`, `unparsed`); undefined where a ratio is 0 / 0.
 
-    `limits` are the least and the largest value that a ratio can take, before it is scaled.
+    `level` is that of the interval; `limits` are the least and the largest value that a ratio can take, before it is
+    scaled.
     """
     import numpy as np
 
@@ -92,7 +88,7 @@ def measure(
     pairs = zip(columns[0::2], columns[1::2], strict=True)
     within = [((above - least * below) / span, below) for above, below in pairs]
     estimate = clustered_estimate(within, rows["unit"].to_numpy(), combine) if is_defined else None
-    interval = estimate.interval(resampling.level) if estimate else None
+    interval = estimate.interval(level) if estimate else None
     start = 0.0 if isinstance(estimate, Difference) else least
     failed = int(rows["failed"].sum())
     unparsed = int((rows["unparsed"] & ~rows["failed"]).sum())
@@ -107,7 +103,6 @@ def measure(
         failed=failed,
         unparsed=unparsed,
         estimate=estimate,
-        level=resampling.level,
     )
 
 

@@ -1,6 +1,7 @@
 """Simulated answers to questions in clusters, with a known truth: what `bench.coverage` measures intervals on."""
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ Numbers = NDArray[np.float64]
 Ratio = tuple[Numbers, Numbers]
 
 SIZES = {"1": (1,), "3": (3,), "10": (10,), "uneven": (1, 2, 3, 5, 14), "half": (5,)}
-"""items of one cluster after the other, over and over; in `half` the first cluster has as many as all others together"""
+"""items of one cluster after the other, over and over; in `half` the first has as many as all others together"""
 TESTS = 7  # as VELOCITI averages
 BEST = 3  # rating
 
@@ -135,7 +136,12 @@ def _tests(
 
 
 def truth(draw: Draw, world: World) -> float:
-    """The value at so many clusters that what is left of chance does not count."""
-    many = draw(world._replace(clusters=30_000, items="3"), np.random.default_rng(0))
+    """The value, which does not depend on the clusters, at so many that what is left of chance does not count."""
+    return _truth(draw, world._replace(clusters=30_000, items="3"))
+
+
+@cache
+def _truth(draw: Draw, world: World) -> float:
+    many = draw(world, np.random.default_rng(0))
     ratios = np.array([[above.sum() / below.sum() for above, below in many.ratios]])
     return float(many.combine(ratios)[0])

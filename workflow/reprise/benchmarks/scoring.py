@@ -60,9 +60,7 @@ def share_right(metric: str, groups: Groups) -> Scores:
 
     def measures(answered: Answered, level: float) -> list[Measure]:
         members = {group: rows_of(answered).filter(is_member) for group, is_member in groups.items()}
-        return [
-            measure(metric, group, rows, [(rows["right"], ones(rows))], level) for group, rows in members.items()
-        ]
+        return [measure(metric, group, rows, [(rows["right"], ones(rows))], level) for group, rows in members.items()]
 
     def outcomes(answered: Answered) -> dict[str, pl.DataFrame]:
         return {metric: rows_of(answered).select("item_id", "unit", "task", "right")}

@@ -154,7 +154,14 @@ class Builder:
         )
         if not above or not under or above["value"] is None or not under["value"]:
             return None
-        return {**above, "metric": metric, "value": 100 * above["value"] / under["value"], "low": None, "high": None, "p_chance": None}
+        return {
+            **above,
+            "metric": metric,
+            "value": 100 * above["value"] / under["value"],
+            "low": None,
+            "high": None,
+            "p_chance": None,
+        }
 
     def number(self, row: Row, column: Column, metric: str, section: str) -> Number:
         """One number: measured here if it can be, else chance, else published, else a dash."""

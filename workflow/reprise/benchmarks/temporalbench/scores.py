@@ -61,9 +61,7 @@ def _videos(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _accuracies(
-    answers_of: Answers, groups: Sequence[str], answered: Answered, level: float
-) -> list[Measure]:
+def _accuracies(answers_of: Answers, groups: Sequence[str], answered: Answered, level: float) -> list[Measure]:
     """Binary accuracy over questions, and multiple binary accuracy over videos."""
     rows = _rows(answers_of, answered)
     never_asked = answered.items.join(answered.verdicts, on="item_id", how="anti")

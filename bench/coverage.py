@@ -188,8 +188,8 @@ def page(
         f"Each number is a per cent of {draws} samples ({draws // 2} for other measures). Where coverage was found at "
         f"{NEAR_COVERED:g} or below, or errors of a test at {NEAR_STARRED:g} or above, it is one of {CLOSER} times as "
         f"many new samples, and 95 or 5 is uncertain by {_error(CLOSER * draws):.1f} "
-        f"({_error(CLOSER * draws // 2):.1f}); the largest of many such numbers lies two to three of these beyond the true "
-        "one."
+        f"({_error(CLOSER * draws // 2):.1f}); the largest of many such numbers lies two to three of these beyond the "
+        "true one."
     )
     yield (
         f"Over all {len(every)} worlds the 95 % interval covers in at least **{worst.covered:.1f} %** (wanted: 93.5); "

@@ -325,8 +325,7 @@ def test_an_unanswered_video_disappears_only_by_the_authors_convention(tmp_path:
     items = items_of(tmp_path, "short", short=entries)
     read_rows = read(items, "short", {f"{V0}_0": "A", f"{V1}_0": None}, "authors")
     values = [
-        number(tb.measures("short", items, read_rows, LEVEL, convention=d), "mba").value
-        for d in ("authors", "fixed")
+        number(tb.measures("short", items, read_rows, LEVEL, convention=d), "mba").value for d in ("authors", "fixed")
     ]
     assert values == [100, 50]
 

@@ -10,17 +10,15 @@ import polars as pl
 from reprise.benchmarks.contract import ScoresModule
 from reprise.benchmarks.flaws import flaw_numbers
 from reprise.benchmarks.human_ratings import agreement, read_ratings
-from reprise.benchmarks.keys import MetricsKey
 from reprise.benchmarks.registry import load_scores
 from reprise.benchmarks.rows import chosen_items
 from reprise.benchmarks.scoring import Answered, Convention, in_group
 from reprise.core.errors import run_command
-from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import ITEMS, METRICS, READERS_DIFFER, VERDICTS, check_key, read_table, write_table
 from reprise.media.sampling import frames_shown
-from reprise.models.keys import RunKey
 from reprise.stages.arguments import arguments
+from reprise.stages.key_views import MetricsView, RunView, read_view
 from reprise.stats.measures import Measure
 
 # A convention and the reader that goes with it: what tables show, and what is compared with published numbers.
@@ -33,9 +31,9 @@ def main() -> None:
         key=Path, run_key=Path, judge=[str], items=Path, robust=Path, authors=Path, ratings=[Path],
         out=Path,
     )  # fmt: skip
-    key, run_key = read_key(args.key, MetricsKey), read_key(args.run_key, RunKey)
+    key, run_key = read_view(args.key, MetricsView), read_view(args.run_key, RunView)
     items = chosen_items(read_table(args.items, ITEMS, without=("texts",)), key.items)
-    undefined = undefined_metrics(key.frames_min, run_key.answers.sampling)
+    undefined = undefined_metrics(key.frames_min, run_key.answers["sampling"])
     named = {"run": run_key.run, "judge": next(iter(args.judge), None), "key": run_key.key}
     scores = load_scores(key.benchmark)
     found: list[tuple[Measure, dict[str, Any]]] = []

@@ -72,8 +72,8 @@ class BoundedMean:
     def p_above(self, chance: float, level: float) -> float:
         """One-sided p-value against a mean of `chance` or less: the error at which the lower bound is `chance`.
 
-        The level is that of the interval, with which it shares the effective number of rows: the p-value is below half of
-        what the level leaves exactly where the interval's lower end is above `chance`.
+        The level is that of the interval, with which it shares the effective number of rows: the p-value is below half
+        of what the level leaves exactly where the interval's lower end is above `chance`.
         """
         if not 0 < chance < 1:
             raise ValueError(f"chance must lie between 0 and 1, got {chance}")

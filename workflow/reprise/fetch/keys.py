@@ -8,6 +8,7 @@ from reprise.core.keyfile import Key
 from reprise.core.settings import Settings
 from reprise.fetch.plugins import plugin_module
 from reprise.fetch.settings import Release, Route
+from reprise.media.settings import DEFAULT_LIMITS, Limits
 
 
 class Extras(Settings):

@@ -151,6 +151,8 @@ class Members:
         target = scratch / f"member{Path(member).suffix or '.mp4'}"
         try:
             with opened_zip(file) as opened, opened.open(member) as source, target.open("wb") as sink:
+                if opened.getinfo(member).file_size > self.max_mb * 1e6:
+                    raise too_large(opened.getinfo(member).file_size, self.max_mb)
                 while piece := source.read(CHUNK):
                     sink.write(piece)
                     if sink.tell() > self.max_mb * 1e6:

@@ -6,6 +6,8 @@ open nothing but this one file.
 """
 
 import stat
+import struct
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import cv2
 import ffmpeg
 import numpy as np
 from av.container import InputContainer
+from PIL import Image, UnidentifiedImageError
 
 from reprise.media.errors import MediaError
 
@@ -38,6 +41,7 @@ PICTURES = {
     "webp_pipe": ((8, b"WEBP"),),
     "bmp_pipe": ((0, b"BM"),),
 }
+HEADERS = ("PNG", "JPEG", "WEBP", "BMP")
 IN_RIFF = {"avi", "webp_pipe"}
 TRANSPORT_PACKETS, SYNC, SYNCS = (188, 192, 204), 0x47, 4
 # A mov file may name others that hold its samples: never followed, as by ffmpeg's own default.
@@ -58,12 +62,36 @@ def demuxer_of(path: Path) -> str:
     raise MediaError("not_media", f"{path.name}: begins as none of the formats that are read ({_listed()})")
 
 
-def open_container(path: Path) -> InputContainer:
-    """A file opened for PyAV."""
+def open_container(path: Path, most_pixels: int | None = None) -> InputContainer:
+    """A file opened for PyAV; decoders refuse larger pictures."""
     demuxer = demuxer_of(path)
-    options = _restrictions(demuxer)
+    if most_pixels is not None and demuxer in PICTURES:
+        check_pixels(path, _stated_size(path), most_pixels)
+    options = _restrictions(demuxer) | decoder_options(most_pixels)
     container: InputContainer = av.open(_url(path), format=demuxer, options=options, metadata_errors="replace")
     return container
+
+
+def check_pixels(path: Path, size: tuple[int, int], most: int) -> None:
+    """Refuse a picture that is too large."""
+    width, height = size
+    if width * height > most:
+        raise MediaError("too_many_pixels", f"{path.name}: {width}x{height}, allowed are {most} pixels (limits.pixels)")
+
+
+def _stated_size(path: Path) -> tuple[int, int]:
+    """A still picture's size by its header: ffmpeg would decode it to find out."""
+    Image.MAX_IMAGE_PIXELS = None  # the limit is the configured one
+    try:
+        with warnings.catch_warnings(action="ignore"), Image.open(path, formats=HEADERS) as picture:
+            return picture.size
+    except (UnidentifiedImageError, OSError, ValueError, SyntaxError, OverflowError, struct.error) as error:
+        raise MediaError("corrupt", f"{path.name}: no readable header") from error
+
+
+def decoder_options(most_pixels: int | None) -> dict[str, str]:
+    """What keeps a decoder from larger pictures than these, whatever the file says of itself."""
+    return {} if most_pixels is None else {"max_pixels": str(most_pixels)}
 
 
 def ffmpeg_input(path: Path, **options: Any) -> Any:

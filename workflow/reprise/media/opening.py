@@ -16,7 +16,6 @@ import cv2
 import ffmpeg
 import numpy as np
 from av.container import InputContainer
-from PIL import Image, UnidentifiedImageError
 
 from reprise.media.errors import MediaError
 
@@ -81,6 +80,8 @@ def check_pixels(path: Path, size: tuple[int, int], most: int) -> None:
 
 def _stated_size(path: Path) -> tuple[int, int]:
     """A still picture's size by its header: ffmpeg would decode it to find out."""
+    from PIL import Image, UnidentifiedImageError  # few files are pictures
+
     Image.MAX_IMAGE_PIXELS = None  # the limit is the configured one
     try:
         with warnings.catch_warnings(action="ignore"), Image.open(path, formats=HEADERS) as picture:

@@ -113,7 +113,7 @@ def _continues(response: HTTPResponse, have: int) -> bool:
         return False
     stated = RANGE.match(response.headers.get("Content-Range", ""))
     if stated is None or int(stated[1]) != have:
-        raise FetchError("failed", f"the server was asked for what follows byte {have} and sent another part (HTTP 206)")
+        raise FetchError("network", f"the server was asked for what follows byte {have} and sent another part (HTTP 206)")
     return True
 
 

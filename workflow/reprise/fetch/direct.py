@@ -82,6 +82,8 @@ class _OnHttp(HTTPRedirectHandler):
         self.max_redirections = self.max_repeats = most
 
     def redirect_request(self, req: Request, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Request | None:
+        if self.max_redirections == 0:  # which urllib would take for one
+            raise FetchError("bad_redirect", f"HTTP {code} to {_without_query(newurl)}, and max_redirects is 0")
         if urlsplit(newurl).scheme not in ("http", "https"):
             raise FetchError("bad_redirect", f"HTTP {code} to {_without_query(newurl)}, no http or https link")
         return super().redirect_request(req, fp, code, msg, headers, newurl)

@@ -39,6 +39,7 @@ class SourcesKey(Key):
     STAGE = "reprise.stages.sources"
     shards: int = Field(ge=1)
     route: Route
+    limits: Limits = DEFAULT_LIMITS
 
     def modules(self) -> tuple[str, ...]:
         return (self.STAGE, *_plugin(self.route.kind))

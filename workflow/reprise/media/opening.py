@@ -8,6 +8,7 @@ open nothing but this one file.
 import stat
 import struct
 import warnings
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -64,8 +65,8 @@ def demuxer_of(path: Path) -> str:
 def open_container(path: Path, most_pixels: int | None = None) -> InputContainer:
     """A file opened for PyAV; decoders refuse larger pictures."""
     demuxer = demuxer_of(path)
-    if most_pixels is not None and demuxer in PICTURES:
-        check_pixels(path, _stated_size(path), most_pixels)
+    if most_pixels is not None:
+        check_pixels(path, _size_by_header(path, demuxer), most_pixels)
     options = _restrictions(demuxer) | decoder_options(most_pixels)
     container: InputContainer = av.open(_url(path), format=demuxer, options=options, metadata_errors="replace")
     return container
@@ -78,8 +79,18 @@ def check_pixels(path: Path, size: tuple[int, int], most: int) -> None:
         raise MediaError("too_many_pixels", f"{path.name}: {width}x{height}, allowed are {most} pixels (limits.pixels)")
 
 
-def _stated_size(path: Path) -> tuple[int, int]:
-    """A still picture's size by its header: ffmpeg would decode it to find out."""
+def _size_by_header(path: Path, demuxer: str) -> tuple[int, int]:
+    """The size that a file states, (0, 0) where it states none; nothing is decoded."""
+    if demuxer in PICTURES:
+        return _size_of_picture(path)
+    options = _restrictions(demuxer) | {"codec_whitelist": "none"}
+    with av.open(_url(path), format=demuxer, options=options, metadata_errors="replace") as container:
+        sizes = [(stream.width, stream.height) for stream in container.streams.video if stream.codec_context is not None]
+    return max(sizes, key=prod, default=(0, 0))
+
+
+def _size_of_picture(path: Path) -> tuple[int, int]:
+    """The same of a still picture, which ffmpeg would decode to find out."""
     from PIL import Image, UnidentifiedImageError  # few files are pictures
 
     Image.MAX_IMAGE_PIXELS = None  # the limit is the configured one

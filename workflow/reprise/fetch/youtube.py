@@ -112,12 +112,7 @@ def lacking_parts() -> str:
 
 def _bounded(settings: Youtube) -> Callable[[dict[str, Any]], None]:
     """Called while a download goes on: ends it where it is too large or too slow."""
-    started = time.monotonic()
-
-    def check(progress: dict[str, Any]) -> None:
-        check_bounds(progress.get("downloaded_bytes") or 0, time.monotonic() - started, settings)
-
-    return check
+    return lambda progress: check_bounds(progress.get("downloaded_bytes") or 0, progress.get("elapsed") or 0, settings)
 
 
 def _options(folder: Path, settings: Youtube) -> dict[str, Any]:

@@ -134,9 +134,11 @@ def check_is_picture(path: Path) -> None:
         raise MediaError("not_media", f"{path.name}: no PNG, JPEG, WebP or BMP picture")
 
 
-def check_picture(path: Path) -> None:
+def check_picture(path: Path, most_pixels: int | None = None) -> None:
     """Accept a still picture only after it decodes."""
     check_is_picture(path)
+    if most_pixels is not None:
+        check_pixels(path, _size_of_picture(path), most_pixels)
     content = np.fromfile(path, dtype=np.uint8)
     try:
         is_whole = cv2.imdecode(content, cv2.IMREAD_COLOR) is not None

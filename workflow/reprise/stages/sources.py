@@ -24,7 +24,7 @@ from reprise.fetch.release_files import ReleaseFiles, with_release_files
 from reprise.fetch.routes import fetcher_for
 from reprise.media.decoder import count_decodable
 from reprise.media.errors import MediaError
-from reprise.media.opening import check_is_picture, check_picture
+from reprise.media.opening import check_picture
 from reprise.media.settings import DEFAULT_LIMITS, Limits
 from reprise.stages.arguments import arguments
 
@@ -98,11 +98,8 @@ def fetch_source(source_id: str, fetcher: Fetcher, store: Store, limits: Limits 
 def check_decodes(path: Path, limits: Limits = DEFAULT_LIMITS) -> None:
     """Accept a file only after all its frames, or its picture, decode within the limits."""
     if path.suffix.lower() in IMAGE_SUFFIXES:
-        check_is_picture(path)
-        count_decodable(path, limits)
-        check_picture(path)
-    else:
-        count_decodable(path, limits)
+        check_picture(path, limits.pixels)
+    count_decodable(path, limits)
 
 
 def _known_outcome(source_id: str, fetcher: Fetcher, store: Store) -> Record | None:

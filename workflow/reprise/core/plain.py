@@ -25,7 +25,7 @@ UNSEEN = re.compile(
 
 
 # How a cell begins that a spreadsheet would run, unless it is a number.
-FORMULA = re.compile(r"'*[=+\-@\t\r]")
+FORMULA = re.compile(r"'*[=+\-@\t]")
 NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
 QUOTE = "'"
 
@@ -48,8 +48,8 @@ def plain(text: str) -> str:
 
 def as_cell(text: str) -> str:
     """A text for a cell of a csv file that people open: what a spreadsheet would run gets a quote before it."""
-    is_run = FORMULA.match(text) and not NUMBER.fullmatch(text)
-    return visible(f"{QUOTE}{text}" if is_run else text)
+    shown = visible(text)
+    return f"{QUOTE}{shown}" if FORMULA.match(shown) and not NUMBER.fullmatch(shown) else shown
 
 
 def of_cell(cell: str) -> str:

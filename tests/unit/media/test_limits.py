@@ -48,11 +48,12 @@ def black_png(path: Path, width: int, height: int) -> Path:
 
 def test_each_limit_names_itself(tmp_path: Path) -> None:
     video = barcode_video(tmp_path / "video.mp4", 48)
-    check_decodes(video, Limits(pixels=128 * 128, frames=48, duration_s=2))
+    check_decodes(video, Limits(pixels=128 * 128, frames=48, duration_s=2, fps=24))
     for limits, status in (
         (Limits(pixels=128 * 128 - 1), "too_many_pixels"),
         (Limits(frames=47), "too_long"),
         (Limits(duration_s=1.9), "too_long"),
+        (Limits(fps=23.9), "too_long"),
     ):
         found, message = refused(video, limits)
         assert found == status

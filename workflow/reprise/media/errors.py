@@ -17,7 +17,7 @@ STATUSES = {
     "unsafe_path": "the name leaves its folder",
     "unreadable": "the operating system refuses to read the file",
     "too_many_pixels": "the picture is larger than `limits.pixels` allows",
-    "too_long": "the video is longer, or has more frames, than `limits` allows",
+    "too_long": "the video is longer, faster, or has more frames, than `limits` allows",
 }
 
 

@@ -97,7 +97,7 @@ def _size_of_picture(path: Path) -> tuple[int, int]:
     try:
         with warnings.catch_warnings(action="ignore"), Image.open(path, formats=HEADERS) as picture:
             return picture.size
-    except (UnidentifiedImageError, OSError, ValueError, SyntaxError, OverflowError, struct.error) as error:
+    except (UnidentifiedImageError, OSError, EOFError, ValueError, SyntaxError, LookupError, struct.error) as error:
         raise MediaError("corrupt", f"{path.name}: no readable header") from error
 
 

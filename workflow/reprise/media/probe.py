@@ -98,12 +98,18 @@ def packet_index(path: Path, limits: Limits | None = None) -> PacketIndex:
             if stream.time_base is None:
                 raise MediaError("corrupt", f"{path.name}: no time base")
             index = _index(container, stream, packets, stream.time_base)
-            if limits is not None and index.duration_s > limits.duration_s:
-                stated = f"{index.duration_s:.0f} s, allowed are {limits.duration_s:g} (limits.duration_s)"
-                raise MediaError("too_long", f"{path.name}: {stated}")
+            if limits is not None:
+                _check_length(path, index, limits)
             return index
     except av.error.FFmpegError as error:
         raise MediaError("truncated", f"{path.name}: {what(error)}") from error
+
+
+def _check_length(path: Path, index: PacketIndex, limits: Limits) -> None:
+    for name, found in (("duration_s", index.duration_s), ("fps", max(index.fps, float(index.rate)))):
+        if found > getattr(limits, name):
+            allowed = f"allowed are {getattr(limits, name):g} (limits.{name})"
+            raise MediaError("too_long", f"{path.name}: {name} is {found:g}, {allowed}")
 
 
 def what(error: Exception) -> str:

@@ -18,6 +18,8 @@ class Limits(Settings):
     """Frames of a video."""
     duration_s: float = Field(21_600.0, gt=0)
     """Seconds of a video."""
+    fps: float = Field(1000.0, gt=0)
+    """Frames a second of a video; one that is joined to another makes all of it as fast."""
 
 
 DEFAULT_LIMITS = Limits()

@@ -15,7 +15,9 @@ from reprise.tables.render import html, latex_escape, markdown
 REORDERING = "".join(map(chr, [0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]))
 
 
-@pytest.mark.parametrize("escape", [html.escape, markdown.escape, latex_escape.escape, latex_escape.comment, visible, plain])
+@pytest.mark.parametrize(
+    "escape", [html.escape, markdown.escape, latex_escape.escape, latex_escape.comment, visible, plain]
+)
 def test_what_reorders_or_hides_text_is_a_code_point_everywhere(escape: object) -> None:
     for sign in f"{REORDERING}\ud800\U000e0041":
         shown = escape(f"a{sign}b")  # type: ignore[operator]
@@ -27,7 +29,7 @@ def test_what_reorders_or_hides_text_is_a_code_point_everywhere(escape: object) 
 def test_no_control_character_is_written(escape: object) -> None:
     for code in [*range(32), *range(0x7F, 0xA0)]:
         shown = escape(f"a{chr(code)}b")  # type: ignore[operator]
-        assert not any(ord(sign) < 32 and sign not in "\t\n\r" or 0x7F <= ord(sign) < 0xA0 for sign in shown), code
+        assert not any((ord(sign) < 32 and sign not in "\t\n\r") or 0x7F <= ord(sign) < 0xA0 for sign in shown), code
 
 
 def test_ordinary_text_of_any_language_stays() -> None:
@@ -36,7 +38,16 @@ def test_ordinary_text_of_any_language_stays() -> None:
 
 
 @pytest.mark.parametrize(
-    "written", ["\x1b[31mred\x1b[0m", "\x1b]0;title\x07", "\x1b]8;;http://x\x1b\\link", "\x1b[2J\x1b[H", "\x9b31m", "\x1bc", "\x1b"]
+    "written",
+    [
+        "\x1b[31mred\x1b[0m",
+        "\x1b]0;title\x07",
+        "\x1b]8;;http://x\x1b\\link",
+        "\x1b[2J\x1b[H",
+        "\x9b31m",
+        "\x1bc",
+        "\x1b",
+    ],
 )
 def test_terminals_are_not_spoken_to(written: str) -> None:
     assert not any(sign in safe(f"a {written} b") for sign in "\x1b\x9b\x07")
@@ -71,7 +82,10 @@ def test_log_and_errors_show_text_as_text(tmp_path: Path) -> None:
         "run_command(main)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, env={"MY_TOKEN": "secret-value", "PYTHONPATH": ":".join(sys.path)}
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        env={"MY_TOKEN": "secret-value", "PYTHONPATH": ":".join(sys.path)},
     )
     assert done.returncode == 1
     assert done.stderr == "name: x[U+202E]y[U+0000] ***\nError: file z[U+202E] ***\n"

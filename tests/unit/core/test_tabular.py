@@ -45,7 +45,9 @@ def test_brackets_in_texts_are_no_nesting(tmp_path: Path) -> None:
 
 def test_damaged_parquet_is_read_or_refused_and_never_a_traceback(tmp_path: Path) -> None:
     path = tmp_path / "good.parquet"
-    pl.DataFrame({"a": [str(n) * 9 for n in range(500)], "b": range(500), "c": [[n] for n in range(500)]}).write_parquet(path)
+    pl.DataFrame(
+        {"a": [str(n) * 9 for n in range(500)], "b": range(500), "c": [[n] for n in range(500)]}
+    ).write_parquet(path)
     content = path.read_bytes()
     draw = random.Random(7)
     for number in range(60):

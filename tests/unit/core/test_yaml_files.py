@@ -13,7 +13,9 @@ from reprise.core.yaml_files import load_yaml
 LEVELS = "\n".join(
     [f"a0: &a0 [{', '.join(['x'] * 9)}]"] + [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 30)]
 )
-MERGES = "\n".join(["a0: &a0 {k: 1}"] + [f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}" for n in range(1, 30)])
+MERGES = "\n".join(
+    ["a0: &a0 {k: 1}"] + [f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}" for n in range(1, 30)]
+)
 BAD = {
     "aliases": (LEVELS, "line 6: not valid YAML: aliases"),
     "merges": (MERGES, "not valid YAML: aliases"),

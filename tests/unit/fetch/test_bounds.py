@@ -2,6 +2,7 @@
 
 import gzip
 from collections.abc import Sequence
+from contextlib import suppress
 from email.utils import formatdate
 from pathlib import Path
 from time import monotonic, time
@@ -39,21 +40,35 @@ def asked(url: str, folder: Path, **more: Any) -> Record:
     [
         pytest.param(Behaviour(b"x" * 4096, is_endless=True), {"max_mb": 1}, "too_large", "max_mb", id="endless"),
         pytest.param(Behaviour(b"x" * 2_000_000), {"max_mb": 1}, "too_large", "max_mb", id="large"),
-        pytest.param(Behaviour(b"x", headers={"Content-Length": "9" * 17}), {}, "too_large", "max_mb", id="states-more"),
-        pytest.param(Behaviour(b"x" * 9999, bytes_per_s=40), {"timeout_s": 0.5}, "too_slow", "min_kb_s", id="trickling"),
+        pytest.param(
+            Behaviour(b"x", headers={"Content-Length": "9" * 17}), {}, "too_large", "max_mb", id="states-more"
+        ),
+        pytest.param(
+            Behaviour(b"x" * 9999, bytes_per_s=40), {"timeout_s": 0.5}, "too_slow", "min_kb_s", id="trickling"
+        ),
         pytest.param(
             Behaviour(b"x" * 9999, bytes_per_s=40), {"max_s": 0.5, "min_kb_s": 0}, "too_slow", "max_s", id="too-long"
         ),
         pytest.param(
-            Behaviour(gzip.compress(bytes(10**7)), headers={"Content-Encoding": "gzip"}), {}, "wrong_type", "gzip", id="gzip"
+            Behaviour(gzip.compress(bytes(10**7)), headers={"Content-Encoding": "gzip"}),
+            {},
+            "wrong_type",
+            "gzip",
+            id="gzip",
         ),
-        pytest.param(Behaviour(status=302, headers={"Location": "file:///etc/passwd"}), {}, "bad_redirect", "", id="file"),
-        pytest.param(Behaviour(status=302, headers={"Location": "ftp://127.0.0.1/a"}), {}, "bad_redirect", "", id="ftp"),
+        pytest.param(
+            Behaviour(status=302, headers={"Location": "file:///etc/passwd"}), {}, "bad_redirect", "", id="file"
+        ),
+        pytest.param(
+            Behaviour(status=302, headers={"Location": "ftp://127.0.0.1/a"}), {}, "bad_redirect", "", id="ftp"
+        ),
         pytest.param(Behaviour(status=302, headers={"Location": "data:,x"}), {}, "bad_redirect", "", id="data"),
         pytest.param(Behaviour(status=301, headers={"Location": "/a.mp4"}), {}, "bad_redirect", "", id="loop"),
         pytest.param(Behaviour(status=302), {}, "bad_redirect", "", id="nowhere"),
         pytest.param(Behaviour(status=302, headers={"Location": "http://[x"}), {}, "network", "", id="no-link"),
-        pytest.param(Behaviour(status=302, headers={"Location": f"http://{'a' * 99}.b/"}), {}, "network", "", id="no-host"),
+        pytest.param(
+            Behaviour(status=302, headers={"Location": f"http://{'a' * 99}.b/"}), {}, "network", "", id="no-host"
+        ),
         pytest.param(Behaviour(b"x" * 99, status=206), {}, "network", "part", id="a-part-unasked"),
     ],
 )
@@ -121,10 +136,10 @@ def test_a_server_that_asks_for_too_long_a_wait_is_left_to_the_next_run(video: b
 
 
 def test_waits_as_servers_write_them() -> None:
-    assert wait_asked({"Retry-After": "17"}) == 17
-    assert wait_asked({"Retry-After": formatdate(time() + 100, usegmt=True)}) == pytest.approx(100, abs=2)
+    assert wait_asked("17") == 17
+    assert wait_asked(formatdate(time() + 100, usegmt=True)) == pytest.approx(100, abs=2)
     for written in ("", "-5", "soon", "Sat, 99 Foo 2040 00:00:00 GMT", formatdate(time() - 100)):
-        assert wait_asked({"Retry-After": written}) == 0
+        assert wait_asked(written) == 0
 
 
 def test_a_token_that_the_server_repeats_is_in_no_record(
@@ -164,9 +179,7 @@ def test_time_is_up_even_where_a_library_goes_on_after_errors() -> None:
     started = monotonic()
     with pytest.raises(FetchError) as caught, within(0.2):
         while True:
-            try:
+            with suppress(Exception):
                 while monotonic() - started < 30:
                     pass
-            except Exception:
-                continue
     assert caught.value.status == "too_slow"

@@ -76,7 +76,9 @@ def _patched(path: Path, offset: int, value: int) -> None:
     path.write_bytes(content)
 
 
-@pytest.mark.parametrize(("offset", "value"), [(8, 1), (10, 97), (10, 9)], ids=["locked", "unknown-method", "deflate64"])
+@pytest.mark.parametrize(
+    ("offset", "value"), [(8, 1), (10, 97), (10, 9)], ids=["locked", "unknown-method", "deflate64"]
+)
 def test_a_member_that_cannot_be_unpacked_is_one_row(offset: int, value: int, video: bytes, tmp_path: Path) -> None:
     path, store = tmp_path / "a.zip", Store(tmp_path / "store")
     with zipfile.ZipFile(path, "w") as opened:
@@ -238,7 +240,9 @@ def test_what_is_no_file_is_one_row(
     assert found["bad"] in ("missing", "unreadable", "unsafe_path")
 
 
-@pytest.mark.parametrize("name", ["n" * 300, "d/" * 3000 + "x", "line\nbreak", "nul\0", "\u202ereversed", " ", "~", "$HOME"])
+@pytest.mark.parametrize(
+    "name", ["n" * 300, "d/" * 3000 + "x", "line\nbreak", "nul\0", "\u202ereversed", " ", "~", "$HOME"]
+)
 def test_a_name_that_no_file_can_have_is_one_row(name: str, video: bytes, tmp_path: Path) -> None:
     root, store = tmp_path / "root", Store(tmp_path / "store")
     root.mkdir()

@@ -164,7 +164,9 @@ def test_what_is_no_id_is_not_asked_for(tmp_path: Path) -> None:
     [
         pytest.param(Behaviour(b"x" * 4096, is_endless=True), {"max_mb": 0.1}, "too_large", id="endless"),
         pytest.param(Behaviour(b"x" * 200_000), {"max_mb": 0.1}, "too_large", id="large"),
-        pytest.param(Behaviour(b"x" * 90_000, bytes_per_s=1500), {"timeout_s": 1, "min_kb_s": 9}, "too_slow", id="slow"),
+        pytest.param(
+            Behaviour(b"x" * 90_000, bytes_per_s=1500), {"timeout_s": 1, "min_kb_s": 9}, "too_slow", id="slow"
+        ),
     ],
 )
 def test_bounds_hold_for_yt_dlp_too(

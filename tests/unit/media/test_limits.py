@@ -132,9 +132,18 @@ def test_what_is_accepted_is_measured(size: str, tmp_path: Path) -> None:
     assert measure(path, FactsKey())["frames"] == 10
 
 
-@pytest.mark.parametrize("pixels", ["gray", "gray10le", "yuv410p", "yuva444p16le", "rgb48le", "pal8", "monob", "bgr0", "gbrp"])
+@pytest.mark.parametrize(
+    "pixels", ["gray", "gray10le", "yuv410p", "yuva444p16le", "rgb48le", "pal8", "monob", "bgr0", "gbrp"]
+)
 def test_every_kind_of_pixel_that_is_accepted_is_measured(pixels: str, tmp_path: Path) -> None:
-    codecs = {"pal8": "png", "monob": "png", "bgr0": "ffv1", "yuva444p16le": "ffv1", "rgb48le": "png", "yuv410p": "ffv1"}
+    codecs = {
+        "pal8": "png",
+        "monob": "png",
+        "bgr0": "ffv1",
+        "yuva444p16le": "ffv1",
+        "rgb48le": "png",
+        "yuv410p": "ffv1",
+    }
     path = tmp_path / "video.mkv"
     drawn(path, "testsrc=s=64x48:d=1:r=5", "-pix_fmt", pixels, "-c:v", codecs.get(pixels, "ffv1"))
     check_decodes(path)

@@ -21,9 +21,25 @@ def captions(positive: str) -> list[dict[str, str]]:
 def asked(folder: Path, items: pl.DataFrame, **more: Any) -> tuple[list[str], str]:
     """The items that the stage asks about, and its log."""
     write_table(items, folder / "items.parquet", ITEMS)
-    key = {"benchmark": "velociti", "form": "entail", "ask": "score", "max_tokens": 1, "prompt": {"system": "", "user": "{caption}"}}
+    key = {
+        "benchmark": "velociti",
+        "form": "entail",
+        "ask": "score",
+        "max_tokens": 1,
+        "prompt": {"system": "", "user": "{caption}"},
+    }
     (folder / "key.json").write_text(json.dumps(key | more))
-    command = [sys.executable, "-m", "reprise.stages.requests", "--key", "key.json", "--items", "items.parquet", "--out", "r.parquet"]
+    command = [
+        sys.executable,
+        "-m",
+        "reprise.stages.requests",
+        "--key",
+        "key.json",
+        "--items",
+        "items.parquet",
+        "--out",
+        "r.parquet",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
     assert done.returncode == 0, done.stderr
     return read_table(folder / "r.parquet", REQUESTS)["item_id"].unique(maintain_order=True).to_list(), done.stderr
@@ -47,7 +63,9 @@ def test_the_limit_is_a_setting_and_counts_characters(tmp_path: Path) -> None:
 def test_the_reason_is_one_of_the_items_flaws() -> None:
     items = [Item("a", "c", "u", "t", {"caption": "x" * 9, "other": "y"}), Item("b", "c", "u", "t", {"caption": "x"})]
     long, short = with_long_texts_flawed(items, 8)
-    assert list(long.flaws) == ["a: 'caption' has 9 characters, more than text_chars_max (8), so it is not asked and counts as missing"]
+    assert list(long.flaws) == [
+        "a: 'caption' has 9 characters, more than text_chars_max (8), so it is not asked and counts as missing"
+    ]
     assert short == items[1]
     frame = pl.DataFrame([item_row("a", flaws=list(long.flaws))], schema=ITEMS)
     assert flaw_numbers(frame)[0]["value"] == 1

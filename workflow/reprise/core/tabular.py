@@ -46,7 +46,9 @@ def refuse_other_encoding(path: Path) -> None:
             try:
                 line.decode()
             except UnicodeDecodeError as error:
-                raise UserError(f"{path}: line {number}: not UTF-8 ({error.reason}). Save the file as UTF-8.") from error
+                raise UserError(
+                    f"{path}: line {number}: not UTF-8 ({error.reason}). Save the file as UTF-8."
+                ) from error
 
 
 def _refuse_deep_nesting(path: Path) -> None:

@@ -49,8 +49,8 @@ def load_yaml(path: Path) -> Any:
         line = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
         raise UserError(f"{path}: {line}not valid YAML: {error.problem}.") from error
     except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        raise UserError(f"{path}: line {line}: not UTF-8 ({error.reason}). Save the file as UTF-8.") from error
+        number = error.object.count(b"\n", 0, error.start) + 1
+        raise UserError(f"{path}: line {number}: not UTF-8 ({error.reason}). Save the file as UTF-8.") from error
     except RecursionError as error:
         raise UserError(f"{path}: not valid YAML: nested too deeply.") from error
     except (yaml.YAMLError, ValueError, OverflowError) as error:  # a ValueError is a number or a date that is none

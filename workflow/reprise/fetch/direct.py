@@ -63,7 +63,9 @@ def download(url: str, target: Path, settings: Http) -> str:
                 target.unlink()
                 raise FetchError("network", "HTTP 416: cannot resume after the bytes already written") from error
             message = f"HTTP {error.code} {error.reason}"
-            raise FetchError(status_of_http(error.code), message, wait_asked(error.headers)) from error
+            raise FetchError(
+                status_of_http(error.code), message, wait_asked(error.headers.get("Retry-After"))
+            ) from error
     except (OSError, HTTPException, ValueError) as error:  # a ValueError is a link or a header that is none
         if fault_of(error):
             raise
@@ -78,12 +80,14 @@ def download(url: str, target: Path, settings: Http) -> str:
 class _OnHttp(HTTPRedirectHandler):
     """Follows links to http and https alone: never to a file of this machine."""
 
+    max_redirections = 1_000_000  # counted here, since urllib follows one more
+
     def __init__(self, most: int) -> None:
-        self.max_redirections = self.max_repeats = most
+        self._most = most
 
     def redirect_request(self, req: Request, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Request | None:
-        if self.max_redirections == 0:  # which urllib would take for one
-            raise FetchError("bad_redirect", f"HTTP {code} to {_without_query(newurl)}, and max_redirects is 0")
+        if len(getattr(req, "redirect_dict", ())) >= self._most:
+            raise FetchError("bad_redirect", f"HTTP {code}: more than {self._most} redirects (max_redirects)")
         if urlsplit(newurl).scheme not in ("http", "https"):
             raise FetchError("bad_redirect", f"HTTP {code} to {_without_query(newurl)}, no http or https link")
         return super().redirect_request(req, fp, code, msg, headers, newurl)
@@ -115,7 +119,9 @@ def _continues(response: HTTPResponse, have: int) -> bool:
         return False
     stated = RANGE.match(response.headers.get("Content-Range", ""))
     if stated is None or int(stated[1]) != have:
-        raise FetchError("network", f"the server was asked for what follows byte {have} and sent another part (HTTP 206)")
+        raise FetchError(
+            "network", f"the server was asked for what follows byte {have} and sent another part (HTTP 206)"
+        )
     return True
 
 

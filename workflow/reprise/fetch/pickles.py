@@ -1,7 +1,7 @@
 """MMBench-Video's pickles of {name: bytes}: where each video is in the file. Nothing is unpickled.
 
 A pickle is a program. The few instructions that write a dict of bytes are followed here, and all others refused: nothing
-can run, and no number in the file makes this machine reserve memory.
+can run, and no number in the file reserves memory.
 """
 
 import pickletools
@@ -148,10 +148,10 @@ class _Reader:
     def _refused(self, code: bytes) -> FetchError:
         if not code:
             return self._cut_off()
-        known = pickletools.code2op.get(code.decode("latin-1"))
+        known = next((one.name for one in pickletools.opcodes if one.code == code.decode("latin-1")), None)
         if known is None:
             return FetchError("failed", f"{self._name}: not a whole pickle (no instruction {code!r})")
-        return FetchError("unsafe_pickle", f"{self._name}: the pickle needs {known.name}; {ALLOWED}")
+        return FetchError("unsafe_pickle", f"{self._name}: the pickle needs {known}; {ALLOWED}")
 
 
 _STEPS: dict[bytes, Callable[[_Reader], None]] = {

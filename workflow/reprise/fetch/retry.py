@@ -2,10 +2,10 @@
 
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from email.utils import parsedate_to_datetime
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from reprise.fetch.outcome import FetchError
 from reprise.fetch.settings import Remote
@@ -84,9 +84,9 @@ def status_of_http(code: int) -> str:
     return "server_error" if code >= 500 or code == 408 else "failed"
 
 
-def wait_asked(headers: Mapping[str, Any]) -> float:
-    """Seconds that a server asks us to wait (`Retry-After`, as a number or a date); 0 where it does not."""
-    stated = str(headers.get("Retry-After") or "").strip()
+def wait_asked(header: str | None) -> float:
+    """Seconds that a server asks us to wait by `Retry-After`, a number or a date; 0 where it does not."""
+    stated = (header or "").strip()
     if stated.isascii() and stated.isdecimal():
         return float(stated)
     try:

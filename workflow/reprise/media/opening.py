@@ -85,7 +85,9 @@ def _size_by_header(path: Path, demuxer: str) -> tuple[int, int]:
         return _size_of_picture(path)
     options = _restrictions(demuxer) | {"codec_whitelist": "none"}
     with av.open(_url(path), format=demuxer, options=options, metadata_errors="replace") as container:
-        sizes = [(stream.width, stream.height) for stream in container.streams.video if stream.codec_context is not None]
+        sizes = [
+            (stream.width, stream.height) for stream in container.streams.video if stream.codec_context is not None
+        ]
     return max(sizes, key=prod, default=(0, 0))
 
 

@@ -62,7 +62,9 @@ def _hub_folder(benchmark: str, release: ReleaseHub, patterns: Sequence[str], st
             f"{repo} is gated. Accept its licence at https://huggingface.co/datasets/{repo}, then set HF_TOKEN."
         ) from error
     except (HfHubHTTPError, LocalEntryNotFoundError) as error:
-        raise UserError(f"release of {benchmark}: {repo}@{revision} could not be fetched: {plain(str(error))}") from error
+        raise UserError(
+            f"release of {benchmark}: {repo}@{revision} could not be fetched: {plain(str(error))}"
+        ) from error
     return folder
 
 

@@ -50,9 +50,7 @@ def wanted_sources(clips: pl.DataFrame, shard: int, shards: int) -> list[Wanted]
     return [Wanted(*pair) for pair in sorted(found)]
 
 
-def fetch_shard(
-    wanted: list[Wanted], fetcher: Fetcher, store: Store, limits: Limits = DEFAULT_LIMITS
-) -> pl.DataFrame:
+def fetch_shard(wanted: list[Wanted], fetcher: Fetcher, store: Store, limits: Limits = DEFAULT_LIMITS) -> pl.DataFrame:
     """One ledger row per source; a failure of one source does not stop the others."""
     pending = [entry.source_id for entry in wanted if _known_outcome(entry.source_id, fetcher, store) is None]
     _check_room(fetcher, pending, store)

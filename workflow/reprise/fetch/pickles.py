@@ -1,7 +1,7 @@
 """MMBench-Video's pickles of {name: bytes}: where each video is in the file. Nothing is unpickled.
 
-A pickle is a program. The few instructions that write a dict of bytes are followed here, and all others refused: nothing
-can run, and no number in the file reserves memory.
+A pickle is a program. The few instructions that write a dict of bytes are followed here, and all others refused:
+nothing can run, and no number in the file reserves memory.
 """
 
 import pickletools

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
 
+from httpx2 import HTTPError
 from huggingface_hub import HfApi, hf_hub_download
 from huggingface_hub.errors import (
     EntryNotFoundError,
@@ -63,7 +64,7 @@ class _Repository:
             found = HfApi().get_paths_info(
                 self.settings.repo, names, revision=self.settings.revision, repo_type="dataset"
             )
-        except (FetchError, HfHubHTTPError, OSError, ValueError):
+        except (FetchError, HTTPError, OSError, ValueError):
             return int(len(source_ids) * self.settings.mb_per_source * 1e6)
         return sum(getattr(entry, "size", 0) for entry in found) * (2 if self.settings.files else 1)
 
@@ -88,7 +89,7 @@ class _Repository:
             return plain
         try:
             listed = HfApi().list_repo_files(self.settings.repo, revision=self.settings.revision, repo_type="dataset")
-        except (HfHubHTTPError, OSError) as error:
+        except (HTTPError, OSError, ValueError) as error:
             raise FetchError("network", f"{self.settings.repo}: {_first_line(error)}") from error
         return plain + sorted(name for name in listed if any(fnmatch(name, pattern) for pattern in patterns))
 
@@ -122,6 +123,8 @@ class _Repository:
             raise FetchError("not_found", f"{repo}@{self.settings.revision}: {name}: {_first_line(error)}") from error
         except HfHubHTTPError as error:
             raise _refusal(error, repo) from error
+        except (HTTPError, ValueError) as error:
+            raise FetchError("network", f"{repo}: {name}: {_first_line(error)}") from error
         return Path(found)
 
 

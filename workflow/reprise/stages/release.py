@@ -51,8 +51,9 @@ def _hub_folder(benchmark: str, release: ReleaseHub, patterns: Sequence[str], st
             f"release of {benchmark}: {repo} is 'unpinned'. Run `python -m reprise pin` with network access first, "
             "or use a folder of the released files (`release: {kind: folder, path: ...}`)."
         )
+    from httpx2 import HTTPError
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, LocalEntryNotFoundError
+    from huggingface_hub.errors import GatedRepoError, LocalEntryNotFoundError
 
     folder = store.root / "release" / value_digest([repo, revision])[:16]
     try:
@@ -61,7 +62,7 @@ def _hub_folder(benchmark: str, release: ReleaseHub, patterns: Sequence[str], st
         raise UserError(
             f"{repo} is gated. Accept its licence at https://huggingface.co/datasets/{repo}, then set HF_TOKEN."
         ) from error
-    except (HfHubHTTPError, LocalEntryNotFoundError) as error:
+    except (HTTPError, LocalEntryNotFoundError, ValueError) as error:
         raise UserError(
             f"release of {benchmark}: {repo}@{revision} could not be fetched: {plain(str(error))}"
         ) from error

@@ -159,7 +159,7 @@ class _Keys:
             form=protocol.form,
             items=protocol.items,
             frames_min=protocol.frames_min,
-            bootstrap=self._config.main.bootstrap,
+            level=self._config.main.confidence,
         )
         yield key("requests", benchmark, name), self._coded(requests)
         yield key("verdicts", benchmark, name), self._coded(verdicts)

@@ -15,7 +15,7 @@ from reprise.config.tables import Column, Row
 from reprise.core.errors import UserError
 from reprise.core.paths import Results, Run, Scored
 from reprise.core.schemas import READERS_DIFFER
-from reprise.stats.binomial import Alternative, binomial_p
+from reprise.stats.binomial import ALPHA, Alternative, binomial_p
 from reprise.tables.keys import TableKey
 from reprise.tables.published import Published
 from reprise.tables.render import table as rendered
@@ -25,7 +25,6 @@ from reprise.tables.render.table import Cell, Number, Text
 
 SHOWN = ("fixed", "robust")
 COMPARED = ("authors", "authors")
-ALPHA = 0.05
 TIDY = pl.Schema(
     {
         "suite": pl.String,
@@ -109,7 +108,7 @@ class Builder:
             notice=key.notice,
             comparison=key.show_published and bool(key.runs),
             bold=spec.bold,
-            significance=f"above chance, one-sided exact binomial test, alpha {ALPHA}",
+            significance=f"above chance, one-sided exact binomial test of effective samples, alpha {ALPHA}",
         )
         if not spec.best:
             return table
@@ -155,7 +154,14 @@ class Builder:
         )
         if not above or not under or above["value"] is None or not under["value"]:
             return None
-        return {**above, "metric": metric, "value": 100 * above["value"] / under["value"], "low": None, "high": None}
+        return {
+            **above,
+            "metric": metric,
+            "value": 100 * above["value"] / under["value"],
+            "low": None,
+            "high": None,
+            "p_chance": None,
+        }
 
     def number(self, row: Row, column: Column, metric: str, section: str) -> Number:
         """One number: measured here if it can be, else chance, else published, else a dash."""

@@ -9,7 +9,7 @@ import pytest
 from reprise.config.tables import Row, TableSpec
 from reprise.core.errors import UserError
 from reprise.core.schemas import METRICS, READERS_DIFFER
-from reprise.tables.build import Builder
+from reprise.tables.build import Builder, stub_of
 from reprise.tables.keys import TableKey
 from reprise.tables.published import COLUMNS, Published
 from reprise.tables.render import render
@@ -175,6 +175,37 @@ def test_published_files_need_their_columns_and_must_exist(tmp_path: Path) -> No
         Published(tmp_path / "x.csv", "table2")
     with pytest.raises(UserError, match="no such file"):
         Published(tmp_path / "y.csv", "table2")
+
+
+def test_a_row_has_one_footnote(tmp_path: Path) -> None:
+    row = metric("control", 80.0, failed=1)
+    differ = metric("answers", 3.0, metric=READERS_DIFFER, asked=20)
+    (note,) = builder(tmp_path, [row, authors(row, 91.4), differ]).row_notes(OV_ROW)
+    assert "1 failed" in note and "Ctrl 91.4" in note and "3 of 20 answers" in note
+
+
+def test_many_numbers_of_the_authors_convention_are_counted(tmp_path: Path) -> None:
+    columns = [{"title": name, "group": name} for name in ("a", "b", "c", "d")]
+    made = builder(tmp_path, [one for name in "abcd" for one in (metric(name, 1.0), authors(metric(name, 1.0), 2.0))])
+    made.spec = TableSpec.model_validate(SPEC | {"columns": columns})
+    assert made.row_notes(OV_ROW) == ("4 numbers of a row differ by the authors' convention and reader: see the csv.",)
+
+
+@pytest.mark.parametrize(
+    ("rows", "stub"),
+    [
+        ([{"label": "a", "dataset": True}], "Data set"),
+        ([{"label": "a", "judge": "b"}], "Judge"),
+        ([{"label": "a", "model": "b"}, {"label": "c", "dataset": True}], "Model"),
+    ],
+)
+def test_the_stub_says_what_rows_are(rows: list[dict[str, Any]], stub: str) -> None:
+    assert stub_of([Row.model_validate(row) for row in rows]) == stub
+
+
+def test_a_table_without_answers_says_nothing_of_failed_ones(tmp_path: Path) -> None:
+    assert "failed" in " ".join(builder(tmp_path, []).provenance())
+    assert "failed" not in " ".join(builder(tmp_path, [], runs=[]).provenance())
 
 
 # --- frames, columns that are runs, groups against the whole -------------------------------------------------------

@@ -26,6 +26,7 @@ from reprise.tables.render.table import Cell, Number, Text
 SHOWN = ("fixed", "robust")
 COMPARED = ("authors", "authors")
 ALPHA = 0.05
+MOST_LISTED = 3
 TIDY = pl.Schema(
     {
         "suite": pl.String,
@@ -98,10 +99,11 @@ class Builder:
             for section in spec.sections
         )
         table = rendered.Table(
-            title=f"{key.benchmark_title}, Table {key.table.removeprefix('table')}: {spec.title}",
+            title=spec.title,
+            origin=f"{key.benchmark_title}, Table {key.table.removeprefix('table')}",
             caption=spec.caption,
             label=f"tab:{key.benchmark.replace('_', '-')}-{key.table}",
-            stub=spec.stub or ("Test" if all(row.dataset for row in spec.rows()) else "Model"),
+            stub=spec.stub or stub_of(spec.rows()),
             groups=column_groups(spec.columns),
             sections=sections,
             notes=(*self.judge_lines(), *self.flaw_lines(), *spec.notes),
@@ -110,6 +112,7 @@ class Builder:
             comparison=key.show_published and bool(key.runs),
             bold=spec.bold,
             significance=f"above chance, one-sided exact binomial test, alpha {ALPHA}",
+            abbreviations=key.abbreviations,
         )
         if not spec.best:
             return table
@@ -229,7 +232,7 @@ class Builder:
         self.tidy.append({"suite": self.key.suite, "table": name, **known, **place, "source": source})
 
     def row_notes(self, row: Row) -> tuple[str, ...]:
-        """What was missing, failed or unread in a row, and where the authors' convention gives another number."""
+        """One note: what was missing, failed or unread in a row, and where the authors' convention gives another number."""
         if row.chance or row.dataset:
             return ()
         shown, differing = [], []
@@ -240,7 +243,8 @@ class Builder:
                     shown.append(fixed)
                 if fixed and authors and _printed(fixed, column) != _printed(authors, column):
                     differing.append(f"{column_name(column)} {_printed(authors, column)}")
-        return (*_count_notes(shown), *self.import_notes(row), *_authors_note(differing), *self.reader_notes(row))
+        found = (*_count_notes(shown), *self.import_notes(row), *_authors_note(differing), *self.reader_notes(row))
+        return (" ".join(found),) if found else ()
 
     def reader_notes(self, row: Row) -> list[str]:
         """On how many answers behind a row the two readers differ."""
@@ -274,15 +278,25 @@ class Builder:
         lines = [
             f"Suite {self.key.suite} ({self.key.suite_title}), Reprise {__version__}.",
             f"Paper: {self.key.paper}.",
-            "Shown: failed and unread answers count as wrong (convention fixed, reader robust); "
-            "intervals and the authors' convention are in the csv.",
         ]
+        if self.key.runs:
+            lines.append(
+                "Shown: failed and unread answers count as wrong (convention fixed, reader robust); "
+                "intervals and the authors' convention are in the csv."
+            )
         adopted = self.key.adopted
         runs = [
             f"{run}: key {digest[:12]}" + (f" ({adopted[digest]})" if digest in adopted else "")
             for run, digest in sorted(keys.items())
         ]
         return (*lines, *runs)
+
+
+def stub_of(rows: Sequence[Row]) -> str:
+    """What rows are, where their table does not say."""
+    if all(row.dataset for row in rows):
+        return "Data set"
+    return "Judge" if all(row.judge for row in rows) else "Model"
 
 
 def _is_below(p: float | None) -> bool:
@@ -316,6 +330,9 @@ def _count_notes(shown: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _authors_note(differing: Sequence[str]) -> list[str]:
+    """The numbers by the authors' convention; only how many they are where a note of them would be long."""
+    if len(differing) > MOST_LISTED:
+        return [f"{len(differing)} numbers of a row differ by the authors' convention and reader: see the csv."]
     return [f"By the authors' convention and reader: {', '.join(differing)}."] if differing else []
 
 

@@ -1,0 +1,40 @@
+"""Every table of the suites, full of numbers: what all formats show."""
+
+import re
+
+import pytest
+from reprise.tables.render import render
+from reprise.tables.render.latex_fit import fitting_print
+
+from tests.unit.tables.full_tables import full_tables
+from tests.unit.tables.render.latex_checker import check_fragment
+
+SUITES = ("demo", "rehearsal")
+NAMES = sorted(full_tables("rehearsal"))
+
+
+def test_the_tables_are_those_of_the_papers() -> None:
+    assert len(NAMES) == 33
+
+
+def test_every_table_of_the_papers_shows_differences_from_published_numbers() -> None:
+    without = [name for name, table in full_tables("rehearsal").items() if "published value, and difference" not in render(table, "md")]
+    assert without == []
+
+
+@pytest.mark.parametrize("suite", SUITES)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_fragment_is_sound_and_fits_a_line_without_being_squeezed(suite: str, name: str) -> None:
+    table = full_tables(suite)[name]
+    check_fragment(render(table, "tex"))
+    assert not fitting_print(table)[0].squeezed
+
+
+@pytest.mark.parametrize("suite", SUITES)
+@pytest.mark.parametrize("name", NAMES)
+def test_footnotes_come_in_order_and_are_at_most_one_a_row(suite: str, name: str) -> None:
+    text = render(full_tables(suite)[name], "md")
+    used = [letter for marks in re.findall(r"<sup>([^<]*)</sup>", text.split("\n\n- ")[0]) for letter in marks.split(",")]
+    letters = list(dict.fromkeys(letter for letter in used if letter.isalpha()))
+    assert letters == sorted(letters, key=lambda letter: (len(letter), letter))
+    assert len(letters) <= 12

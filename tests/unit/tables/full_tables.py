@@ -29,6 +29,7 @@ def full_tables(suite: str) -> Mapping[str, Table]:
 
 def filled(key: TableKey) -> Table:
     """A table from numbers that no run made."""
+    key = key.model_copy(update={"missing_share_max": 1.0})
     published = published_file(key.benchmark) if key.show_published else None
     empty = builder(key, published, [])
     found = {(row["run"], row["judge"], row["metric"], row["group"], row["reader"]): row for row in numbers(empty)}

@@ -62,13 +62,15 @@ class Body(NamedTuple):
 
 
 def fitting_print(table: Table) -> tuple[Print, Layout]:
-    """The first way in which the table is no wider than a line, with the layout that it prints."""
+    """The first way in which the table is no wider than a line and takes the fewest pages, and what it prints."""
     layouts = {stacked: lay_out(table, stacked=stacked) for stacked in (False, True)}
-    for way in ways(table.comparison):
-        if total_width(layouts[way.stacked], way) <= way.line_pt:
-            is_long = total_height(table, layouts[way.stacked], way) > way.page_pt - SPARE_PT
-            return replace(way, long=is_long), layouts[way.stacked]
-    return replace(way, squeezed=True), layouts[way.stacked]
+    tried = list(ways(table.comparison))
+    fitting = [way for way in tried if total_width(layouts[way.stacked], way) <= way.line_pt]
+    if not fitting:
+        return replace(tried[-1], squeezed=True), layouts[tried[-1].stacked]
+    pages = [pages_of(table, layouts[way.stacked], way) for way in fitting]
+    best = fitting[pages.index(min(pages))]
+    return replace(best, long=min(pages) > 1), layouts[best.stacked]
 
 
 def ways(has_comparisons: bool) -> Iterator[Print]:
@@ -173,6 +175,11 @@ def header_height(layout: Layout, way: Print) -> float:
 
 
 # Height
+
+
+def pages_of(table: Table, layout: Layout, way: Print) -> int:
+    """The pages that a table takes."""
+    return ceil(total_height(table, layout, way) / (way.page_pt - SPARE_PT))
 
 
 def total_height(table: Table, layout: Layout, way: Print) -> float:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from reprise.tables.render.latex_escape import KNOWN, accented, code_point
 from reprise.tables.render.pieces import Line, Marks, Piece, Span, plain_piece
 
-BOLD = 1.16
+BOLD, ITALIC = 1.16, 1.11
 SUPERSCRIPT = 0.8
 # Signs by their width in digits; capitals, other letters and all the rest have one width each.
 SIGNS = {
@@ -58,5 +58,7 @@ def piece_width(piece: Piece, size: Size) -> float:
     digits = width_in_digits(plain_piece(piece))
     if isinstance(piece, Marks):
         return digits * size.numbers.digit_pt * SUPERSCRIPT
-    font = size.compared if isinstance(piece, Span) and piece.small else size.numbers
-    return digits * font.digit_pt * (BOLD if isinstance(piece, Span) and piece.bold else 1)
+    if not isinstance(piece, Span):
+        return digits * size.numbers.digit_pt
+    font = size.compared if piece.small else size.numbers
+    return digits * font.digit_pt * (BOLD if piece.bold else ITALIC if piece.italic else 1)

@@ -17,6 +17,8 @@ from reprise.tables.keys import TableKey
 from reprise.tables.published import Published, published_file
 from reprise.tables.render.table import Table
 
+ALL_WELL = {"asked": 1500, "scored": 1500, "failed": 0, "unparsed": 0, "missing": 0}
+FIXED, AUTHORS = {"convention": "fixed", "reader": "robust"}, {"convention": "authors", "reader": "authors"}
 LOW = {"mean", "mae", "original_score"}  # ratings from 0 to 3; everything else is a share or a count
 
 
@@ -56,11 +58,12 @@ def numbers(empty: Builder) -> Iterator[dict[str, Any]]:
 def cell_numbers(empty: Builder, row: Row, column: Column, draw: random.Random) -> Iterator[dict[str, Any]]:
     group = row.group or column.group or ""
     metrics = [column.ratio.metric] if column.ratio else empty.spec.metrics_of(column)
+    counts = ALL_WELL if row.dataset else ALL_WELL | {"failed": 4, "unparsed": 3, "missing": 2 * (draw.random() < 0.2)}
     for metric in metrics:
         top = 3 if metric in LOW else 9999 if column.decimals == 0 else 99.99
-        counts = {"asked": 1500, "scored": 1493, "failed": 4, "unparsed": 3, "missing": 2 * (draw.random() < 0.2)}
         shown = {"metric": metric, "group": group, "p_chance": 0.001, "low": 0.0, "high": float(top)} | counts
-        yield shown | {"value": draw.uniform(top / 10, top), "convention": "fixed", "reader": "robust"}
-        yield shown | {"value": draw.uniform(top / 10, top), "convention": "authors", "reader": "authors"}
-    differ = {"metric": READERS_DIFFER, "group": "answers", "value": 12.0, "convention": "fixed", "reader": "robust"}
-    yield differ | {"asked": 1500, "scored": 1500, "failed": 0, "unparsed": 0, "missing": 0}
+        yield shown | FIXED | {"value": draw.uniform(top / 10, top)}
+        if not row.dataset:
+            yield shown | AUTHORS | {"value": draw.uniform(top / 10, top)}
+    if not row.dataset:
+        yield ALL_WELL | FIXED | {"metric": READERS_DIFFER, "group": "answers", "value": 12.0}

@@ -102,13 +102,14 @@ def test_a_demo_row_never_takes_a_published_value(tmp_path: Path) -> None:
     assert {source for source, _ in sources(made).values()} == {"chance", "reproduced"}
 
 
-def test_how_often_the_readers_differ_stands_below(tmp_path: Path) -> None:
+def test_how_often_the_readers_differ_stands_below_once(tmp_path: Path) -> None:
     one = metric("answers", 3.0, metric=READERS_DIFFER, asked=20)
-    assert builder(tmp_path, [metric("control", 80.0), one]).row_notes(OV_ROW) == (
-        "The readers robust and authors differ on 3 of 20 answers.",
+    more = one | {"run": "velociti/entail/fps1/qvl", "value": 4.0, "asked": 10}
+    assert builder(tmp_path, [metric("control", 80.0), one, more]).table().notes == (
+        "The readers robust and authors differ on at most 4 of 10 answers of a run.",
     )
     none = one | {"value": 0.0}
-    assert builder(tmp_path, [metric("control", 80.0), none]).row_notes(OV_ROW) == ()
+    assert builder(tmp_path, [metric("control", 80.0), none]).table().notes == ()
 
 
 def test_answers_without_a_clip_are_not_thinned_out_by_a_count_of_answers(tmp_path: Path) -> None:
@@ -177,18 +178,29 @@ def test_published_files_need_their_columns_and_must_exist(tmp_path: Path) -> No
         Published(tmp_path / "y.csv", "table2")
 
 
-def test_a_row_has_one_footnote(tmp_path: Path) -> None:
-    row = metric("control", 80.0, failed=1)
-    differ = metric("answers", 3.0, metric=READERS_DIFFER, asked=20)
-    (note,) = builder(tmp_path, [row, authors(row, 91.4), differ]).row_notes(OV_ROW)
-    assert "1 failed" in note and "Ctrl 91.4" in note and "3 of 20 answers" in note
+def test_numbers_by_the_authors_convention_are_listed_where_they_are_few(tmp_path: Path) -> None:
+    rows = [one for name in ("control", "average") for one in (metric(name, 80.0), authors(metric(name, 80.0), 91.4))]
+    assert builder(tmp_path, rows).row_notes(OV_ROW) == ("By the authors' convention and reader: Ctrl 91.4, Avg 91.4.",)
 
 
-def test_many_numbers_of_the_authors_convention_are_counted(tmp_path: Path) -> None:
-    columns = [{"title": name, "group": name} for name in ("a", "b", "c", "d")]
-    made = builder(tmp_path, [one for name in "abcd" for one in (metric(name, 1.0), authors(metric(name, 1.0), 2.0))])
-    made.spec = TableSpec.model_validate(SPEC | {"columns": columns})
-    assert made.row_notes(OV_ROW) == ("4 numbers of a row differ by the authors' convention and reader: see the csv.",)
+def test_many_numbers_by_the_authors_convention_are_left_to_the_csv(tmp_path: Path) -> None:
+    """Many in a row, or in many rows, which then share a footnote."""
+    note = "By the authors' convention and reader the row has other numbers: see the csv."
+    wide = [{"title": name, "group": name} for name in "abcd"]
+    tall = [{"label": f"{index}", "model": "ov"} for index in range(4)]
+    rows = [one for name in "abcd" for one in (metric(name, 1.0), authors(metric(name, 1.0), 2.0))]
+    for columns, labelled in ((wide, tall[:1]), (wide[:1], tall)):
+        section = {"protocol": "entail", "sampling": "fps1", "rows": labelled}
+        table = builder(tmp_path, rows, spec=SPEC | {"columns": columns, "sections": [section]}).table()
+        assert [row.notes for row in table.rows()] == [(note,)] * len(labelled)
+
+
+def test_what_becomes_of_failed_answers_stands_below_once(tmp_path: Path) -> None:
+    failed = builder(tmp_path, [metric("control", 80.0, failed=1)]).table()
+    assert [note for note in failed.notes if "counts as wrong" in note] == [
+        "What failed or could not be read counts as wrong."
+    ]
+    assert builder(tmp_path, [metric("control", 80.0)]).table().notes == ()
 
 
 @pytest.mark.parametrize(

@@ -279,7 +279,9 @@ class Builder:
         most = max(rows, key=lambda row: (row["value"] or 0) / max(row["asked"], 1), default=None)
         if most is None or not most["value"]:
             return []
-        return [f"The readers robust and authors differ on at most {most['value']:.0f} of {most['asked']} answers of a run."]
+        return [
+            f"The readers robust and authors differ on at most {most['value']:.0f} of {most['asked']} answers of a run."
+        ]
 
     def import_notes(self, row: Row) -> list[str]:
         """What is wrong with the imported answers and ratings behind a row."""

@@ -26,7 +26,9 @@ def check_fragment(source: str) -> None:
     check_braces(code)
     check_environments(code)
     check_math(code)
-    for _, columns, body in re.findall(r"\\begin\{(tabular|longtable)\}\{(.+)\}\n(.*?)\\end\{\1\}", code, re.DOTALL):
+    for _, columns, body in re.findall(
+        r"\\begin\{(tabular|longtable)\}\{([^\n]+)\}\n(.*?)\\end\{\1\}", code, re.DOTALL
+    ):
         check_rows(len(re.sub(r"@\{\\hspace\{[\d.]+pt\}\}", "", columns)), body)
 
 

@@ -124,7 +124,9 @@ def test_a_notice_stands_first_in_the_caption() -> None:
 
 
 def test_a_caption_says_which_table_of_which_paper_it_is() -> None:
-    assert latex.caption(replace(one_cell(Number(1)), origin="VELOCITI, Table 2")) == r"\caption{T (VELOCITI, Table 2). C}"
+    assert (
+        latex.caption(replace(one_cell(Number(1)), origin="VELOCITI, Table 2")) == r"\caption{T (VELOCITI, Table 2). C}"
+    )
 
 
 def test_a_small_table_is_a_plain_float() -> None:

@@ -53,8 +53,11 @@ def test_what_stops_latex_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     """A stand-in for an installation that lacks a package."""
     program = tmp_path / "bin" / "pdflatex"
     program.parent.mkdir()
-    program.write_text("#!/bin/sh\necho '! LaTeX Error: File `booktabs.sty\' not found.' > tables.log; exit 1\n")
+    problem = "! LaTeX Error: File `booktabs.sty' not found."
+    program.write_text(f"#!/bin/sh\ncat > tables.log << 'END'\n{problem}\nEND\nexit 1\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:/bin:/usr/bin")
-    with pytest.raises(UserError, match="stopped: LaTeX Error: File `booktabs.sty' not found. Needed packages: booktabs,"):
+    with pytest.raises(
+        UserError, match="stopped: LaTeX Error: File `booktabs.sty' not found. Needed packages: booktabs,"
+    ):
         print_document(document({}), tmp_path)

@@ -189,7 +189,16 @@ class TestLayout:
     def test_the_legend_spells_out_the_abbreviations_that_occur(self) -> None:
         columns = (Column("FP-S"), Column("MBA of the four"), Column("fr"))
         row = TableRow("OV-7B [8f]", (cell(1), cell(1), Text("1fps")))
-        meanings = {"FP": "no", "FP-S": "one instance", "MBA": "all right", "BA": "no", "OV": "OneVision", "V": "no", "f": "frames", "fps": "a second"}
+        meanings = {
+            "FP": "no",
+            "FP-S": "one instance",
+            "MBA": "all right",
+            "BA": "no",
+            "OV": "OneVision",
+            "V": "no",
+            "f": "frames",
+            "fps": "a second",
+        }
         table = replace(small_table(row, columns=columns), abbreviations=meanings)
         assert [plain_text(line) for line in lay_out(table).legend] == [
             "FP-S: one instance; MBA: all right; OV: OneVision; f: frames; fps: a second."

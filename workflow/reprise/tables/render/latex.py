@@ -21,8 +21,8 @@ from reprise.tables.render.table import Column, Table
 PACKAGES = ("booktabs", "graphicx", "longtable", "pdflscape")
 ALIGNMENTS = {"left": "l", "center": "c", "right": "r"}
 END = r" \\"
-# Where comparisons stand below numbers: ends of lines within a row, on one page, and after it.
-CLOSER, WIDER = r" \\*[-1.5pt]", r" \\[2pt]"
+# Where comparisons stand below numbers: ends of a row's lines, which stay on one page.
+ENDS = (r" \\*", r" \\*[-1.5pt]", r" \\[2pt]")
 INDENT = rf"\hspace{{{INDENT_PT}pt}}"
 
 
@@ -142,7 +142,11 @@ def body_lines(layout: Layout, way: Print) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = []
     for section, rows in zip(layout.sections, sources, strict=True):
-        lines += [r"\midrule", *section_title(section, columns), *chain.from_iterable(body_row(row, widths) for row in rows)]
+        lines += [
+            r"\midrule",
+            *section_title(section, columns),
+            *chain.from_iterable(body_row(row, widths) for row in rows),
+        ]
     return lines
 
 
@@ -153,13 +157,15 @@ def section_title(section: LaidSection, columns: int) -> list[str]:
 
 def row_sources(row: LaidRow, small: str) -> list[list[str]]:
     """Labels and cells of a row and of those below; marks after a number hang over, so that digits stay aligned."""
-    below = [[INDENT + spell(one.label, small=small), *(spell(cell, small=small) for cell in one.cells)] for one in row.below]
+    below = [
+        [INDENT + spell(one.label, small=small), *(spell(cell, small=small) for cell in one.cells)] for one in row.below
+    ]
     return [[spell(row.label), *(spell(cell, hanging=True, small=small) for cell in row.cells)], *below]
 
 
 def body_row(sources: Sequence[Sequence[str]], widths: Sequence[int]) -> list[str]:
-    """The lines of a row; those below it stand closer, and on its page."""
-    ends = [CLOSER] * (len(sources) - 1) + [WIDER if len(sources) > 1 else END]
+    """The lines of a row."""
+    ends = ENDS if len(sources) > 1 else (END,)
     return [row_source(cells, widths, end) for cells, end in zip(sources, ends, strict=True)]
 
 

@@ -20,7 +20,9 @@ START = "Reprise table: "
 MOST_RUNS = 5  # columns of long tables settle in two to four
 TOLERATED_PT = 5.0  # nobody sees less
 UNSETTLED = re.compile(r"Table widths have changed|Rerun to get|Label\(s\) may have changed")
-TOO_LARGE = re.compile(r"Overfull \\[hv]box \((?P<box>[\d.]+)pt too (?P<side>wide|high)\)|too large for page by (?P<float>[\d.]+)pt")
+TOO_LARGE = re.compile(
+    r"Overfull \\[hv]box \((?P<box>[\d.]+)pt too (?P<side>wide|high)\)|too large for page by (?P<float>[\d.]+)pt"
+)
 
 
 class Excess(NamedTuple):

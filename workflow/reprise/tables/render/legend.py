@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from reprise.tables.render.numbers import EN_DASH, MINUS, compared
-from reprise.tables.render.pieces import Line, Marks, Span
+from reprise.tables.render.pieces import Line, Marks, Span, heading
 from reprise.tables.render.table import Number, State, Table, Text, numbers_of
 
 MARKS: dict[State, str] = {"published": "†", "imported": "‡", "incomplete": "§", "not run": "¶"}
@@ -55,7 +55,15 @@ def entries(table: Table, numbers: list[Number], stacked: bool) -> Iterator[Entr
         (Span(f"{place}: published value, and difference (here {MINUS} published)."),),
     )
     found = abbreviations(table)
-    yield Entry(bool(found), (Span(f"{'; '.join(f'{short}: {long}' for short, long in found)}."),))
+    named = [
+        (heading(short), Span(f": {long}{end}")) for (short, long), end in zip(found, ends(len(found)), strict=True)
+    ]
+    yield Entry(bool(found), tuple(piece for pair in named for piece in pair))
+
+
+def ends(count: int) -> list[str]:
+    """What follows each entry of an enumeration."""
+    return ["; "] * (count - 1) + ["."] * bool(count)
 
 
 def abbreviations(table: Table) -> list[tuple[str, str]]:

@@ -64,13 +64,16 @@ class Body(NamedTuple):
 def fitting_print(table: Table) -> tuple[Print, Layout]:
     """The first way in which the table is no wider than a line and takes the fewest pages, and what it prints."""
     layouts = {stacked: lay_out(table, stacked=stacked) for stacked in (False, True)}
-    tried = list(ways(table.comparison))
-    fitting = [way for way in tried if total_width(layouts[way.stacked], way) <= way.line_pt]
-    if not fitting:
-        return replace(tried[-1], squeezed=True), layouts[tried[-1].stacked]
-    pages = [pages_of(table, layouts[way.stacked], way) for way in fitting]
-    best = fitting[pages.index(min(pages))]
-    return replace(best, long=min(pages) > 1), layouts[best.stacked]
+    best, fewest = None, 0
+    for way in ways(table.comparison):
+        if total_width(layouts[way.stacked], way) <= way.line_pt:
+            pages = pages_of(table, layouts[way.stacked], way)
+            if best is None or pages < fewest:
+                best, fewest = way, pages
+            if pages == 1:
+                break
+    chosen = replace(best, long=fewest > 1) if best else replace(way, squeezed=True)
+    return chosen, layouts[chosen.stacked]
 
 
 def ways(has_comparisons: bool) -> Iterator[Print]:

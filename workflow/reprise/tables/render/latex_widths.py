@@ -1,5 +1,6 @@
 """How wide text is in LaTeX: TeX alone knows it exactly; this is Computer Modern to a few percent, rounded up."""
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from reprise.tables.render.latex_escape import KNOWN, accented, code_point
@@ -34,6 +35,7 @@ class Size(NamedTuple):
     separation_pt: float
 
 
+@lru_cache(maxsize=4096)
 def width_in_digits(text: str) -> float:
     """About how many digits are as wide as the text."""
     return sum(map(width_of_sign, text))

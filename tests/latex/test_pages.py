@@ -18,7 +18,7 @@ def printed(tables: dict[str, Table], folder: Path) -> list[str]:
     return [f"{one.table}: {one.points} pt too {one.side}" for one in too_large(log)]
 
 
-@pytest.mark.parametrize("suite", ["demo", "rehearsal"])
+@pytest.mark.parametrize("suite", ["demo", "paper", "rehearsal"])
 def test_every_table_fits_a_page(suite: str, tmp_path: Path) -> None:
     assert printed(dict(full_tables(suite)), tmp_path) == []
 

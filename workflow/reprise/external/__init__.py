@@ -43,6 +43,10 @@ class RatingImporter(Protocol):
         """The file of ratings in a folder; empty where there is none."""
         ...
 
+    def ratings_beside(self, predictions: Path, names: Sequence[str]) -> list[Path]:
+        """The file of ratings next to one of predictions, by a judge of one of these names; empty if there is none."""
+        ...
+
     def read_ratings(self, files: Sequence[Path], items: "pl.DataFrame") -> "ImportedAnswers":
         """Replies of a judge by item."""
         ...

@@ -26,6 +26,7 @@ from reprise.tables.render.table import Cell, Number, Text
 SHOWN = ("fixed", "robust")
 COMPARED = ("authors", "authors")
 ALPHA = 0.05
+MOST_NAMED = 3
 TIDY = pl.Schema(
     {
         "suite": pl.String,
@@ -99,7 +100,7 @@ class Builder:
         )
         table = rendered.Table(
             title=f"{key.benchmark_title}, Table {key.table.removeprefix('table')}: {spec.title}",
-            caption=spec.caption,
+            caption=f"{spec.caption} {self.judged_by()}".strip() if spec.judge else spec.caption,
             label=f"tab:{key.benchmark.replace('_', '-')}-{key.table}",
             stub=spec.stub or ("Test" if all(row.dataset for row in spec.rows()) else "Model"),
             groups=column_groups(spec.columns),
@@ -107,14 +108,14 @@ class Builder:
             notes=(*self.judge_lines(), *self.flaw_lines(), *spec.notes),
             provenance=self.provenance(),
             notice=key.notice,
-            comparison=key.show_published and bool(key.runs),
+            comparison=key.show_published,
             bold=spec.bold,
             significance=f"above chance, one-sided exact binomial test, alpha {ALPHA}",
         )
         if not spec.best:
             return table
         for index, column in enumerate(spec.columns):
-            table = mark_best(table, [index], not column.lower_is_better)
+            table = mark_best(table, [index], column.best)
         return table
 
     def row(self, row: Row, section: str) -> rendered.TableRow:
@@ -125,7 +126,7 @@ class Builder:
             else:
                 numbers = [self.number(row, column, metric, section) for metric in self.spec.metrics_of(column)]
                 cells.append(Cell(tuple(numbers)))
-        is_reference = row.chance or row.model in ("oracle", "always-first", "random", "random-imported", "cannot-tell")
+        is_reference = row.chance or row.model in self.key.references
         return rendered.TableRow(row.label, tuple(cells), self.row_notes(row), reference=is_reference)
 
     def source_of(self, row: Row, column: Column) -> str | None:
@@ -140,8 +141,11 @@ class Builder:
         place = row.in_column(column)
         if place.model is None or place.protocol is None or place.sampling is None:
             return None
-        judge = (row.judge or self.key.first_judge) if place.protocol in self.key.judged else ""
-        return Scored(Run(self.key.benchmark, place.protocol, place.sampling, place.model), judge)
+        run = Run(self.key.benchmark, place.protocol, place.sampling, place.model)
+        if place.protocol not in self.key.judged:
+            return Scored(run)
+        rated = (Scored(run, judge) for judge in row.judges or self.key.judge_order)
+        return next((one for one in rated if one.name in self.key.runs), None)
 
     def found(self, row: Row, column: Column, metric: str, reading: tuple[str, str]) -> Mapping[str, Any] | None:
         """The number of a cell by one convention and reader; a ratio is made here, of two runs' numbers."""
@@ -174,8 +178,9 @@ class Builder:
                 other = self.found(row, column, metric, reading)
                 if other is not None:
                     self.add_tidy_row(place, source, other)
+            notes = tuple(filter(None, [found["note"], self.compared_with_group(found)]))
             if found["value"] is None and paper is not None:
-                self.add_tidy_row(place, "published", {"value": paper})
+                return self.published_number(place, paper, column, notes)
             state: rendered.State = "incomplete" if found["missing"] else "imported" if is_imported else "reproduced"
             return Number(
                 found["value"],
@@ -184,17 +189,32 @@ class Builder:
                 state,
                 significant=self.spec.significance and _is_below(found["p_chance"]),
                 published=paper,
-                notes=tuple(filter(None, [found["note"], self.compared_with_group(found)])),
+                notes=notes,
             )
         if paper is not None:
-            self.add_tidy_row(place, "published", {"value": paper})
-            return Number(paper, column.decimals, column.signed, "published")
-        is_missing = row.in_column(column).model is not None and not row.chance and self.source_of(row, column) is None
-        return Number(None, column.decimals, state="not run" if is_missing else "reproduced")
+            return self.published_number(place, paper, column)
+        return Number(None, column.decimals, state=self.state_of_gap(row, column))
+
+    def published_number(
+        self, place: Mapping[str, str], paper: float, column: Column, notes: tuple[str, ...] = ()
+    ) -> Number:
+        """The paper's number, where there is none of ours."""
+        self.add_tidy_row(place, "published", {"value": paper})
+        return Number(paper, column.decimals, column.signed, "published", notes=notes)
+
+    def state_of_gap(self, row: Row, column: Column) -> rendered.State:
+        """Why a cell has neither a number of ours nor the paper's."""
+        if row.chance or self.source_of(row, column) is not None:
+            return "reproduced"
+        if self.spec.is_damaged and self.key.show_published:
+            return "lost"
+        return "not run" if row.in_column(column).model is not None else "reproduced"
 
     def paper_value(self, row: Row, column: Column, metric: str) -> float | None:
         """The published value of a cell, by the names that the csv gives its row and column."""
         named = column.published
+        if named is None:
+            return None
         label = named.row or row.published or row.label
         frames = row.frames if named.frames is None else named.frames
         return self.published.get(label, frames, named.group or row.group or column.group or "", metric)
@@ -240,7 +260,13 @@ class Builder:
                     shown.append(fixed)
                 if fixed and authors and _printed(fixed, column) != _printed(authors, column):
                     differing.append(f"{column_name(column)} {_printed(authors, column)}")
-        return (*_count_notes(shown), *self.import_notes(row), *_authors_note(differing), *self.reader_notes(row))
+        return (
+            *_count_notes(shown),
+            *self.import_notes(row),
+            *self.judge_notes(row),
+            *_authors_note(differing),
+            *self.reader_notes(row),
+        )
 
     def reader_notes(self, row: Row) -> list[str]:
         """On how many answers behind a row the two readers differ."""
@@ -251,6 +277,13 @@ class Builder:
             f"The readers robust and authors differ on {value:.0f} of {asked} answers." for value, asked in differing
         ]
 
+    def judge_notes(self, row: Row) -> list[str]:
+        """Who judged a row's answers, in a table where that differs and its label does not say so."""
+        if row.judges or len(self.judges()) < 2:
+            return []
+        shown = {one.judge for column in self.spec.columns if (one := self.scored_of(row, column)) and one.judge}
+        return [f"Judged by {self.key.judges[judge]}." for judge in sorted(shown)]
+
     def import_notes(self, row: Row) -> list[str]:
         """What is wrong with the imported answers and ratings behind a row."""
         shown = {one for column in self.spec.columns if (one := self.scored_of(row, column))}
@@ -259,10 +292,27 @@ class Builder:
         listed = ", ".join(f"{number} {problem}" for problem, number in counts.most_common())
         return [f"Problems of imported answers: {listed}."] if listed else []
 
+    def judged_by(self) -> str:
+        """Whose ratings the numbers are, ours and the paper's."""
+        shows_paper = any(row["source"] == "published" for row in self.tidy)
+        ours = [f"{self.key.judges[judge]} ({judge})" for judge in self.judges()]
+        theirs = [f"{self.spec.judge}{' (published values)' if ours else ''}"] if shows_paper else []
+        return f"Judged by {'; '.join(ours + theirs)}." if ours or theirs else ""
+
+    def judges(self) -> list[str]:
+        """The judges behind the numbers of ours."""
+        return sorted({row["judge"] for row in self.metrics.iter_rows(named=True) if row["judge"]})
+
     def judge_lines(self) -> list[str]:
-        """Who judged the answers behind the numbers."""
-        judges = sorted({row["judge"] for row in self.metrics.iter_rows(named=True) if row["judge"]})
-        return [f"Answers judged by {self.key.judges[judge]} ({judge})." for judge in judges]
+        """Who judged the answers behind the numbers, where the caption does not say so, and what nobody has judged."""
+        named = () if self.spec.judge else self.judges()
+        lines = [f"Answers judged by {self.key.judges[judge]} ({judge})." for judge in named]
+        if self.key.unjudged:
+            lines.append(
+                f"No judge has rated {len(self.key.unjudged)} of the runs that could be shown, so that published values stand "
+                f"there: {', '.join(self.key.unjudged[:MOST_NAMED])}{', ...' if len(self.key.unjudged) > MOST_NAMED else ''}."
+            )
+        return lines
 
     def flaw_lines(self) -> list[str]:
         """Entries of the release that are flawed, named below the numbers that they are in."""

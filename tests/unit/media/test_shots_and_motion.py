@@ -1,5 +1,6 @@
 """Cuts are counted right on a video whose cuts are known, and what does not move counts as still."""
 
+import inspect
 import subprocess
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from reprise.media.motion import is_static
 from reprise.media.settings import Motion, Shots
 from reprise.media.shots import ShotCounter, detector_name
 from reprise.stages.facts import measure
+from scenedetect import ContentDetector
 
 RATE, SIDE = 24, 128
 
@@ -57,6 +59,11 @@ def test_known_cuts_are_found(forty_cuts: tuple[Path, list[int]], settings: Shot
     assert found - right <= 1
 
 
+def test_the_shortest_shot_is_pyscenedetects_own() -> None:
+    own = inspect.signature(ContentDetector.__init__).parameters["min_scene_len"].default
+    assert Shots().min_scene_frames == own
+
+
 def test_cuts_closer_than_the_shortest_shot_count_once(tmp_path: Path) -> None:
     frames = np.concatenate([scene(0, 24), scene(1, 4), scene(2, 24)])
     path = write_video(tmp_path / "short.mp4", frames)
@@ -97,4 +104,4 @@ def test_real_clips(real_clips: Path) -> None:
 
 
 def test_the_record_names_detector_and_version() -> None:
-    assert detector_name(Shots()).startswith("content threshold=27 min_scene_frames=8 scenedetect=0.7")
+    assert detector_name(Shots()).startswith("content threshold=27 min_scene_frames=15 scenedetect=0.7")

@@ -27,6 +27,8 @@ class AnswerFiles:
     """Files, items and requests -> the answers, and what is wrong with the files."""
     write: "Callable[[Path, str, pl.DataFrame, pl.DataFrame], list[Path]] | None" = None
     """Folder, name of the model, items, and requests with their answers -> files as the authors' scorer reads them."""
+    has_file_per_task: bool = False
+    """Whether every task has a file of its own, so that one without a file was not asked."""
 
 
 class Importer(Protocol):

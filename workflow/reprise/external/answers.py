@@ -23,6 +23,7 @@ RATED_ONLY = "rated_only"  # there is a rating, but not the text that was rated
 
 # What can be wrong with an imported answer; a table counts them by these words.
 UNKNOWN_ID = "unknown id"
+NO_FILE = "test without a file, not asked"
 BROKEN_LINE = "broken line"
 NO_FIELD = "no idx or no response"
 NOT_A_TEXT = "no text"

@@ -70,9 +70,11 @@ class Imports:
             for slug in sorted(self.models & models):
                 runs, folder = self._runs(benchmark, slug), FOLDER / benchmark / slug
                 used = {path for run in runs for path in self.answer_files(run)}
-                used |= {path for run in runs for judge in self.models for path in self._ratings_beside(run, judge)}
-                unused = [path for path in _files(folder) if path not in used]
-                if runs and unused:
+                unused = [path for path in _files(folder) if path not in used] if runs else []
+                if unused:
+                    rated = {path for run in runs for judge in self.models for path in self._ratings_beside(run, judge)}
+                    unused = [path for path in unused if path not in rated]
+                if unused:
                     names = _names(unused)
                     log.warning(f"{folder}: {names}: not used: their names fit no run of this suite.")
 

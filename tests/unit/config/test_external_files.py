@@ -147,7 +147,7 @@ def test_ratings_lie_by_judge_and_run(paper: Project) -> None:
     lay(paper, "mmbench_video/gpt-4-turbo-1106/mine", "ratings.tsv")
     paper.edit(
         "config/external.yaml",
-        "gpt-4-turbo-1106: GPT-4-Turbo (1106)",
+        "gpt-4-turbo-1106: {label: GPT-4-Turbo (1106), names: [gpt-4-turbo, gpt-4-1106-preview]}",
         "gpt-4-turbo-1106: {label: J, ratings: {mmbench_video/packed/interior8/gpt-4o: mine}}",
     )
     assert runs() == found[:1]

@@ -672,7 +672,7 @@ def test_a_run_that_is_named_beside_the_tables_must_have_its_files(root: Path) -
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ("  folder: x\n", "settings.folder: unknown key. Allowed: ratings, runs."),
+        ("  folder: x\n", "settings.folder: unknown key. Allowed: names, ratings, runs."),
         ("  runs: {vinoground/paper: .}\n", "settings.runs: 'vinoground/paper': a run is named <benchmark>/<protocol>/<sampling>."),
         ("  runs: {vinograund/paper/black8: .}\n", "answers to 'vinograund' cannot be imported"),
         ("  runs: {vinoground/papr/black8: .}\n", "unknown protocol 'papr'. Did you mean 'paper'?"),

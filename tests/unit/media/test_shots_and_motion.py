@@ -47,7 +47,11 @@ def forty_cuts(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[int
     return path, np.cumsum(lengths)[:-1].tolist()
 
 
-@pytest.mark.parametrize("settings", [Shots(), Shots(detector="adaptive", threshold=3.0)], ids=["content", "adaptive"])
+@pytest.mark.parametrize(
+    "settings",
+    [Shots(min_scene_frames=12), Shots(detector="adaptive", threshold=3.0, min_scene_frames=12)],
+    ids=["content", "adaptive"],
+)
 def test_known_cuts_are_found(forty_cuts: tuple[Path, list[int]], settings: Shots) -> None:
     path, cuts = forty_cuts
     counter = ShotCounter(settings, RATE)

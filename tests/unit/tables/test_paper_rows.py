@@ -196,7 +196,7 @@ def test_an_open_judge_can_be_asked_here() -> None:
 
 def test_no_caption_of_the_paper_suite_names_a_judge_by_itself() -> None:
     for name, spec in CONFIG.tables["mmbench_video"].tables.items():
-        assert "GPT" not in spec.caption, name
+        assert "by GPT" not in spec.caption, name
     assert {number for number in range(1, 9) if table("mmbench_video", number).judge} == {3, 5, 8}
 
 

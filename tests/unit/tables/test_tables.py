@@ -93,7 +93,7 @@ def test_a_cell_is_measured_else_chance_else_published_else_a_dash(tmp_path: Pat
         ("GPT-4o", "Ctrl"): ("published", 63.3),
     }
     text = render(made.table(), "md")
-    assert "80.0 (81.6, −1.6)" in text, "reproduced, published and the difference"
+    assert "<ins>80.0</ins> (81.6, −1.6)" in text, "reproduced, published and the difference; a published one is better"
     assert "| Nobody" in text and "–" in text
 
 
@@ -129,7 +129,7 @@ def test_a_published_number_stays_where_a_run_was_not_asked(tmp_path: Path) -> N
     nothing = metric("control", None, low=None, high=None, asked=0, scored=0)
     made = builder(tmp_path, [nothing, metric("average", 32.0)])
     assert sources(made)["OV-7B", "Ctrl"] == ("published", 81.6)
-    assert "*81.6*" in render(made.table(), "md")
+    assert "*81.6*" in render(made.table(), "md").replace("<ins>", "").replace("</ins>", "")
 
 
 def test_what_is_lost_in_the_papers_text_says_so(tmp_path: Path) -> None:
@@ -295,7 +295,7 @@ def test_numbers_of_frames_tell_rows_apart_and_significance_can_be_bold(tmp_path
     made = vinoground_builder(tmp_path, spec, [pair_metric("text", "all", 99.0, p_chance=0.0)], *lines)
     text = render(made.table(), "md")
     assert "| Name" in text and "|    – |" in text
-    assert "**99.0** (25.8, +73.2)" in text and "*42.0*" in text
+    assert "**<ins>99.0</ins>** (25.8, +73.2)" in text and "*42.0*" in text
     assert [line.split("|")[2].strip() for line in text.splitlines() if line.startswith("| OV")] == ["1", "32"]
 
 

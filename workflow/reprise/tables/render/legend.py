@@ -39,8 +39,10 @@ def entries(table: Table, numbers: list[Number]) -> Iterator[Entry]:
     best, second = any(number.best for number in shown), any(number.second for number in shown)
     significant = any(number.significant for number in shown)
     by_best = table.bold == "best"
-    aside = any(number.state == "incomplete" for number in numbers) or any(row.reference for row in table.rows())
-    of_rows = "best of its group of rows" + (", rows of reference and incomplete numbers aside." if aside else ".")
+    references = ["references"] if any(row.reference for row in table.rows()) else []
+    gaps = ["incomplete numbers"] if any(number.state == "incomplete" for number in shown) else []
+    aside = " and ".join(references + gaps)
+    of_rows = f"best of its group of rows{f' ({aside} aside)' if aside else ''}."
     yield Entry(by_best and best, (Span("Bold", bold=True), Span(f": {of_rows}")))
     yield Entry(by_best and second, (Span("Underlined", underlined=True), Span(f": second {of_rows}")))
     yield Entry(by_best and significant, (Marks(("*",)), Span(f"{NO_BREAK}{table.significance}.")))

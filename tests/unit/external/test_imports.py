@@ -312,7 +312,7 @@ def test_a_test_without_a_file_was_not_asked(tmp_path: Path) -> None:
     form = load_importer("velociti").FORMS["entail"]
     requests = requests_of("velociti", "entail", items)
     imported = form.read(form.find(made, None), items, requests)
-    asked = of_answered_tasks(items, requests, imported)
+    asked = of_answered_tasks(items, requests, imported, made)
     others = set(items["task"]) - {"chrono"}
     assert {(one.id, one.problem) for one in imported.problems} == {
         (test, "test without a file, not asked") for test in others

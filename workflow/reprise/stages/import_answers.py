@@ -25,7 +25,7 @@ def main() -> None:
     form = load_importer(key.answers.benchmark).FORMS[key.answers.form]
     imported = form.read(args.files, items, requests)
     if form.has_file_per_task:
-        requests = of_answered_tasks(items, requests, imported)
+        requests = of_answered_tasks(items, requests, imported, args.files[0].parent)
     table = responses(requests, imported, frames_shown(key.answers.sampling) or 0, key.key)
     unanswered = table.filter(pl.col("error") == NO_ANSWER)["request_id"].to_list()
     write_problems(imported.problems, unanswered, args.problems)
@@ -36,14 +36,17 @@ def main() -> None:
     )
 
 
-def of_answered_tasks(items: pl.DataFrame, requests: pl.DataFrame, imported: ImportedAnswers) -> pl.DataFrame:
-    """The requests of the tasks that the files answer at all; the others were not asked, and are noted."""
+def of_answered_tasks(
+    items: pl.DataFrame, requests: pl.DataFrame, imported: ImportedAnswers, folder: Path
+) -> pl.DataFrame:
+    """The requests of the tasks that the folder's files answer at all; the others were not asked, and are noted."""
     tasks = dict(items.select("item_id", "task").iter_rows())
     of_task = requests.select(pl.col("item_id").replace_strict(tasks, return_dtype=pl.String)).to_series()
     answered = set(of_task.filter(requests["request_id"].is_in(list(imported.answers))))
     if not answered:
         return requests
-    imported.problems += [Problem("", None, task, NO_FILE) for task in of_task.unique(maintain_order=True) if task not in answered]
+    absent = [task for task in of_task.unique(maintain_order=True) if task not in answered]
+    imported.problems += [Problem(str(folder), None, task, NO_FILE) for task in absent]
     return requests.filter(of_task.is_in(list(answered)))
 
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from reprise.core.paths import Results
-from reprise.external.answers import NO_ANSWER
 
 
 def read_problems(paths: Sequence[Path], results: Results) -> dict[str, Counter[str]]:
@@ -15,6 +14,6 @@ def read_problems(paths: Sequence[Path], results: Results) -> dict[str, Counter[
     for path in paths:
         with path.open(encoding="utf-8", newline="") as stream:
             found[results.name_of_problems(path)] = Counter(
-                row["problem"] for row in csv.DictReader(stream) if row["problem"] != NO_ANSWER
+                row["problem"] for row in csv.DictReader(stream) if row["file"]
             )
     return found

@@ -210,7 +210,9 @@ def test_an_open_judge_rates_where_ratings_of_it_do_not_lie(paper: Project) -> N
     """Table 6's row of Qwen2-72B-Instruct: asked here by the adapter `text`, or imported."""
     lay(paper, "mmbench_video/gpt-4o/packed/interior8", "gpt4o.xlsx")
     paper.edit(
-        "config/suites/paper.yaml", "run: [local]\njudges: [gpt-4-turbo-1106]", "run: [local, qwen2-72b]\njudges: [qwen2-72b]"
+        "config/suites/paper.yaml",
+        "run: [local]\njudges: [gpt-4-turbo-1106]",
+        "run: [local, qwen2-72b]\njudges: [qwen2-72b]",
     )
     run = "packed/interior8/gpt-4o"
     assert f"{run}/qwen2-72b" in judges()

@@ -104,7 +104,7 @@ def concatenate(first: Path, second: Path, target: Path, settings: Encode, conca
 
 
 def still_clip(images: Sequence[Path], target: Path, settings: Encode, images_settings: Images) -> None:
-    """Every image repeated, one after the other, at the first one's size; without loss, so that a frame is the image."""
+    """Every image repeated, one after the other, at the first one's size; without loss: a frame is the image."""
     index = packet_index(images[0])
     rate = Fraction(images_settings.fps)
     length = images_settings.frames / images_settings.fps

@@ -61,7 +61,9 @@ class Imports:
             slug
             for slug in self._config.models
             if slug in self.models
-            and any(self.rating_files(run, slug) for run in (runs if (FOLDER / benchmark / slug).is_dir() else answered))
+            and any(
+                self.rating_files(run, slug) for run in (runs if (FOLDER / benchmark / slug).is_dir() else answered)
+            )
         ]
 
     def warn_of_unused(self, models: frozenset[str]) -> None:

@@ -103,8 +103,8 @@ class Plan:
         judge = self._rater(run, self.judges_of(run.benchmark))
         if judge is None:
             raise UserError(
-                f"suite '{self.config.name}': no judge of {run.benchmark} runs here, or has rated {run.name}. Name one in "
-                "`judges:` and in `run:`."
+                f"suite '{self.config.name}': no judge of {run.benchmark} runs here, or has rated {run.name}. "
+                "Name one in `judges:` and in `run:`."
             )
         return judge
 
@@ -120,7 +120,7 @@ class Plan:
     # Runs
 
     def scored(self, benchmark: str, row: Row) -> Scored | None:
-        """Whose numbers a cell shows, if this site can make them: a run's, by the row's judges or the first who rated it."""
+        """Whose numbers a cell shows, if this site can make them: a run's, by the row's judges or the first of all."""
         run = run_of(benchmark, row)
         if run is None or run.model not in self.models or not self.has_answers(run):
             return None

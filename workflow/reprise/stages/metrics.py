@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def of_answered_tasks(items: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
-    """The items of tasks with any verdict: no clip is missing where answers are imported, so the others were not asked."""
+    """The items of tasks with any verdict: imported answers miss no clip, so that the other tasks were not asked."""
     tasks = items.join(verdicts, on="item_id", how="semi")["task"].unique()
     return items.filter(pl.col("task").is_in(tasks.to_list()))
 

@@ -307,10 +307,11 @@ class Builder:
         """Who judged the answers behind the numbers, where the caption does not say so, and what nobody has judged."""
         named = () if self.spec.judge else self.judges()
         lines = [f"Answers judged by {self.key.judges[judge]} ({judge})." for judge in named]
-        if self.key.unjudged:
+        if unjudged := self.key.unjudged:
+            named_runs = ", ".join([*unjudged[:MOST_NAMED], *(["..."] if len(unjudged) > MOST_NAMED else [])])
             lines.append(
-                f"No judge has rated {len(self.key.unjudged)} of the runs that could be shown, so that published values stand "
-                f"there: {', '.join(self.key.unjudged[:MOST_NAMED])}{', ...' if len(self.key.unjudged) > MOST_NAMED else ''}."
+                f"No judge has rated {len(unjudged)} of the runs that could be shown, so that published values stand "
+                f"there: {named_runs}."
             )
         return lines
 

@@ -44,7 +44,7 @@ tables:
         sampling: none
         rows:
           - {label: Oracle, model: oracle}
-          - {label: Oracle by recall, model: oracle, judge: wordmatch-recall}
+          - {label: Oracle by recall, model: oracle, judges: [wordmatch-recall]}
           - {label: Cannot tell, model: cannot-tell}
 """
 VINOGROUND = """\

@@ -227,17 +227,19 @@ def test_failed_judgements_are_asked_again_and_others_never(tmp_path: Path) -> N
 
 
 def test_mean_absolute_error_against_people(tmp_path: Path) -> None:
-    """|3-2.5| and |0-1| over two answers; the third has no rating by the judge, the fourth none by people."""
+    """|3-2.5|, |0-1| and, where the judge gave no rating, |0-3|: as in the means it counts as 0. The authors' convention
+    leaves that answer out. The fourth has no rating by people."""
     path = tmp_path / "ratings.csv"
     path.write_text("run,item_id,rating\nr,0,2\nr,0,3\nr,1,1\nr,2,3\nother,3,0\n")
     scores = [3, 0, None, 1]
     rows = [verdict_row("", item_id=str(i), score=score, unparsed=score is None) for i, score in enumerate(scores)]
     verdicts = pl.DataFrame(rows, schema=VERDICTS)
-    (found,) = agreement(verdicts, items_of(4), read_ratings(path), "r", LEVEL)
-    assert (found.value, found.asked, found.unparsed) == (pytest.approx(0.75), 3, 1)
-    assert agreement(verdicts, items_of(4), read_ratings(path), "unrated", LEVEL) == []
+    for convention, error in (("fixed", 1.5), ("authors", 0.75)):
+        (found,) = agreement(verdicts, items_of(4), read_ratings(path), "r", LEVEL, convention)  # type: ignore[arg-type]
+        assert (found.value, found.asked, found.unparsed) == (pytest.approx(error), 3, 1), convention
+    assert agreement(verdicts, items_of(4), read_ratings(path), "unrated", LEVEL, "fixed") == []
     with pytest.raises(UserError, match="no item '2'"):
-        agreement(verdicts, items_of(2), read_ratings(path), "r", LEVEL)
+        agreement(verdicts, items_of(2), read_ratings(path), "r", LEVEL, "fixed")
 
 
 @pytest.mark.parametrize(

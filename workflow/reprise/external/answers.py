@@ -19,6 +19,7 @@ from reprise.reading.readers import CONTRADICTORY
 
 # What can be wrong with an imported answer; a table counts them by these words.
 UNKNOWN_ID = "unknown id"
+NO_FILE = "test without a file, not asked"
 BROKEN_LINE = "broken line"
 NO_FIELD = "no idx or no response"
 NOT_A_TEXT = "no text"

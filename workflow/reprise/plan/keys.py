@@ -270,6 +270,7 @@ class _Keys:
         scored = plan.table_scored(benchmark, table)
         judged = tuple(name for name in settings.protocols if plan.is_judged(benchmark, name))
         keys = sorted({runs[one.run].key for one in scored} & adopted.keys())
+        shown = {cell.model for cell in spec.cells() if cell.model is not None}
         return TableKey(
             suite=self._config.name,
             suite_title=suite.title,
@@ -283,10 +284,12 @@ class _Keys:
             forms={name: protocol.form for name, protocol in settings.protocols.items()},
             runs=tuple(one.name for one in scored),
             imported=tuple(one.name for one in scored if plan.is_imported(one)),
-            first_judge=next(iter(plan.judges_named(benchmark)), ""),
+            judge_order=tuple(plan.judges_of(benchmark)) if judged else (),
+            unjudged=tuple(run.name for run in plan.unjudged(benchmark, table)),
             judged=judged,
             judges={one: self._config.models[one].label for one in plan.judges_of(benchmark)} if judged else {},
             abbreviations=self._config.tables[benchmark].abbreviations,
+            references=tuple(sorted(one for one in shown if self._config.models[one].reference)),
             adopted={key: adopted[key] for key in keys},
             missing_share_max=suite.missing_share_max,
         )

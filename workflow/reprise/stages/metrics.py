@@ -21,6 +21,7 @@ from reprise.stages.arguments import arguments
 from reprise.stages.key_views import MetricsView, RunView, read_view
 from reprise.stats.measures import Measure
 
+IMPORTED = "import"
 # A convention and the reader that goes with it: what tables show, and what is compared with published numbers.
 CONVENTIONS: tuple[tuple[Convention, str], ...] = (("fixed", "robust"), ("authors", "authors"))
 
@@ -33,6 +34,8 @@ def main() -> None:
     )  # fmt: skip
     key, run_key = read_view(args.key, MetricsView), read_view(args.run_key, RunView)
     items = chosen_items(read_table(args.items, ITEMS, without=("texts",)), key.items)
+    if run_key.answers["adapter"] == IMPORTED:
+        items = of_answered_tasks(items, read_table(args.robust, VERDICTS))
     undefined = undefined_metrics(key.frames_min, run_key.answers["sampling"])
     named = {"run": run_key.run, "judge": next(iter(args.judge), None), "key": run_key.key}
     scores = load_scores(key.benchmark)
@@ -45,7 +48,7 @@ def main() -> None:
         readings.append(read)
         measures = measured(scores, key.form, items, read, key.level, convention)
         for ratings in args.ratings:
-            measures += agreement(read, items, read_ratings(ratings), run_key.run, key.level)
+            measures += agreement(read, items, read_ratings(ratings), run_key.run, key.level, convention)
         found += [(one, named | {"convention": convention, "reader": reader}) for one in measures]
     shown = dict(zip(("convention", "reader"), CONVENTIONS[0], strict=True))
     rows: list[dict[str, Any]] = [number | named | shown for number in flaw_numbers(items)]
@@ -54,6 +57,12 @@ def main() -> None:
     frame = pl.DataFrame(rows, schema=METRICS)
     write_table(frame, args.out, METRICS)
     log.info(f"{frame.height} numbers")
+
+
+def of_answered_tasks(items: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
+    """The items of tasks with any verdict: imported answers miss no clip, so that the other tasks were not asked."""
+    tasks = items.join(verdicts, on="item_id", how="semi")["task"].unique()
+    return items.filter(pl.col("task").is_in(tasks.to_list()))
 
 
 def readers_differ(robust: pl.DataFrame, authors: pl.DataFrame) -> dict[str, Any]:

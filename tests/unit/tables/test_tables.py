@@ -56,7 +56,7 @@ def metric(group: str, value: float | None, **changes: Any) -> dict[str, Any]:
 def builder(folder: Path, rows: list[dict[str, Any]], **changes: Any) -> Builder:
     key = {
         "benchmark": "velociti", "benchmark_title": "VELOCITI", "paper": "P", "table": "table2", "suite": "s",
-        "suite_title": "S", "notice": "", "missing_share_max": 0.1, "show_published": True,
+        "suite_title": "S", "notice": "", "missing_share_max": 0.1, "failed_share_max": 0.1, "show_published": True,
         "runs": ["velociti/entail/fps1/ov"], "spec": SPEC, "forms": {},
     }  # fmt: skip
     values = published(
@@ -185,7 +185,7 @@ def vinoground_builder(folder: Path, spec: dict[str, Any], rows: list[dict[str, 
     path.write_text("\n".join([",".join(COLUMNS), *lines]) + "\n")
     key = {
         "benchmark": "vinoground", "benchmark_title": "Vinoground", "paper": "P", "table": "table5", "suite": "s",
-        "suite_title": "S", "notice": "", "missing_share_max": 0.1, "show_published": True,
+        "suite_title": "S", "notice": "", "missing_share_max": 0.1, "failed_share_max": 0.1, "show_published": True,
         "runs": ["vinoground/paper/linspace1/ov"], "spec": {"title": "T", "caption": "C."} | spec, "forms": {},
     }  # fmt: skip
     return Builder(TableKey.model_validate(key), pl.DataFrame(rows, schema=METRICS), Published(path, "table5"))

@@ -288,6 +288,7 @@ class _Keys:
             judges={one: self._config.models[one].label for one in plan.judges_of(benchmark)} if judged else {},
             adopted={key: adopted[key] for key in keys},
             missing_share_max=suite.missing_share_max,
+            failed_share_max=suite.failed_share_max,
         )
 
     def _adopted(self) -> dict[str, str]:

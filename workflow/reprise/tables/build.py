@@ -14,7 +14,7 @@ from reprise.benchmarks.registry import load_scores
 from reprise.config.tables import Column, Row
 from reprise.core.errors import UserError
 from reprise.core.paths import Results, Run, Scored
-from reprise.core.schemas import READERS_DIFFER
+from reprise.core.schemas import FAILED_ANSWERS, READERS_DIFFER
 from reprise.stats.binomial import Alternative, binomial_p
 from reprise.tables.keys import TableKey
 from reprise.tables.published import Published
@@ -73,11 +73,12 @@ class Builder:
             for row in self.metrics.iter_rows(named=True)
         }
         self.check_missing()
+        self.check_failed()
 
     def check_missing(self) -> None:
         """Stop the table when too many of a run's items have no clip."""
         limit = self.key.missing_share_max
-        measured = (pl.col("convention") == "fixed") & (pl.col("metric") != READERS_DIFFER)
+        measured = (pl.col("convention") == "fixed") & ~pl.col("metric").is_in([READERS_DIFFER, FAILED_ANSWERS])
         totals = self.metrics.filter(measured).group_by("run", maintain_order=True)
         for (run,), rows in totals.agg(pl.col("asked").sum(), pl.col("missing").sum()).group_by("run"):
             asked, missing = rows["asked"][0], rows["missing"][0]
@@ -87,6 +88,22 @@ class Builder:
                     f"items of {run} have no clip, more than the {100 * limit:.1f} % that missing_share_max of suite "
                     f"'{self.key.suite}' allows. {Results(self.key.suite).folder}/sources/ says which and why."
                 )
+
+    def check_failed(self) -> None:
+        """Stop the table when too many of a run's answers, or of its judge's replies, failed."""
+        limit = self.key.failed_share_max
+        failed = self.metrics.filter(
+            (pl.col("metric") == FAILED_ANSWERS) & (pl.col("failed") > limit * pl.col("asked"))
+        ).iter_rows(named=True)
+        found = [f"{_source(row)}: {row['failed']} of {row['asked']} {row['group']} ({row['note']})" for row in failed]
+        if found:
+            raise UserError(
+                f"{self.key.table} of {self.key.benchmark}: a larger share of answers failed than the "
+                f"{100 * limit:.1f} % that failed_share_max of suite '{self.key.suite}' allows.\n"
+                + "\n".join(dict.fromkeys(found))
+                + "\n`python -m reprise status` says what the next run of snakemake asks again, `python -m reprise retry "
+                "<run or reason>` has it ask the others."
+            )
 
     def table(self) -> rendered.Table:
         """The table object."""

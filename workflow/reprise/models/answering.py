@@ -23,7 +23,6 @@ NAMED_ERRORS = ((TimeoutError, "timeout"), (ConnectionError, "network"))
 # After such an error a process can use its GPU no more.
 GPU_FAILED = "CUDA error"
 DEVICE_ERROR = "device_error"
-FAIL_ALL = {*MEDIA_STATUSES, DEVICE_ERROR}
 
 
 class Model(Protocol):
@@ -98,7 +97,7 @@ def ask(model: Model, clip: Clip, requests: Sequence[Request]) -> Iterator[Outco
     """Outcomes of these questions, each as soon as it is known; the last one of a question counts.
 
     A question that fails does so alone: the others are asked again without it, one by one where it is not known which
-    it was. A damaged clip and a lost GPU fail all that are left.
+    it was. A damaged clip fails all that are left, and after a lost GPU nothing more is asked.
     """
     batches = deque([Batch(requests)])
     while batches:
@@ -113,7 +112,7 @@ def ask(model: Model, clip: Clip, requests: Sequence[Request]) -> Iterator[Outco
         except Exception as error:
             failure = failure_of(error)
             log.info(f"{clip.clip_id}: {failure.error}: {failure.message}{_place_of(error)}")
-            if failure.error in FAIL_ALL:
+            if failure.error in MEDIA_STATUSES:
                 failed, again = batch.left, []
             elif batch.is_culprit_known:
                 failed, again = batch.left[:1], [batch.left[1:]]
@@ -121,6 +120,8 @@ def ask(model: Model, clip: Clip, requests: Sequence[Request]) -> Iterator[Outco
                 failed, again = (), [[one] for one in batch.left]
         else:
             continue
+        if failure.error == DEVICE_ERROR:
+            failed, again = failed or batch.left, []
         for request in failed:
             yield Outcome(request, failure, 0.0)
         batches.extend(Batch(some) for some in again if some)
@@ -184,5 +185,5 @@ def _short(text: str) -> str:
 
 def _place_of(error: BaseException) -> str:
     """The line of code that raised an error, for those who look for the cause in the log."""
-    frames = traceback.extract_tb(error.__traceback__)
-    return f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
+    *_, (frame, line) = traceback.walk_tb(error.__traceback__)
+    return f" ({frame.f_code.co_filename}:{line})"

@@ -173,9 +173,7 @@ def test_a_fault_fails_its_question_alone_and_has_a_name(fault: str, adapter: ty
     assert run(again, tmp_path)["a"]["text"] == "prompt a" and set(again.asked) <= {POISON}, "nothing is stuck"
 
 
-@pytest.mark.parametrize(
-    ("adapter", "error"), [(Skips, "too_few"), (Doubles, "too_many"), (NeverEnds, "too_many")]
-)
+@pytest.mark.parametrize(("adapter", "error"), [(Skips, "too_few"), (Doubles, "too_many"), (NeverEnds, "too_many")])
 def test_answers_that_cannot_be_told_apart_are_asked_one_by_one(
     adapter: type[Faulty], error: str, tmp_path: Path
 ) -> None:
@@ -323,7 +321,10 @@ def test_a_model_that_has_answered_before_is_not_given_up(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("error", "message"),
     [
-        (ValueError("no config.json\nmore"), r"adapter broken cannot load its model: ValueError: no config.json\. Correct"),
+        (
+            ValueError("no config.json\nmore"),
+            r"adapter broken cannot load its model: ValueError: no config.json\. Correct",
+        ),
         (MemoryError(), "Cannot allocate memory"),
         (UserError("set checkpoint"), "set checkpoint"),
     ],

@@ -13,8 +13,8 @@ from typing import Any
 import polars as pl
 import pytest
 from reprise.core.errors import UserError
-from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, RESPONSES
 from reprise.core.files import canonical_json
+from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, RESPONSES
 from reprise.core.store import Store, append_line, read_lines
 from reprise.fetch.keys import ReleaseKey
 from reprise.models.adapters.base import Answer, AnswerError, Clip, Request
@@ -73,7 +73,12 @@ def test_what_the_journal_holds_is_not_asked_again(tmp_path: Path) -> None:
 def test_a_failure_is_counted_and_asked_again(tmp_path: Path) -> None:
     asked = works(("c1", [yes_or_no("a"), yes_or_no("b"), yes_or_no("c")]), ("c2", [yes_or_no("d")]))
     rows, _ = asked_by(Counting("b"), asked, tmp_path)
-    assert [(row["error"], row["message"]) for row in rows] == [("", ""), ("out_of_memory", "no room"), ("", ""), ("", "")]
+    assert [(row["error"], row["message"]) for row in rows] == [
+        ("", ""),
+        ("out_of_memory", "no room"),
+        ("", ""),
+        ("", ""),
+    ]
     second = Counting()
     rows, _ = asked_by(second, asked, tmp_path)
     assert second.asked == ["b"], "a failure is no answer, and an answer is no failure"

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from reprise.config.tables import Row, TableSpec
 from reprise.core.errors import UserError
-from reprise.core.schemas import METRICS, READERS_DIFFER
+from reprise.core.schemas import FAILED_ANSWERS, METRICS, READERS_DIFFER
 from reprise.tables.build import Builder
 from reprise.tables.keys import TableKey
 from reprise.tables.published import COLUMNS, Published
@@ -147,6 +147,23 @@ def test_too_many_missing_clips_stop_the_table(tmp_path: Path) -> None:
         UserError, match="16.7 % of the items of velociti/entail/fps1/ov have no clip, more than the 10.0 %"
     ):
         builder(tmp_path, [metric("control", 80.0, missing=2)])
+
+
+@pytest.mark.parametrize(("failed", "is_stopped"), [(2, True), (1, False)])
+def test_too_many_failed_answers_stop_the_table(failed: int, is_stopped: bool, tmp_path: Path) -> None:
+    """Of the answers, and of a judge's replies: the message names runs, counts and reasons once."""
+    counts = metric("answers", None, metric=FAILED_ANSWERS, asked=10, failed=failed, note="2 timeout, such as: 30 s")
+    replies = counts | {"group": "replies", "judge": "j"}
+    rows = [metric("control", 80.0), counts, counts, replies]
+    if not is_stopped:
+        assert "80.0" in render(builder(tmp_path, rows, judges={"j": "Judge"}).table(), "md")
+        return
+    with pytest.raises(UserError) as stopped:
+        builder(tmp_path, rows)
+    text = str(stopped.value)
+    assert "the 10.0 % that failed_share_max of suite 's' allows" in text
+    assert text.count("velociti/entail/fps1/ov: 2 of 10 answers (2 timeout, such as: 30 s)") == 1
+    assert "velociti/entail/fps1/ov/j: 2 of 10 replies" in text and "python -m reprise status" in text
 
 
 def test_a_metric_of_nothing_is_a_dash_and_never_zero(tmp_path: Path) -> None:

@@ -5,7 +5,8 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Iterator, Sequence
-from numbers import Integral, Real
+from dataclasses import replace
+from numbers import Real
 from typing import NamedTuple, Protocol, overload
 
 from reprise.core.errors import UserError, stop_on_fault
@@ -40,7 +41,7 @@ class Outcome(NamedTuple):
 
 
 class WrongCountError(Exception):
-    """An adapter gave another number of answers than it was asked questions, so that none can be told from the others."""
+    """An adapter gave too few or too many answers, so that none can be told from the others."""
 
     def __init__(self, status: str) -> None:
         super().__init__(REASONS[status])
@@ -102,18 +103,21 @@ def ask(model: Model, clip: Clip, requests: Sequence[Request]) -> Iterator[Outco
     batches = deque([Batch(requests)])
     while batches:
         batch = batches.popleft()
+        failed: Sequence[Request]
+        again: list[Sequence[Request]] = []
         try:
             yield from batch.outcomes(model, clip)
         except UserError:
             raise
         except WrongCountError as error:
             failure, failed = Answer(error=error.status, message=str(error)), batch.requests
-            again = [[one] for one in failed] if len(failed) > 1 else []
+            if len(failed) > 1:
+                again = [[one] for one in failed]
         except Exception as error:
             failure = failure_of(error)
             log.info(f"{clip.clip_id}: {failure.error}: {failure.message}{_place_of(error)}")
             if failure.error in MEDIA_STATUSES:
-                failed, again = batch.left, []
+                failed = batch.left
             elif batch.is_culprit_known:
                 failed, again = batch.left[:1], [batch.left[1:]]
             else:
@@ -150,7 +154,7 @@ def described(error: BaseException) -> str:
 
 
 def checked(answer: object, request: Request) -> Answer:
-    """An adapter's answer, or the failure that it is: what is kept has the declared types and nothing but finite numbers."""
+    """An adapter's answer with the declared types and finite numbers alone, or the failure that it is."""
     if not isinstance(answer, Answer):
         return _failure("malformed", f"{type(answer).__name__} instead of an Answer")
     counts = (answer.frames_shown, answer.tokens_in, answer.tokens_out)
@@ -158,7 +162,7 @@ def checked(answer: object, request: Request) -> Answer:
         return _failure("malformed", "a text of another type")
     if not isinstance(answer.scores, Sequence) or not all(isinstance(score, Real) for score in answer.scores):
         return _failure("malformed", "scores of another type")
-    if not all(isinstance(count, Integral) and 0 <= count <= LARGEST_COUNT for count in counts):
+    if not all(isinstance(count, int) and 0 <= count <= LARGEST_COUNT for count in counts):
         return _failure("malformed", f"counts of frames and tokens {counts}")
     if answer.error:
         known = answer.error in REASONS
@@ -172,7 +176,7 @@ def checked(answer: object, request: Request) -> Answer:
         answer.text.encode()
     except UnicodeEncodeError as error:
         return _failure("bad_text", described(error))
-    return Answer(answer.text, scores, *map(int, counts))
+    return replace(answer, scores=scores)
 
 
 def _failure(status: str, message: str) -> Answer:

@@ -31,7 +31,7 @@ REASONS = TRANSIENT | PERMANENT | MEDIA_STATUSES
 
 
 class Failed(NamedTuple):
-    """The latest failure of a question, and the runs of the workflow that tried it in vain; 0 if it is to be retried."""
+    """The latest failure of a question, and how many runs tried it in vain; 0 if it is to be retried."""
 
     answer: Answer
     attempts: int

@@ -83,6 +83,6 @@ def summary(found: list[FailedAnswers]) -> str:
     listed = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
     due = sum(one.due.total() for one in found)
     return (
-        f"Failed answers: {reasons.total()} ({listed}), in {len(found)} of the runs. A run of snakemake that needs them "
-        f"asks {due} of them again; `python -m reprise status` says which, and why they failed."
+        f"Failed answers: {reasons.total()} ({listed}), in {len(found)} of the runs. A run of snakemake that needs "
+        f"them asks {due} of them again; `python -m reprise status` says which, and why they failed."
     )

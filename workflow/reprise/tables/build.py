@@ -101,8 +101,8 @@ class Builder:
                 f"{self.key.table} of {self.key.benchmark}: a larger share of answers failed than the "
                 f"{100 * limit:.1f} % that failed_share_max of suite '{self.key.suite}' allows.\n"
                 + "\n".join(dict.fromkeys(found))
-                + "\n`python -m reprise status` says what the next run of snakemake asks again, `python -m reprise retry "
-                "<run or reason>` has it ask the others."
+                + "\n`python -m reprise status` says what the next run of snakemake asks again, "
+                "`python -m reprise retry <run or reason>` has it ask the others."
             )
 
     def table(self) -> rendered.Table:

@@ -162,7 +162,7 @@ def checked(answer: object, request: Request) -> Answer:
         return _failure("malformed", "a text of another type")
     if not isinstance(answer.scores, Sequence) or not all(isinstance(score, Real) for score in answer.scores):
         return _failure("malformed", "scores of another type")
-    if not all(isinstance(count, int) and 0 <= count <= LARGEST_COUNT for count in counts):
+    if not all(type(count) is int and 0 <= count <= LARGEST_COUNT for count in counts):
         return _failure("malformed", f"counts of frames and tokens {counts}")
     if answer.error:
         known = answer.error in REASONS
@@ -176,7 +176,7 @@ def checked(answer: object, request: Request) -> Answer:
         answer.text.encode()
     except UnicodeEncodeError as error:
         return _failure("bad_text", described(error))
-    return replace(answer, scores=scores)
+    return replace(answer, scores=scores, message="")
 
 
 def _failure(status: str, message: str) -> Answer:

@@ -24,6 +24,12 @@ UNSEEN = re.compile(
 )
 
 
+# How a cell begins that a spreadsheet would run, unless it is a number.
+FORMULA = re.compile(r"'*[=+\-@\t]")
+NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
+QUOTE = "'"
+
+
 def visible(text: str) -> str:
     """The text with every sign that hides, moves or reorders others as its code point, such as [U+202E]."""
     return UNSEEN.sub(lambda sign: f"[U+{ord(sign[0]):04X}]", text)
@@ -38,6 +44,17 @@ def plain(text: str) -> str:
     """The same on one line of bounded length, as a ledger keeps it."""
     line = " ".join(safe(text).split())
     return line if len(line) <= LONGEST else f"{line[:LONGEST]}..."
+
+
+def as_cell(text: str) -> str:
+    """A text for a cell of a csv file that people open: what a spreadsheet would run gets a quote before it."""
+    shown = visible(text)
+    return f"{QUOTE}{shown}" if FORMULA.match(shown) and not NUMBER.fullmatch(shown) else shown
+
+
+def of_cell(cell: str) -> str:
+    """The text behind such a cell."""
+    return cell.removeprefix(QUOTE) if FORMULA.match(cell) else cell
 
 
 def without_secrets(text: str) -> str:

@@ -14,7 +14,9 @@ from reprise.core.errors import UserError
 from reprise.core.schemas import ITEMS, RESPONSES, VERDICTS
 from reprise.models.adapters.base import Clip
 from reprise.models.adapters.wordmatch import WordMatch, overlap
+from reprise.models.failures import Failures
 from reprise.models.journal import Journal
+from reprise.models.keys import RunKey
 from reprise.reading.ratings import read_rating, read_rating_authors
 from reprise.stages.infer import LazyModel, ask_all, gather_text_work
 from reprise.stages.judge_requests import given_answers, judge_requests
@@ -216,10 +218,15 @@ def test_failed_judgements_are_asked_again_and_others_never(tmp_path: Path) -> N
     works = gather_text_work(requests)
     model = LazyModel({}, None, 1)  # type: ignore[arg-type]
     model._adapter = Fails()  # type: ignore[assignment]
-    first, _ = ask_all(works, model, Journal(tmp_path / "j.jsonl"), "judge")
+    key = RunKey.model_validate({"run": "r", "key": "judge", "answers": {"adapter": "a", "sampling": {}}})
+
+    def job() -> list[dict[str, Any]]:
+        return ask_all(works, model, Journal(tmp_path / "j.jsonl"), Failures(tmp_path / "f.jsonl", 3), key)[0]
+
+    first = job()
     assert [row["error"] for row in first if row["request_id"].startswith("0")] == ["rate_limited"] * 2
     assert Fails.calls == 3, "both readers took the same answers, so each is judged once"
-    again, _ = ask_all(works, model, Journal(tmp_path / "j.jsonl"), "judge")
+    again = job()
     assert Fails.calls == 4 and {row["text"] for row in again} == {"2"}
 
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from reprise.config.tables import Row, TableSpec
 from reprise.core.errors import UserError
-from reprise.core.schemas import METRICS, READERS_DIFFER
+from reprise.core.schemas import FAILED_ANSWERS, METRICS, READERS_DIFFER
 from reprise.tables.build import Builder
 from reprise.tables.headers import stub_of
 from reprise.tables.keys import TableKey
@@ -57,7 +57,7 @@ def metric(group: str, value: float | None, **changes: Any) -> dict[str, Any]:
 def builder(folder: Path, rows: list[dict[str, Any]], **changes: Any) -> Builder:
     key = {
         "benchmark": "velociti", "benchmark_title": "VELOCITI", "paper": "P", "table": "table2", "suite": "s",
-        "suite_title": "S", "notice": "", "missing_share_max": 0.1, "show_published": True,
+        "suite_title": "S", "notice": "", "missing_share_max": 0.1, "failed_share_max": 0.1, "show_published": True,
         "runs": ["velociti/entail/fps1/ov"], "spec": SPEC, "forms": {},
     }  # fmt: skip
     values = published(
@@ -240,6 +240,23 @@ def test_too_many_missing_clips_stop_the_table(tmp_path: Path) -> None:
         builder(tmp_path, [metric("control", 80.0, missing=2)])
 
 
+@pytest.mark.parametrize(("failed", "is_stopped"), [(2, True), (1, False)])
+def test_too_many_failed_answers_stop_the_table(failed: int, is_stopped: bool, tmp_path: Path) -> None:
+    """Of the answers, and of a judge's replies: the message names runs, counts and reasons once."""
+    counts = metric("answers", None, metric=FAILED_ANSWERS, asked=10, failed=failed, note="2 timeout, such as: 30 s")
+    replies = counts | {"group": "replies", "judge": "j"}
+    rows = [metric("control", 80.0), counts, counts, replies]
+    if not is_stopped:
+        assert "80.0" in render(builder(tmp_path, rows, judges={"j": "Judge"}).table(), "md")
+        return
+    with pytest.raises(UserError) as stopped:
+        builder(tmp_path, rows)
+    text = str(stopped.value)
+    assert "the 10.0 % that failed_share_max of suite 's' allows" in text
+    assert text.count("velociti/entail/fps1/ov: 2 of 10 answers (2 timeout, such as: 30 s)") == 1
+    assert "velociti/entail/fps1/ov/j: 2 of 10 replies" in text and "python -m reprise status" in text
+
+
 def test_a_metric_of_nothing_is_a_dash_and_never_zero(tmp_path: Path) -> None:
     made = builder(tmp_path, [metric("control", None, low=None, high=None, asked=0, scored=0)])
     assert "0.0" not in render(made.table(), "md").split("\n\n")[2]
@@ -318,7 +335,7 @@ def vinoground_builder(folder: Path, spec: dict[str, Any], rows: list[dict[str, 
     path.write_text("\n".join([",".join(COLUMNS), *lines]) + "\n")
     key = {
         "benchmark": "vinoground", "benchmark_title": "Vinoground", "paper": "P", "table": "table5", "suite": "s",
-        "suite_title": "S", "notice": "", "missing_share_max": 0.1, "show_published": True,
+        "suite_title": "S", "notice": "", "missing_share_max": 0.1, "failed_share_max": 0.1, "show_published": True,
         "runs": ["vinoground/paper/linspace1/ov"], "spec": {"title": "T", "caption": "C."} | spec, "forms": {},
     }  # fmt: skip
     return Builder(TableKey.model_validate(key), pl.DataFrame(rows, schema=METRICS), Published(path, "table5"))

@@ -87,6 +87,7 @@ def response_row(asked: Mapping[str, Any], answer: Answer, key: str, frames: int
         "tokens_in": 0,
         "tokens_out": 0,
         "error": answer.error,
+        "message": "",
         "key": key,
     }
 

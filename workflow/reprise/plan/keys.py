@@ -292,6 +292,7 @@ class _Keys:
             references=tuple(sorted(one for one in shown if self._config.models[one].reference)),
             adopted={key: adopted[key] for key in keys},
             missing_share_max=suite.missing_share_max,
+            failed_share_max=suite.failed_share_max,
         )
 
     def _adopted(self) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """Stage `metrics`: a run's numbers, by both conventions, with what was asked, failed, unread and missing."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,19 @@ from reprise.benchmarks.rows import chosen_items
 from reprise.benchmarks.scoring import Answered, Convention, in_group
 from reprise.core.errors import run_command
 from reprise.core.log import log
-from reprise.core.schemas import ITEMS, METRICS, READERS_DIFFER, VERDICTS, check_key, read_table, write_table
+from reprise.core.schemas import (
+    FAILED_ANSWERS,
+    ITEMS,
+    METRICS,
+    READERS_DIFFER,
+    RESPONSES,
+    VERDICTS,
+    check_key,
+    read_table,
+    write_table,
+)
 from reprise.media.sampling import frames_shown
+from reprise.models.failures import REASONS
 from reprise.stages.arguments import arguments
 from reprise.stages.key_views import MetricsView, RunView, read_view
 from reprise.stats.measures import Measure
@@ -30,7 +42,7 @@ def main() -> None:
     args = arguments(
         "Measure a run.",
         key=Path, run_key=Path, judge=[str], items=Path, robust=Path, authors=Path, ratings=[Path],
-        out=Path,
+        responses=[Path], replies=[Path], out=Path,
     )  # fmt: skip
     key, run_key = read_view(args.key, MetricsView), read_view(args.run_key, RunView)
     items = chosen_items(read_table(args.items, ITEMS, without=("texts",)), key.items)
@@ -53,6 +65,8 @@ def main() -> None:
     shown = dict(zip(("convention", "reader"), CONVENTIONS[0], strict=True))
     rows: list[dict[str, Any]] = [number | named | shown for number in flaw_numbers(items)]
     rows.append(readers_differ(*readings) | named | shown)
+    rows += [number | named | shown | {"judge": None} for number in failed_answers(args.responses, "answers")]
+    rows += [number | named | shown for number in failed_answers(args.replies, "replies")]
     rows += [row_of(one, scores.CHANCE.get(one.metric), undefined.get(one.metric)) | names for one, names in found]
     frame = pl.DataFrame(rows, schema=METRICS)
     write_table(frame, args.out, METRICS)
@@ -71,6 +85,26 @@ def readers_differ(robust: pl.DataFrame, authors: pl.DataFrame) -> dict[str, Any
     differing = both.filter(pl.col("value") != pl.col("value_authors")).height
     counts = {"asked": both.height, "scored": both.height} | dict.fromkeys(("failed", "unparsed", "missing"), 0)
     return {"metric": READERS_DIFFER, "group": "answers", "value": float(differing), **counts}
+
+
+def failed_answers(responses: Sequence[Path], group: str) -> Iterator[dict[str, Any]]:
+    """How many answers of a model failed and why; no number where none did, or where they were made elsewhere."""
+    for path in responses:
+        read = read_table(path, RESPONSES, without=RESPONSES.keys() - {"error", "message"})
+        failed = read.filter(pl.col("error").is_in(list(REASONS)))
+        if failed.is_empty():
+            continue
+        reasons = Counter(failed["error"]).most_common()
+        counts = {"asked": read.height, "failed": failed.height, "scored": read.height - failed.height}
+        yield {
+            "metric": FAILED_ANSWERS,
+            "group": group,
+            "value": float(failed.height),
+            "note": ", ".join(f"{count} {reason}" for reason, count in reasons)
+            + f", such as: {failed.filter(error=reasons[0][0])['message'][0]}",
+            **counts,
+            **dict.fromkeys(("unparsed", "missing"), 0),
+        }
 
 
 def measured(

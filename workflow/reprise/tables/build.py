@@ -12,12 +12,12 @@ from reprise import __version__
 from reprise.benchmarks.flaws import FLAWS
 from reprise.benchmarks.registry import load_scores
 from reprise.config.tables import Column, Row
-from reprise.core.errors import UserError
-from reprise.core.paths import Results, Run, Scored
+from reprise.core.paths import Run, Scored
 from reprise.core.schemas import READERS_DIFFER
 from reprise.stats.binomial import ALPHA, Alternative, binomial_p
 from reprise.tables.headers import column_groups, column_name, stub_of
 from reprise.tables.keys import TableKey
+from reprise.tables.limits import check_failed, check_missing, subject
 from reprise.tables.published import Published
 from reprise.tables.render import table as rendered
 from reprise.tables.render.best import mark_best
@@ -70,24 +70,11 @@ class Builder:
         self.spec = self.key.spec
         self.benchmark = load_scores(self.key.benchmark)
         self.numbers = {
-            (_source(row), row["metric"], row["group"], row["convention"], row["reader"]): row
+            (subject(row), row["metric"], row["group"], row["convention"], row["reader"]): row
             for row in self.metrics.iter_rows(named=True)
         }
-        self.check_missing()
-
-    def check_missing(self) -> None:
-        """Stop the table when too many of a run's items have no clip."""
-        limit = self.key.missing_share_max
-        measured = (pl.col("convention") == "fixed") & (pl.col("metric") != READERS_DIFFER)
-        totals = self.metrics.filter(measured).group_by("run", maintain_order=True)
-        for (run,), rows in totals.agg(pl.col("asked").sum(), pl.col("missing").sum()).group_by("run"):
-            asked, missing = rows["asked"][0], rows["missing"][0]
-            if missing > limit * (asked + missing):
-                raise UserError(
-                    f"{self.key.table} of {self.key.benchmark}: {100 * missing / (asked + missing):.1f} % of the "
-                    f"items of {run} have no clip, more than the {100 * limit:.1f} % that missing_share_max of suite "
-                    f"'{self.key.suite}' allows. {Results(self.key.suite).folder}/sources/ says which and why."
-                )
+        check_missing(self.key, self.metrics)
+        check_failed(self.key, self.metrics)
 
     def table(self) -> rendered.Table:
         """The table object."""
@@ -230,7 +217,7 @@ class Builder:
 
     def compared_with_group(self, found: Mapping[str, Any]) -> str:
         """Whether a group's share is significantly above or below the same run's share of another group."""
-        whole = self.numbers.get((_source(found), found["metric"], self.spec.compared_with or "", *SHOWN))
+        whole = self.numbers.get((subject(found), found["metric"], self.spec.compared_with or "", *SHOWN))
         if whole is None or whole["value"] is None or not 0 < whole["value"] < 100 or not found["asked"]:
             return ""
         right = round(found["value"] * found["asked"] / 100)
@@ -373,11 +360,6 @@ class Builder:
 
 def _is_below(p: float | None) -> bool:
     return p is not None and p < ALPHA
-
-
-def _source(row: Mapping[str, Any]) -> str:
-    """The subject of a measured number: a run, or a run as one judge rates it."""
-    return f"{row['run']}/{row['judge']}" if row["judge"] else str(row["run"])
 
 
 def _printed(found: Mapping[str, Any], column: Column) -> str:

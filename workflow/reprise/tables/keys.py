@@ -42,6 +42,7 @@ class TableKey(Key):
     adopted: dict[str, str] = Field({})
     """key of a run -> why its answers were carried over from another key"""
     missing_share_max: float
+    failed_share_max: float
 
     def modules(self) -> tuple[str, ...]:
         return (self.STAGE, module_name(self.benchmark, "scores"))

@@ -32,9 +32,10 @@ class Reading:
 
 
 def read_authors(text: str, options: Sequence[str]) -> Reading:
-    """VELOCITI's scripts: the first word must be the bare letter; Yes and No are searched as substrings, Yes first."""
+    """VELOCITI's scripts: the first word must be the bare letter; of Yes and No exactly one must be a substring."""
     if set(options) == {"Yes", "No"}:
-        return Reading(next((option for option in ("Yes", "No") if option in text), ""), None)
+        named = [option for option in ("Yes", "No") if option in text]
+        return Reading(named[0] if len(named) == 1 else "", None)  # with both words theirs writes "error"
     word = next(iter(text.split()), "")
     return Reading(word if word in options else "", None)
 

@@ -12,6 +12,8 @@ FORGIVEN = {"authors": CONTRADICTORY, "robust": OTHER}
 # What a tie, or a score that is no number, is read as: by the authors as a wrong answer, not as none.
 UNDECIDED = {"authors": "neither", "robust": ""}
 BARE = re.compile(r"\s*(?:([A-F])[.)]?|\(([A-F])\))\s*")
+YES_NO = {"Yes", "No"}
+BARE_WORDS = {form: word for word in YES_NO for said in (word, word.lower(), word.upper()) for form in (said, f"{said}.", f" {said}")}
 OUTPUT_BLOCK = re.compile(r"<<<output>>>(.*?)(?:<<</?output>>>|<</output>>>|\Z)", re.DOTALL | re.IGNORECASE)
 # What VLMEvalKit's matching of option letters takes for blanks, and for a refusal.
 PUNCTUATION = str.maketrans(dict.fromkeys(".()[],:;!*#{}", " "))
@@ -33,7 +35,7 @@ class Reading:
 
 def read_authors(text: str, options: Sequence[str]) -> Reading:
     """VELOCITI's scripts: the first word must be the bare letter; of Yes and No exactly one must be a substring."""
-    if set(options) == {"Yes", "No"}:
+    if set(options) == YES_NO:
         named = [option for option in ("Yes", "No") if option in text]
         return Reading(named[0] if len(named) == 1 else "", None)  # with both words theirs writes "error"
     word = next(iter(text.split()), "")
@@ -66,6 +68,8 @@ def read_options(text: str, options: Sequence[str], option_texts: Sequence[str])
 
 def read_like_a_person(text: str, options: Sequence[str], option_texts: Sequence[str]) -> Reading:
     """What a person would read; nothing where a person would hesitate. The texts let a restated caption count."""
+    if text in BARE_WORDS and set(options) == YES_NO:
+        return Reading(BARE_WORDS[text], None)
     letter = bare_letter(text)
     if letter in options and all(map(begins_with_a_word, option_texts)):
         return Reading(letter, None)

@@ -23,50 +23,60 @@ UNSPACED = frozenset(("JAPANESE", "CHINESE", "KOREAN"))
 LATIN = ("GERMAN", "FRENCH", "SPANISH", "PORTUGUESE", "ITALIAN", "DUTCH", "OTHERS")
 # Words of other languages that are English words (or names) as well say nothing about the language of an answer.
 ENGLISH = frozenset().union(
-    w.GOOD, w.BAD, w.ANSWERS, w.FILLERS, w.HEDGES, w.PICKS, w.CAPTIONS, w.SEGMENTS, w.NOUNS, w.KNOWS, w.NEGATIONS, w.SAYS,
-    """a no die am also note choice point points second segment video description option as do is correct clip to in on
-    or score want of met na e o y er sai part image est car me man his us fragment kan of nota
-    parte son ne ei jo tak a si de da il ist was con sur no se al uno do not nee ya non
-    beste bild vote super fin par sera fine comes pour rate null eins with best sua come met aber""".split(),
-) - frozenset(("nee", "non", "ist", "si", "tak", "ya", "est", "aber"))  # fmt: skip
-COMMON = frozenset(
-    """the is are of and that this with in it not to answer caption matches does was because for on video shows which
-    i yes an as so but from at""".split()
-)
+    w.GOOD, w.BAD, w.ANSWERS, w.FILLERS, w.HEDGES, w.PICKS, w.CAPTIONS, w.SEGMENTS, w.NOUNS, w.KNOWS, w.NEGATIONS,
+    w.SAYS,
+    w.words("""
+        a, no, die, am, also, note, choice, point, points, second, segment, video, description, option, as, do, is,
+        correct, clip, to, in, on, or, score, want, of, met, na, e, o, y, er, sai, part, image, car, me, man, his, us,
+        fragment, kan, nota, parte, son, ne, ei, jo, a, de, da, il, was, con, sur, se, al, uno, not, beste, bild, vote,
+        super, fin, par, sera, fine, comes, pour, rate, null, eins, with, best, sua, come
+    """),
+) - w.words("nee, non, ist, si, tak, ya, est, aber")  # fmt: skip
+COMMON = w.words("""
+    the, is, are, of, and, that, this, with, in, it, not, to, answer, caption, matches, does, was, because, for, on,
+    video, shows, which, i, yes, an, as, so, but, from, at
+""")
 WORD = re.compile(r"[^\W\d_]+")
 # Where these come together their order is another one than in English.
+BLACK = (
+    ("黑(?:屏|帧|场|幕|色画面|色屏幕|色帧)(?:出现)?(?:之|以)?", "[后後](?:面|边)?的?", "前(?:面|边)?的?"),
+    ("(?:黒い?(?:画面|フレーム)|暗転|ブラック(?:フレーム|スクリーン))の?", "(?:後|あと)の?", "(?:前|まえ)の?"),
+    ("(?:검은|검정|블랙) ?(?:화면|프레임|스크린) ?", "(?:이후|후|뒤|다음)의?", "(?:이전|전|앞)의?"),
+    ("(?:काले|काली|ब्लैक) (?:फ्रेम|स्क्रीन) ", "के बाद", "से पहले"),
+)
 REORDERED = (
     (re.compile(r"^\s*是(?=[,.\s])|(?<=[:是为])\s*是(?=\W*$)"), " yes "),
     (re.compile(r"(?:并)?不是(?=\W*$)|^\s*(?:并)?不是(?=[,.])"), " no "),
-    (re.compile("(?:黑屏|黑色画面|黑色屏幕|黑帧|黑色帧|黑场|黑幕)(?:出现)?(?:之|以)?[后後](?:面|边)?的?"), " after black frame "),
-    (re.compile("(?:黑屏|黑色画面|黑色屏幕|黑帧|黑色帧|黑场|黑幕)(?:出现)?(?:之|以)?前(?:面|边)?的?"), " before black frame "),
-    (re.compile("(?:黒い?(?:画面|フレーム)|黒画面|暗転|ブラックフレーム|ブラックスクリーン)の?(?:後|あと)の?"), " after black frame "),
-    (re.compile("(?:黒い?(?:画面|フレーム)|黒画面|暗転|ブラックフレーム|ブラックスクリーン)の?(?:前|まえ)の?"), " before black frame "),
-    (re.compile("(?:검은|검정|블랙) ?(?:화면|프레임|스크린) ?(?:이후|후|뒤|다음)의?"), " after black frame "),
-    (re.compile("(?:검은|검정|블랙) ?(?:화면|프레임|스크린) ?(?:이전|전|앞)의?"), " before black frame "),
-    (re.compile("(?:काले|काली|ब्लैक) (?:फ्रेम|स्क्रीन) के बाद"), " after black frame "),
-    (re.compile("(?:काले|काली|ब्लैक) (?:फ्रेम|स्क्रीन) से पहले"), " before black frame "),
-    (re.compile("(?:после|After) (?:ч[её]рного|ч[её]рной) (?:кадра|экрана|заставки)", re.I), " after black frame "),
-    (re.compile("(?:до|перед) (?:ч[её]рного|ч[её]рной|ч[её]рным) (?:кадра|экрана|кадром|экраном)", re.I), " before black frame "),
+    *((re.compile(black + side), f" {word} black frame ")
+      for black, after, before in BLACK for word, side in (("after", after), ("before", before))),
+    (re.compile(r"после ч[её]рн(?:ого|ой) (?:кадра|экрана|заставки)", re.I), " after black frame "),
+    (re.compile(r"(?:до|перед) ч[её]рн(?:ого|ой|ым) (?:кадр|экран)\w*", re.I), " before black frame "),
     (re.compile("بعد (?:الإطار|الشاشة|اللقطة) (?:الأسود|السوداء)"), " after black frame "),
     (re.compile("قبل (?:الإطار|الشاشة|اللقطة) (?:الأسود|السوداء)"), " before black frame "),
     (re.compile("(?:المقطع|الجزء|القسم|الفيديو) (?:الأول|الاول)"), " first segment "),
     (re.compile("(?:المقطع|الجزء|القسم|الفيديو) الثاني"), " second segment "),
     (re.compile("(?:الوصف|الخيار|التعليق) الأول"), " first option "),
     (re.compile("(?:الوصف|الخيار|التعليق) الثاني"), " second option "),
-    (re.compile(r"(?<![\w])А(?=\W*$)|(?<=[Вв]ариант )А|(?<=[Оо]твет )А"), "A"),
-    (re.compile(r"(?<![\w])В(?=\W*$)|(?<=[Вв]ариант )В|(?<=[Оо]твет )В"), "B"),
+    (re.compile(r"(?<!\w)А(?=\W*$)|(?<=вариант )А|(?<=ответ )А", re.I), "A"),  # letters of the Cyrillic alphabet
+    (re.compile(r"(?<!\w)В(?=\W*$)|(?<=вариант )В|(?<=ответ )В", re.I), "B"),
     (re.compile(r"\b(?:écran|image|cadre|plan) noire?\b", re.I), " black frame "),
-    (re.compile(r"\b(?:pantalla|cuadro|fotograma|imagen|tela|quadro|schermo|fotogramma) (?:negr[oa]|pret[oa]|ner[oa])\b", re.I), " black frame "),
-    (re.compile(r"\b(segment[oe]?|parte|vídeo|video|opzione|fragmento|trecho|clip) (prim\w+|second[oa]|segund[oa])\b", re.I), r" \2 \1 "),
+    (re.compile(r"\b(?:pantalla|cuadro|foto\w+|imagen|tela|quadro|schermo) (?:negr|pret|ner)[oa]\b", re.I),
+     " black frame "),
+    (re.compile(r"\b(segment[oe]?|parte|v[ií]deo|opzione|fragmento|trecho|clip) (prim\w+|se[cg][ou]nd[oa])\b", re.I),
+     r" \2 \1 "),
 )  # fmt: skip
-# A capital A before these is an article or a preposition, not an option.
+# A capital A before a word is an article or a preposition, but before these an option.
 ROMANCE_A = re.compile(
-    r"(?<!\w)A (?=[a-zà-ÿ])(?!(?:es|est|é|è|e|y|et|o|ou|describe|descreve|descrive|décrit|coincide|corresponde|correspond|corrisponde|porque|car|pues|pois|perché|parce)\b)"
+    r"(?<!\w)A (?=[a-zà-ÿ])(?!(?:es|est|é|è|e|y|et|o|ou|describe|descreve|descrive|décrit|coincide|corresponde"
+    r"|correspond|corrisponde|porque|car|pues|pois|perché|parce)\b)"
 )
-LETTER = re.compile("(?<![A-Za-z(])([A-F])(?![A-Za-z)])")
+ROMANCE = ("SPANISH", "PORTUGUESE", "ITALIAN", "FRENCH")
 ELIDED = re.compile(r"\b(?:l|un|dell|all|nell|d|n|qu|s)'(?=\w)", re.I)
-WHOLE = {"da": "yes", "ne": "no", "ei": "no", "nei": "no", "sai": "no", "jo": "yes", "হ্যাঁ": "yes", "না": "no", "ஆம்": "yes", "இல்லை": "no", "ہاں": "yes", "نہیں": "no", "是": "yes", "对": "yes", "否": "no", "有": "yes", "没有": "no", "不": "no", "नहीं": "no", "あり": "yes", "なし": "no", "不是": "no", "違います": "no", "아닙니다": "no", "ใช่": "yes", "ไม่": "no", "ไม่ใช่": "no"}  # fmt: skip
+LETTER = re.compile("(?<![A-Za-z(])([A-F])(?![A-Za-z)])")
+# Whole answers that are other words, or none, inside a sentence.
+WHOLE = dict.fromkeys(w.words("da, jo, ya, হ্যাঁ, ஆம், ہاں, 是, 对, 有, あり, ใช่"), "yes") | dict.fromkeys(
+    w.words("ne, ei, nei, sai, না, இல்லை, نہیں, 否, 没有, 不, 不是, नहीं, なし, 違います, 아닙니다, ไม่, ไม่ใช่"), "no"
+)
 
 
 @cache
@@ -108,7 +118,7 @@ def in_english(text: str) -> str:
         return text
     for found, english in REORDERED:
         text = found.sub(english, text)
-    if language in ("SPANISH", "PORTUGUESE", "ITALIAN", "FRENCH"):
+    if language in ROMANCE:
         text = ELIDED.sub(" ", text)
         text = ROMANCE_A.sub(" ", meant(text, language, only_phrases=True))
     if language not in LATIN:
@@ -140,8 +150,6 @@ def language_of(text: str) -> str:
     if words.isdisjoint(all_markers()):
         return ""
     shared = [word for known in markers().values() for word in words & known]
-    hits = {
-        language: sum(1 / shared.count(word) for word in words & known) for language, known in markers().items()
-    }
+    hits = {language: sum(1 / shared.count(word) for word in words & known) for language, known in markers().items()}
     best = max(hits, key=hits.__getitem__)
     return best if len(words & markers()[best]) >= len(words & COMMON) else ""

@@ -20,12 +20,15 @@ TYPOGRAPHY = str.maketrans(
 )  # fmt: skip
 INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff\ufe0f\u20e3]|<\\|[^|>\n]{0,40}\\|>|</?s>|\\[/?INST\\]")
 THOUGHTS = r"(?:think|thinking|thoughts?|reasoning|reason|analysis|scratchpad|reflection|explanation)"
-THOUGHT = re.compile(rf"(<{{1,3}}/?{THOUGHTS}>{{1,3}}|◁/?{THOUGHTS}▷|\[/?{THOUGHTS}\]|<\|/?(?:begin|end)_of_{THOUGHTS}\|>)", re.I)
+THOUGHT = re.compile(
+    rf"(<{{1,3}}/?{THOUGHTS}>{{1,3}}|◁/?{THOUGHTS}▷|\[/?{THOUGHTS}\]|<\|/?(?:begin|end)_of_{THOUGHTS}\|>)", re.I
+)
 ANSWER_TAG = re.compile(r"<{1,3}\s?(?:final_?)?(?:answer|output|score|rating)\s?>{1,3}", re.I)
 TAG = re.compile(r"<{1,3}(/?)\s?([a-z]\w{0,20})\s?>{1,3}", re.I)
 FIELD = re.compile(r"[\"']([\w ]{1,40})[\"']\s{0,9}:\s{0,9}(\"(?:[^\"\\]|\\.)*\"?|'[^'\n]*'?|\[[^\]\n]*\]?|[^,}\n]*),?")
 ANSWER_KEY = re.compile(
-    r"answer|choice|option|best|letter|caption|select|pick|winner|correct|segment|accurate|match|support|entail|verdict|predict|output|response|result|label|decision|final|rating|score", re.I
+    r"answer|choice|option|best|letter|caption|select|pick|winner|correct|segment|accurate|match|support|entail|verdict|predict|output|response|result|label|decision|final|rating|score",
+    re.I,
 )
 OPTION_KEY = re.compile("[A-F]|yes|no", re.I)
 NO_ANSWER_KEY = re.compile(r"confiden|probab|reason|max", re.I)
@@ -33,7 +36,8 @@ RUN_ON = re.compile(r"\n\s{0,9}#{0,6}\s{0,3}(?:human|user|question|q|instruction
 UNCHECKED_INLINE = re.compile(r"(?:\[ \]|\( \)|☐)[ \t]*\(?\w+\)?")
 UNCHECKED = re.compile(r"^(?![^\n]*\[x\])[ \t]*[-+*•]?[ \t]?\[ \][^\n]*$", re.M)
 MARKUP = re.compile(
-    r"~~[^~\n]*~~|```[a-z]*(?=\s|$)|\[x\]|\(x\)|☑|\\[()\[\]]|\\(?:text|math)(?:rm|bf|tt|sf|it)?\b|^[ \t>]*#+", re.I | re.M
+    r"~~[^~\n]*~~|```[a-z]*(?=\s|$)|\[x\]|\(x\)|☑|\\[()\[\]]|\\(?:text|math)(?:rm|bf|tt|sf|it)?\b|^[ \t>]*#+",
+    re.I | re.M,
 )
 ARROW = re.compile(r"[-=]{1,2}>")
 HEADING = re.compile(
@@ -44,13 +48,10 @@ HEADING = re.compile(
 NOT_THE_WORD = re.compile(r"\bN/A\b|\bb/c\b|\bw/(?=[o\s])|\bA\.I\.", re.I)
 NEGATED = re.compile(r"~|¬|≠|!=")
 # "isn't" is two words to every later step, and so is "I'd"; the "'s" of a possessive goes.
-CONTRACTIONS = tuple(
+NOT = re.compile(r"\bca(n)(?:'t|t|not)\b|\b(wo)n't\b|(?<=[a-z])(n)'t\b|\b(?:(does|is|was|did|are|do)nt)\b", re.I)
+SHORTENED = tuple(
     (re.compile(pattern, re.I), words)
     for pattern, words in (
-        (r"\bca(?:n't|nt)\b|\bcannot\b", "can not"),
-        (r"\bwon't\b", "will not"),
-        (r"(?<=[a-z])n't\b", " not"),
-        (r"\b(doesn|isn|wasn|didn|aren|don)t\b", r"\1 not"),
         (r"\b(it|that|this|he|she|there|what|here|who|which|answer|caption|video|one)'s\b", r"\1 is"),
         (r"(?<=[a-z])'d\b", " would"),
         (r"(?<=[a-z])'ll\b", " will"),
@@ -60,8 +61,6 @@ CONTRACTIONS = tuple(
         (r"(?<=\w)'s\b|(?<!\w)'|'(?!\w)", ""),
     )
 )
-
-
 FINAL_CHANNEL = "<|channel|>final<|message|>"
 
 
@@ -75,11 +74,18 @@ def normalise(text: str) -> str:
     text = INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).strip()
     text = _shortened(before_next_turn(unpack(without_thoughts(text))))
     text = ARROW.sub(" → ", MARKUP.sub(" ", UNCHECKED_INLINE.sub(" ", UNCHECKED.sub("", text)))).translate(TYPOGRAPHY)
-    for pattern, words in CONTRACTIONS if "'" in text or "not" in text else ():
-        text = pattern.sub(words, text)
+    text = _uncontracted(text)
     text = re.sub(r"[^\S\n]+", " ", text).replace("\n ", "\n").strip()
     text = NEGATED.sub(" not ", NOT_THE_WORD.sub("other", text))
     return HEADING.sub(r"\1: ", text).replace(": :", ":")
+
+
+def _uncontracted(text: str) -> str:
+    """The text with its contractions in full."""
+    text = NOT.sub(lambda match: "can not" if match[1] else "will not" if match[2] else f"{match[4] or ''} not", text)
+    for pattern, words in SHORTENED if "'" in text else ():
+        text = pattern.sub(words, text)
+    return text
 
 
 def without_thoughts(text: str) -> str:

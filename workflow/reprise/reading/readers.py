@@ -13,7 +13,12 @@ FORGIVEN = {"authors": CONTRADICTORY, "robust": OTHER}
 UNDECIDED = {"authors": "neither", "robust": ""}
 BARE = re.compile(r"\s*(?:([A-F])[.)]?|\(([A-F])\))\s*")
 YES_NO = {"Yes", "No"}
-BARE_WORDS = {form: word for word in YES_NO for said in (word, word.lower(), word.upper()) for form in (said, f"{said}.", f" {said}")}
+BARE_WORDS = {
+    form: word
+    for word in YES_NO
+    for said in (word, word.lower(), word.upper())
+    for form in (said, f"{said}.", f" {said}")
+}
 OUTPUT_BLOCK = re.compile(r"<<<output>>>(.*?)(?:<<</?output>>>|<</output>>>|\Z)", re.DOTALL | re.IGNORECASE)
 # What VLMEvalKit's matching of option letters takes for blanks, and for a refusal.
 PUNCTUATION = str.maketrans(dict.fromkeys(".()[],:;!*#{}", " "))

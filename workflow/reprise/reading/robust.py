@@ -1,54 +1,90 @@
-"""The `robust` reader: the option that a careful person would read in a model's answer, or nothing."""
+"""The `robust` reader: the option that a careful person would read in a model's answer, or nothing.
+
+An answer is normalised, put into English words, and cut into clauses. Mentions of options become marks; each clause is
+asked what it claims of them (`letters`, `yesno`), and the claims are settled (`settle`). Options that are texts may
+also be restated, paraphrased, or named in passing where they are short. Each step is a module of its own.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from reprise.reading.languages import in_english
 from reprise.reading.letters import read_letters
-from reprise.reading.normalise import normalise
+from reprise.reading.normalise import KEPT, normalise
 from reprise.reading.paraphrase import paraphrased
 from reprise.reading.restated import mark_restated, words_of
 from reprise.reading.scores import by_scores
 from reprise.reading.short_options import named_option
-from reprise.reading.yesno import read_yes_no
-
+from reprise.reading.yesno import YES_NO, read_yes_no
 
 MARK = re.compile("«[^»]*»")
+WHOLE_MARK = re.compile(r"\W*«([^»+])\++»\W*")
+TEXTS, SEGMENTS, WORDS = "texts", "segments", "words"  # what the options stand for
+SHORT_LABEL = 4  # characters of a first word that is only a letter with its punctuation
 
 
 def read_robust(text: str, options: Sequence[str], captions: Mapping[str, str] | None = None) -> str:
     """The option that a careful person would read in the answer; empty where such a person would hesitate."""
-    plain, captions = normalise(text), captions or {}
+    plain = normalise(text)
     if {option.lower() for option in options} == {"yes", "no"}:
-        reading = by_scores(plain, ("Yes", "No"))
-        reading = read_yes_no(in_english(plain)) if reading is None else reading
+        reading = _read_word(plain)
         return next((option for option in options if option.lower() == reading.lower()), "")
     if any(len(option) > 1 or option not in "ABCDEF" for option in options):
         return next((option for option in options if words_of(option) == words_of(plain)), "")
-    return _read_choice(plain, options, captions)
+    reading = _read_choice(plain, options, captions or {})
+    return reading if reading in options else ""
+
+
+def _read_word(plain: str) -> str:
+    """Yes, No or nothing."""
+    scored = by_scores(plain, YES_NO)
+    return read_yes_no(in_english(plain)) if scored is None else scored
+
+
+@lru_cache(KEPT)
+def stand_for(texts: tuple[str, ...]) -> str:
+    """What options stand for: two segments of a video, the words yes and no, or any texts."""
+    if texts and all("segment" in text.lower() for text in texts):
+        return SEGMENTS
+    return WORDS if {text.strip(" .").lower() for text in texts} == {"yes", "no"} else TEXTS
 
 
 def _read_choice(plain: str, options: Sequence[str], captions: Mapping[str, str]) -> str:
+    """A letter, or nothing."""
     scored = by_scores(plain, options)
     if scored is not None:
         return scored
-    segments = bool(captions) and all("segment" in caption.lower() for caption in captions.values())
     marked = mark_restated(plain, captions) if captions else plain
-    reading, mentions = read_letters(in_english(marked), tuple(options), segments)
-    if captions and {caption.strip(" .").lower() for caption in captions.values()} == {"yes", "no"}:
-        said = read_yes_no(in_english(plain)) if not mentions or plain.lower().startswith(("yes", "no")) else ""
-        if mentions:
-            return reading if reading in options and said.lower() in ("", captions[reading].strip(" .").lower()) else ""
-        return next((option for option, caption in captions.items() if caption.strip(" .").lower() == said.lower()), "")
-    if captions and not segments and not mentions:
-        reading = named_option(plain, captions) or paraphrased(plain, captions)
-    elif reading and "++»" in marked:
-        other = paraphrased(MARK.sub(" ", marked), captions)
-        return reading if reading in options and other in ("", reading) else ""
-    elif captions and not segments and reading in captions:
+    whole = WHOLE_MARK.fullmatch(marked)
+    if whole:
+        return whole[1]
+    kind = stand_for(tuple(captions.values()))
+    reading, mentions = read_letters(in_english(marked), tuple(options), kind == SEGMENTS)
+    if kind == WORDS:
+        return _with_word(plain, captions, reading, mentions)
+    if not captions or kind == SEGMENTS:
+        return reading
+    if not mentions:
+        return named_option(plain, captions) or paraphrased(plain, captions)
+    return "" if reading and _contradicted(plain, marked, captions, reading) else reading
+
+
+def _with_word(plain: str, captions: Mapping[str, str], reading: str, mentions: bool) -> str:
+    """A letter whose option is the word yes or no: the letter and the word must agree."""
+    said = _read_word(plain) if not mentions or plain.lower().startswith(("yes", "no")) else ""
+    chosen = next((option for option, word in captions.items() if word.strip(" .").lower() == said.lower()), "")
+    if not mentions:
+        return chosen
+    return reading if chosen in ("", reading) else ""
+
+
+def _contradicted(plain: str, marked: str, captions: Mapping[str, str], reading: str) -> bool:
+    """Does an answer give a letter together with the text of another option?"""
+    if "++»" in marked:
+        rest = MARK.sub(" ", marked)
+    else:
         letter, _, rest = plain.partition(" ")
-        if len(letter) < 4:
-            other = paraphrased(rest, captions, near=True)
-            if other and other != reading:
-                return ""
-    return reading if reading in options else ""
+        if len(letter) >= SHORT_LABEL:
+            return False
+    return paraphrased(rest, captions, near="++»" not in marked) not in ("", reading)

@@ -5,15 +5,18 @@ claim replaces an earlier one only if it is stronger or if the answer says that 
 disagreement leaves the answer unread.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from reprise.reading import words as w
-from reprise.reading.clauses import Clause, has
+from reprise.reading.clauses import Clause, has, is_mark
 
-BUTS = frozenset(("but", "yet", "however", "still", "nevertheless"))
-CONCLUDING = frozenset(("so", "therefore", "hence", "thus", "→", "consequently"))
 FINAL, EXPLICIT, STATED, HINTED = 4, 3, 2, 1  # how strong a claim is
+BUTS = w.words("but, yet, however, still, nevertheless")
+TURNING_OPENERS = w.words("however, →")
+CONCLUDING = w.words("so, therefore, hence, thus, →, consequently")
+NEAR = 3  # clauses before a claim in which its sentence may conclude
 
 
 class Claim(NamedTuple):
@@ -26,64 +29,76 @@ class Claim(NamedTuple):
     rejects: bool = False
 
 
+NOTHING = Claim("", 0, -1, -1)
+
+
+class Turns:
+    """Where a text changes its mind: at "wait", and at a "but" near a claim."""
+
+    def __init__(self, clauses: Sequence[Clause]) -> None:
+        self._clauses = clauses
+        self._turns = [
+            clause.place
+            for clause in clauses
+            if clause.opener in TURNING_OPENERS or has(clause.tokens, w.TURNS) or clause.tokens == ("no",)
+        ]
+        self._buts = [clause.place for clause in clauses if clause.opener in BUTS]
+
+    def between(self, before: Claim, claim: Claim) -> bool:
+        """Does the text say between two claims that the second takes the first back?"""
+        own = self._clauses[before.place].tokens
+        if is_mark(own[0]) and has(own[1:], w.TURNS):
+            return True
+        if _any_between(self._turns, before.place, claim.place):
+            return True
+        near = self._clauses[max(before.place, claim.place - NEAR) : claim.place + 1]
+        concludes = claim.level >= EXPLICIT or any(
+            clause.opener in CONCLUDING for clause in near if clause.sentence == claim.sentence
+        )
+        at = bisect_right(self._buts, before.place)
+        buts = (self._clauses[place].sentence for place in self._buts[at:] if place <= claim.place)
+        return any(sentence == claim.sentence or (concludes and sentence == before.sentence) for sentence in buts)
+
+
+def _any_between(places: Sequence[int], before: int, last: int) -> bool:
+    at = bisect_right(places, before)
+    return at < len(places) and places[at] <= last
+
+
 def settle(claims: Sequence[Claim], clauses: Sequence[Clause], options: Sequence[str]) -> str:
     """The option that the claims leave standing, if they agree or the answer says where it changes its mind."""
-    said, torn, broken, flips = Claim("", 0, -1, -1), Claim("", 0, -1, -1), False, 0
+    said, torn, broken, flips, turns = NOTHING, NOTHING, False, 0, Turns(clauses) if len(claims) > 1 else None
     hints, out = dict[str, Claim](), dict[str, Claim]()
     for claim in claims:
-        turned = said.option and changes_mind(clauses, said, claim)
+        other = said.option not in ("", claim.option)
+        turned = turns is not None and bool(said.option) and turns.between(said, claim)
         if not claim.option:
             torn = claim
         elif claim.rejects:
             out[claim.option] = claim
-            if said.option == claim.option and turned:
-                said, broken = Claim("", 0, -1, -1), False
-                flips += 1
-            else:
-                broken |= said.option == claim.option
             hints.pop(claim.option, None)
+            if said.option == claim.option:
+                said, broken, flips = (NOTHING, False, flips + 1) if turned else (said, True, flips)
         elif claim.level == HINTED:
             hints[claim.option] = claim
-            if said.option not in ("", claim.option):
-                if turned:
-                    said, broken, flips = claim, False, flips + 1
-                else:
-                    broken = True
             out.pop(claim.option, None)
+            if other:
+                said, broken, flips = (claim, False, flips + 1) if turned else (said, True, flips)
         else:
             ruled_out = out.pop(claim.option, None)
-            if said.option not in ("", claim.option):
-                broken = not (turned or claim.level > said.level)
-                flips += bool(turned)
-            elif ruled_out and not changes_mind(clauses, ruled_out, claim) and claim.level < EXPLICIT:
+            if other:
+                broken, flips = not (turned or claim.level > said.level), flips + turned
+            elif ruled_out and claim.level < EXPLICIT and not (turns and turns.between(ruled_out, claim)):
                 broken = True
             if flips > 1:
                 return ""
-            if claim.level > torn.level or claim.sentence > torn.sentence or claim.place > torn.place:
-                torn = Claim("", 0, -1, -1)
+            if claim.level > torn.level or claim.place > torn.place:
+                torn = NOTHING
             said = claim._replace(level=max(claim.level, said.level))
-    if broken or torn.level:
-        return ""
-    if said.option:
-        return said.option
+    if broken or torn.level or said.option:
+        return "" if broken or torn.level else said.option
     left = set(hints) - set(out)
     if left:
         return left.pop() if len(left) == 1 else ""
     remaining = [option for option in options if option not in out]
     return remaining[0] if out and len(remaining) == 1 else ""
-
-
-def changes_mind(clauses: Sequence[Clause], before: Claim, claim: Claim) -> bool:
-    """Does the text say between two claims that the second takes the first back?"""
-    own = clauses[before.place].tokens
-    if has(own[1:], w.TURNS) and own[0][0] == "«":
-        return True
-    own_sentence = (clause for clause in clauses[max(before.place, claim.place - 3) : claim.place + 1] if clause.sentence == claim.sentence)
-    concludes = claim.level >= EXPLICIT or any(clause.opener in CONCLUDING for clause in own_sentence)
-    near = (before.sentence, claim.sentence) if concludes else (claim.sentence,)
-    for clause in clauses[before.place + 1 : claim.place + 1]:
-        if has(clause.tokens, w.TURNS) or clause.opener in ("however", "→") or clause.tokens == ("no",):
-            return True
-        if clause.opener in BUTS and clause.sentence in near:
-            return True
-    return False

@@ -1,290 +1,246 @@
 """What an answer to "does the video entail the caption?" says: the words yes and no, and verdicts on the caption.
 
-The two are read apart. Words are claims as letters are. A verdict is a clause that judges the caption ("it is accurate",
-"the video contradicts it"). Where they differ, a careful reader looks at how: a leading yes may be qualified until it is
-a no ("Yes, except that it is the man"), and a leading no may deny flaws ("No, I see no error").
+The two are read apart. Words are claims as letters are. A verdict is a clause that judges the caption ("it is
+accurate", "the video contradicts it"). `qualified` weighs one against the other.
 """
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from reprise.reading import words as w
+from reprise.reading.choices import bare_level, is_bare, is_picked, label_level
 from reprise.reading.clauses import Clause, clauses, has, is_mark, sentences
-from reprise.reading.letters import BARE, Context, bare_level, conditional, is_void, label_level, picked
 from reprise.reading.mentions import merge_groups, without_brackets
+from reprise.reading.normalise import KEPT
 from reprise.reading.polarity import TICKS, negated, sign
+from reprise.reading.qualified import weigh
+from reprise.reading.scope import Scope, conditional
 from reprise.reading.settle import EXPLICIT, STATED, Claim, settle
-from reprise.reading.verdicts import FLAWS, Verdict, last_verdict, omits, verdicts_of
+from reprise.reading.verdicts import last_verdict, verdicts_of
 
 YES_NO = ("Yes", "No")
 # After these a "no" is an answer; before another word it is a determiner, as in "no one".
-AFTER_NO = frozenset(
-    """because since as it the this that he she they there i from would is and or nor yes no nope wait sorry actually but in his
-    her you we its these those although though however so at on based not a an what does was ... if which when""".split()
-)
-NEW_CLAUSE = frozenset("it the this that he she they there i in his her you we its these those on a an".split())
-BEFORE_NO = frozenset(("say", "answer", "saying"))
+AFTER_NO = w.words("""
+    because, since, as, it, the, this, that, he, she, they, there, i, from, would, is, and, or, nor, yes,
+    no, nope, wait, sorry, actually, but, in, his, her, you, we, its, these, those, although, though,
+    however, so, at, on, based, not, a, an, what, does, was, if, which, when
+""")
+NEW_CLAUSE = w.words("""
+    it, the, this, that, he, she, they, there, i, in, his, her, you, we, its, these, those, on, a, an
+""")
+BEFORE_NO = w.words("say, answer, saying")
+SPEAKS = w.words("says, said, saying, shouts, shouting, replies, replied, answers, whispers, yells, nods, screams")
+SELF = frozenset(("i", "would", "we"))
 LABELLED_WORD = re.compile(r"(?:^|(?<=\s))\(?[A-F](?:\)|[.:])\s{0,3}(?=(?:yes|no)\b)", re.I)
-SPEAKS = frozenset("says said saying shouts shouting replies replied answers whispers yells nods screams".split())
-OPENERS = frozenset(("", "so", "but", "therefore", "hence", "thus", "then", "→", ";", "yet", ",", "however", "consequently"))
-STRONG_OPENERS = OPENERS - {",", ""}
-ASKS = frozenset("caption entail entails entailed match matches description describe describes statement correct accurate true".split())
-INSTEADS = frozenset(("instead", "instead_of", "rather_than", "not", "never", "nobody", "nothing", "none", "rather", "nor", "neither", "no_one", "no", "without", "hardly", "opposite"))
-STANCES = w.words("i, we, am, are, of course, surely, apparently, it, seems, appears, guess, suppose, think, believe, afraid, can, say, with, "
-                  "i guess, i think, i believe, i suppose, confidence, confident, certain, sure, that, would, quite, pretty, fairly, very, must, have to, clearly, indeed, presumably, evidently")
-SPEAKERS = frozenset(("i", "we", "would", "must", "to", "me", "i_would"))
-FIRM = frozenset(("correct", "true", "exactly", "indeed", "accurate"))
-SHOWERS = w.VIDEOS | w.CAPTIONS | frozenset("i we camera audio wording phrasing quality angle".split())
-DEGREES = frozenset("immediately directly fully entirely completely clearly exactly perfectly necessarily explicitly really".split())
-REFUSED = frozenset("view watch access open play process analyze analyse assist help answer provide identify load".split())
+LISTED_WORD = re.compile(r"^\(?[A-F][).:]\s?(?:yes|no)\W*$", re.I | re.M)
+LEADING_TICK = re.compile(r"^[✅✔✓☑❌✗✘✖]\s?(?=\w)", re.M)
+STRONG_OPENERS = w.words("so, but, therefore, hence, thus, then, →, ;, yet, however, consequently")
+CHOOSING = w.PICKS | w.ANSWERS | w.CONCLUDES
+ASKS = w.words("""
+    caption, entail, entails, entailed, match, matches, description, describe, describes, statement,
+    correct, accurate, true
+""")
+OFFERS, HELPS = w.words("can, will, happy, glad, would"), w.words("help, assist")
+REFUSED = w.words("view, watch, access, open, play, process, analyze, analyse, assist, help, answer, provide, load")
+SHOWN = w.VIDEOS | {"image", "images"}
+REFUSERS = w.words("i, we, unable, me")
+REQUESTS = w.words("upload, thank")
+INSISTING = w.words("i, we, would, must, to, me")
+STANCES = w.words("""
+    i, we, am, are, of course, surely, apparently, it, seems, appears, guess, suppose, think, believe,
+    afraid, can, say, with, i guess, i think, i believe, i suppose, confidence, confident, certain, sure,
+    that, would, quite, pretty, fairly, very, must, have to, clearly, indeed, presumably, evidently
+""")
+AFFIRMS, DENIES = w.AFFIRMS | {"is"}, w.DENIES | {"not", "is_not"}
+# Affirmations that may also be something else at the head of a longer answer: "Sure, I can help", "Right after ...".
+LOOSE = w.words("right, sure, certainly, of course, correct, exactly, true, it is, is, accurate, positive, indeed")
+FIRM = w.words("correct, true, exactly, indeed, accurate")
+GOOD_TICK, BAD_TICK = frozenset("✅✓✔👍☑"), frozenset("❌✗✘👎✖")
 
 
+@lru_cache(KEPT)
 def read_yes_no(text: str) -> str:
     """Yes, No, or nothing."""
     found = clauses(sentences(_unlabelled(text), mark_yes_no))
-    words = list(word_claims(found))
-    verdicts = list(verdicts_of(found))
-    judged = last_verdict(verdicts, found)
-    if any(not claim.option for claim in words) and settle(words, found, ()) == "":
-        return ""
+    words, verdicts = list(word_claims(found)), list(verdicts_of(found))
     said = settle(words, found, ())
-    if not said and words and any(not claim.rejects for claim in words):
-        return ""
-    if not said:
-        return judged or from_rejections(words) or sole_mention(found)
-    return weigh(said, words, judged, verdicts, found)
+    if said:
+        return weigh(said, words, verdicts, found)
+    if any(not claim.rejects for claim in words):
+        return ""  # the words are at odds with each other
+    return last_verdict(verdicts, found) or _left_over(words) or _sole_mention(found)
 
 
 def _unlabelled(text: str) -> str:
     """The text without letters that label a yes or a no, and without a list of both."""
     if len({match[0] for match in LABELLED_WORD.finditer(text)}) > 1:
-        text = re.sub(r"^\(?[A-F][).:]\s?(?:yes|no)\W*$", "", text, flags=re.I | re.M)
-    return re.sub(r"^[✅✔✓☑❌✗✘✖]\s?(?=\w)", "", LABELLED_WORD.sub("", text), flags=re.M)
+        text = LISTED_WORD.sub("", text)
+    return LEADING_TICK.sub("", LABELLED_WORD.sub("", text))
 
 
-def mark_yes_no(tokens: list[str]) -> list[str]:
-    """Mark yes and no and their like, but not the "no" of "no one"."""
-    marked = list[str]()
-    for at, token in enumerate(tokens):
-        low = token.lower()
-        after = tokens[at + 1].lower() if at + 1 < len(tokens) else ""
-        before = tokens[at - 1].lower() if at else ""
-        spoken = at > 0 and tokens[at - 1].lower() in SPEAKS and not {"i", "would", "we"} & {t.lower() for t in tokens[max(0, at - 4) : at]}
-        is_no = low in w.NO or (low == "no" and (not after or not after[0].isalnum() or after in AFTER_NO or before in BEFORE_NO))
-        if spoken:
-            marked.append(token)
-        elif low in w.YES or (low == "y" and len(tokens) <= 3):
-            marked += ["«Yes»", ","] if after in NEW_CLAUSE else ["«Yes»"]
-        elif (is_no and not (after == "." and at + 2 < len(tokens) and tokens[at + 2].isdigit())) or (low == "n" and len(tokens) <= 3):
-            marked += ["«No»", ","] if after in NEW_CLAUSE else ["«No»"]
-        else:
-            marked.append(token)
+def mark_yes_no(raw: list[str]) -> list[str]:
+    """The tokens in lower case with yes, no and their like marked, but not the "no" of "no one"."""
+    tokens, marked = [word.lower() for word in raw], list[str]()
+    for at, word in enumerate(tokens):
+        mark = _word(tokens, at)
+        marked.append(mark or word)
+        if mark and at + 1 < len(tokens) and tokens[at + 1] in NEW_CLAUSE:
+            marked.append(",")
     return merge_groups(without_brackets(marked), YES_NO)
 
 
-# --- the words yes and no --------------------------------------------------------------------------------------------
+def _word(tokens: Sequence[str], at: int) -> str:
+    """The mark of a word that answers, empty for any other."""
+    word, is_short = tokens[at], len(tokens) <= 3
+    if word in w.YES or (is_short and word == "y"):
+        mark = "«Yes»"
+    elif word in w.NO or (is_short and word == "n") or (word == "no" and _no_is_an_answer(tokens, at)):
+        mark = "«No»"
+    else:
+        return ""
+    spoken = at > 0 and tokens[at - 1] in SPEAKS and SELF.isdisjoint(tokens[max(0, at - 4) : at])
+    return "" if spoken else mark
+
+
+def _no_is_an_answer(tokens: Sequence[str], at: int) -> bool:
+    after = tokens[at + 1] if at + 1 < len(tokens) else "."
+    numbered = after == "." and at + 2 < len(tokens) and tokens[at + 2].isdigit()
+    answers = not after[0].isalnum() or after in AFTER_NO or (at > 0 and tokens[at - 1] in BEFORE_NO)
+    return answers and not numbered
+
+
+# --- what they claim -------------------------------------------------------------------------------------------------
 
 
 def word_claims(found: Sequence[Clause]) -> Iterator[Claim]:
     """What the words yes and no claim, in their order."""
-    context, asked = Context(), None
+    scope, asked = Scope(), Clause((), "", 0, -2, 0, True, True, False, True, False, True)
     for clause in found:
-        aside = asked is not None and clause.sentence == asked.sentence + 1 and not has(asked.tokens, ASKS) and not all(map(is_mark, asked.tokens))
+        tokens = clause.tokens
         if clause.asked:
             asked = clause
             continue
-        marks = [token for token in clause.tokens if is_mark(token)]
-        if is_void(clause, context, found) or aside or not clause.tokens:
+        aside = clause.sentence == asked.sentence + 1 and not has(asked.tokens, ASKS)
+        if not tokens or scope.is_void(clause, found) or (aside and not all(map(is_mark, asked.tokens))):
             continue
+        marks = [word for word in tokens if is_mark(word)]
         if not marks:
             yield from plain_claims(clause, found)
-        if len(marks) == 2 and "|" in marks[0] and "|" not in marks[1]:
-            marks = marks[1:]
-        if len(marks) == 2 and has(clause.tokens, w.COMPARES):
-            marks = marks[:1] if not is_compared(clause.tokens) else marks[1:]
-        for mark in marks[:1] if len(set(marks)) == 1 else marks:
-            yield from claim_of_word(clause, mark, found, context)
+        elif len(marks) == 2 and "|" in marks[0]:
+            marks = marks[1:]  # "Yes or no: yes"
+        elif len(marks) == 2 and has(tokens, w.COMPARES):
+            marks = marks[1:] if tokens[0] in w.COMPARES else marks[:1]  # "rather than yes, no", "yes rather than no"
+        for mark in dict.fromkeys(marks):
+            yield from claim_of_word(clause, mark, found)
 
 
-def is_compared(tokens: Sequence[str]) -> bool:
-    """Does a comparison open the clause, as in "rather than yes, no"?"""
-    return tokens[0] in w.COMPARES
-
-
-def claim_of_word(clause: Clause, mark: str, found: Sequence[Clause], context: Context) -> Iterator[Claim]:
+def claim_of_word(clause: Clause, mark: str, found: Sequence[Clause]) -> Iterator[Claim]:
     """What a clause says with one yes or no."""
     at = clause.tokens.index(mark)
-    head, tail = list(clause.tokens[:at]), [token for token in clause.tokens[at + 1 :] if not is_mark(token)]
-    options = mark.strip("«»+").split("|")
-    rest = [token for token in head + tail if not is_mark(token)]
-    following = found[clause.place + 1] if clause.place + 1 < len(found) and not clause.is_last else None
-    level, bare = 0, all(token in BARE for token in rest)
-    if bare and not is_partly(head):
-        level = word_level(clause, found, context, head, tail, mark, following)
-    level = level or label_level(head, tail) or (STATED if picked(head, tail) else 0)
-    if not level and at == 0 and clause.is_first and clause.opener == "":
-        level = EXPLICIT if not any(earlier.tokens for earlier in found[: clause.place]) else STATED
-    if "say" in head and not has(head, SPEAKERS):
+    head, tail = clause.tokens[:at], tuple(word for word in clause.tokens[at + 1 :] if not is_mark(word))
+    rest = tuple(word for word in (*head, *tail) if not is_mark(word))
+    if ("say" in head and not has(head, INSISTING)) or (is_polite(clause, found) and not has(head[-1:], w.PARTLY)):
         return
-    if is_partly(head) or is_polite(clause, following, found):
-        if is_partly(head):
-            yield Claim("", EXPLICIT, clause.place, clause.sentence)
+    if has(head[-1:], w.PARTLY):
+        yield Claim("", EXPLICIT, clause.place, clause.sentence)
         return
+    level, bare = word_level(clause, mark, head, rest, tail, found), is_bare(rest)
     if not level:
         return
-    if len(options) > 1:
-        yield Claim("", level, clause.place, clause.sentence)
-        return
-    rest = [token for token in rest if token not in TICKS]
-    judged = sign(rest)
-    rejects = judged < 0 or (judged == 0 and negated(rest)) if at or bare else False
-    yield Claim(options[0], level, clause.place, clause.sentence, rejects)
+    words = [word for word in rest if word not in TICKS]
+    judged = sign(words)
+    rejects = (bool(at) or bare) and (judged < 0 or (not judged and negated(words)))
+    option = mark.strip("«»+")
+    yield Claim("" if "|" in option else option, level, clause.place, clause.sentence, rejects and "|" not in option)
 
 
-def word_level(clause: Clause, found: Sequence[Clause], context: Context, head: list[str], tail: list[str], mark: str, following: Clause | None) -> int:
-    """How strongly a clause answers that is nothing but yes or no and words that add nothing."""
-    corrects = clause.opener == ":" and has(found[clause.place - 1].tokens, w.TURNS)
-    if clause.is_first or clause.opener in STRONG_OPENERS or corrects:
-        if clause.is_first and following is not None and clause.opener in ("", ","):
-            first = not any(earlier.tokens for earlier in found[: clause.place])
-            return EXPLICIT if first else STATED
-        return bare_level(clause, found, context, frozenset(), head, tail, mark) or STATED
-    if clause.opener in OPENERS and (has(head, w.PICKS | w.ANSWERS | w.CONCLUDES) or (clause.is_last and clause.opener == ",")):
-        return STATED
-    return 0
+def word_level(
+    clause: Clause,
+    mark: str,
+    head: tuple[str, ...],
+    rest: tuple[str, ...],
+    tail: tuple[str, ...],
+    found: Sequence[Clause],
+) -> int:
+    """How strongly a clause answers with a yes or no."""
+    level = 0
+    if is_bare(rest):
+        corrects = clause.opener == ":" and has(found[clause.place - 1].tokens, w.TURNS)
+        if clause.is_first and not clause.is_last and clause.opener in ("", ","):
+            level = EXPLICIT if clause.leads else STATED
+        elif clause.is_first or clause.opener in STRONG_OPENERS or corrects:
+            level = bare_level(clause, found, head, rest, mark) or STATED
+        elif clause.opener == "," and (clause.is_last or has(head, CHOOSING)):
+            level = STATED
+    level = level or label_level(head, tail) or (STATED if is_picked(head) else 0)
+    if not level and not head and clause.is_first and not clause.opener:
+        level = EXPLICIT if clause.leads else STATED
+    return level
 
 
-def is_partly(head: Sequence[str]) -> bool:
-    return bool(head) and head[-1] in w.PARTLY
-
-
-def is_polite(clause: Clause, following: Clause | None, found: Sequence[Clause]) -> bool:
+def is_polite(clause: Clause, found: Sequence[Clause]) -> bool:
     """Is a leading yes or no only politeness before an offer or a refusal?"""
-    ahead = [later for later in found[clause.place : clause.place + 4] if later.sentence == clause.sentence]
+    ahead = (later for later in found[clause.place : clause.place + 4] if later.sentence == clause.sentence)
     return any(is_refusal(later.tokens) for later in ahead)
 
 
 def is_refusal(tokens: Sequence[str]) -> bool:
     """An offer to help, or a regret that a video cannot be seen."""
-    offers = has(tokens, frozenset(("can", "will", "happy", "glad", "would"))) and has(tokens, frozenset(("help", "assist")))
-    views = has(tokens, REFUSED) or ("see" in tokens and has(tokens, w.VIDEOS | {"image", "images"}))
-    speaker = has(tokens, frozenset(("i", "we", "unable", "me")))
-    return offers or (views and speaker and has(tokens, w.NEGATIONS)) or has(tokens, frozenset(("upload", "thank")))
+    offers = has(tokens, OFFERS) and has(tokens, HELPS)
+    views = has(tokens, REFUSED) or ("see" in tokens and has(tokens, SHOWN))
+    return offers or (views and has(tokens, REFUSERS) and has(tokens, w.NEGATIONS)) or has(tokens, REQUESTS)
 
 
 def plain_claims(clause: Clause, found: Sequence[Clause]) -> Iterator[Claim]:
-    """"It does.", "Not at all": answers without the words yes and no."""
-    copula = next((at for at, token in enumerate(clause.tokens) if token in (":", "is", "=")), 0)
-    if copula and has(clause.tokens[:copula], w.LABELS) and (clause.tokens[copula] != "is" or "answer" in clause.tokens[:copula]):
-        labelled = "_".join(clause.tokens[copula + 1 :])
-        if labelled in w.AFFIRMS | w.DENIES | {"not"}:
-            yield Claim("Yes" if labelled in w.AFFIRMS else "No", EXPLICIT, clause.place, clause.sentence)
-    leads = clause.is_first and clause.opener in ("", "so")
-    if not leads:
+    """Answers without the words yes and no: "It does.", "Not at all", "Answer: true"."""
+    tokens, whole = clause.tokens, clause.is_first and clause.is_last
+    labelled = _labelled(tokens)
+    if labelled:
+        yield Claim(labelled, EXPLICIT, clause.place, clause.sentence)
+    if not clause.is_first or clause.opener not in ("", "so") or not (clause.leads or whole):
         return
-    said = "_".join(clause.tokens)
-    whole = clause.is_first and clause.is_last
-    sole = whole and len({other.sentence for other in found}) == 1
-    if clause.tokens in (("✅",), ("✓",), ("✔",), ("👍",), ("☑",)) and sole:
+    sole = whole and clause.leads and clause.sentence == found[-1].sentence
+    said = "_".join(tokens)
+    if said not in LOOSE | AFFIRMS | DENIES:
+        said = "_".join(without_stance(tokens))
+    affirms = said in AFFIRMS and (said not in LOOSE or sole or (clause.place == 0 and said in FIRM))
+    if affirms or (sole and said in GOOD_TICK):
         yield Claim("Yes", STATED, clause.place, clause.sentence)
-    elif clause.tokens in (("❌",), ("✗",), ("✘",), ("👎",), ("✖",)) and sole:
+    elif said in DENIES or (sole and said in BAD_TICK):
         yield Claim("No", STATED, clause.place, clause.sentence)
-    if clause.place and any(other.tokens for other in found[: clause.place]) and not whole:
-        return
-    loose = said in ("right", "sure", "certainly", "of_course", "correct", "exactly", "true", "it_is", "is", "accurate", "positive", "indeed")
-    if not loose and said not in w.AFFIRMS | w.DENIES | {"is", "not", "is_not"}:
-        said = "_".join(without_stance(clause.tokens))
-    if said in w.AFFIRMS | {"is"} and (not loose or sole or (clause.place == 0 and said in FIRM)):
-        yield Claim("Yes", STATED, clause.place, clause.sentence)
-    elif said in w.DENIES | {"not", "is_not"}:
-        yield Claim("No", STATED, clause.place, clause.sentence)
+
+
+def _labelled(tokens: Sequence[str]) -> str:
+    """Yes or No where a label is followed by an affirmation or a denial."""
+    at = next((at for at, word in enumerate(tokens) if word in (":", "is", "=")), 0)
+    if not at or not has(tokens[:at], w.LABELS) or (tokens[at] == "is" and "answer" not in tokens[:at]):
+        return ""
+    said = "_".join(tokens[at + 1 :])
+    return "Yes" if said in w.AFFIRMS else "No" if said in w.DENIES or said == "not" else ""
 
 
 def without_stance(tokens: Sequence[str]) -> Sequence[str]:
     """The tokens without how sure somebody is of them: "I am sure it does not"."""
     at = 0
-    while at < len(tokens) - 1 and tokens[at] in STANCES and tokens[at : at + 2] not in (("it", "is"), ("it", "does"), ("that", "is")):
+    while at < len(tokens) - 1 and tokens[at] in STANCES and "_".join(tokens[at : at + 2]) not in w.SENTENCES:
         at += 1
     return tokens[at:] if at else ()
 
 
-def from_rejections(words: Sequence[Claim]) -> str:
-    """"I can't say no to that": what is left when one of the two is denied."""
-    denied = {claim.option for claim in words if claim.rejects}
+def _left_over(words: Sequence[Claim]) -> str:
+    """What is left when one of the two is denied: "I can't say no to that"."""
+    denied = {claim.option for claim in words}
     return next(option for option in YES_NO if option not in denied) if len(denied) == 1 else ""
 
 
-def sole_mention(found: Sequence[Clause]) -> str:
-    """The one yes or no of an answer, where it stands at its very end."""
-    mentions = [(clause, token) for clause in found for token in clause.tokens if is_mark(token)]
-    if len(mentions) != 1 or not found:
+def _sole_mention(found: Sequence[Clause]) -> str:
+    """The one yes or no of an answer, where it stands alone at the very end."""
+    mentions = [(clause, word) for clause in found for word in clause.tokens if is_mark(word)]
+    if len(mentions) != 1 or mentions[0][0] is not found[-1]:
         return ""
     clause, mark = mentions[0]
-    if any(conditional(other.tokens) or has(other.tokens, w.DRAFTS) for other in found if other.sentence == clause.sentence):
-        return ""
-    at_end = clause.place == len(found) - 1 and clause.tokens[-1] == mark
-    return mark.strip("«»") if at_end and len(clause.tokens) == 1 and clause.opener in (":", "-", ",") and "|" not in mark else ""
-
-
-# --- words and verdicts together -------------------------------------------------------------------------------------
-
-
-def weigh(said: str, words: Sequence[Claim], judged: str, verdicts: Sequence[Verdict], found: Sequence[Clause]) -> str:
-    """A yes or no in the light of the verdicts and of what qualifies it."""
-    claim = [claim for claim in words if claim.option == said and not claim.rejects][-1]
-    leads = claim == words[0] and found[claim.place].is_first
-    later = [verdict for verdict in verdicts if verdict.clause.place > claim.place]
-    if said == "Yes":
-        if leads and in_part(claim, found):
-            return ""
-        if any(verdict.value == "No" for verdict in later) and last_verdict(later, found) == "No":
-            flaws = any(has(verdict.clause.tokens, FLAWS) and verdict.value == "No" for verdict in later if verdict.clause.sentence <= claim.sentence + 1)
-            conceded = any(qualifies(clause, claim) for clause in found if clause.place > claim.place)
-            return "No" if leads and (flaws or conceded) else ""
-        return qualified(claim, found) if leads else "Yes"
-    if any(verdict.value == "Yes" for verdict in later) and last_verdict(later, found) == "Yes":
-        denies = any(verdict.of_flaws and verdict.value == "Yes" for verdict in later if verdict.clause.sentence <= claim.sentence + 1)
-        return "Yes" if leads and denies else "" if not any(qualifies(v.clause, claim) for v in later) else "No"
-    return "No"
-
-
-def in_part(claim: Claim, found: Sequence[Clause]) -> bool:
-    """Is a leading yes only for a part: "Yes, partially", "Yes, the first half is right"?"""
-    near = [clause for clause in found[claim.place + 1 : claim.place + 2] if clause.sentence == claim.sentence]
-    for clause in near:
-        part = has(clause.tokens, w.PARTS) and sign(clause.tokens) > 0 and not has(clause.tokens, w.WHOLES)
-        if part or (has(clause.tokens, w.PARTLY) and (len(clause.tokens) < 3 or clause.tokens[0] in w.PARTLY)):
-            return clause.opener not in w.BUTS
-    return False
-
-
-def qualifies(clause: Clause, claim: Claim) -> bool:
-    """Does a clause concede something after a leading yes or no?"""
-    near = clause.sentence == claim.sentence or (clause.sentence == claim.sentence + 1 and clause.is_first)
-    return near and (clause.opener in w.BUTS or has(clause.tokens[:1], w.EXCEPTS | w.BUTS | {"only"}))
-
-
-def qualified(claim: Claim, found: Sequence[Clause]) -> str:
-    """A leading yes, or what its qualification leaves of it."""
-    at = next((clause.place for clause in found if clause.place > claim.place and qualifies(clause, claim)), None)
-    if at is None:
-        return "Yes"
-    clause = found[at]
-    tokens = [token for later in found[at:] if later.sentence == clause.sentence for token in later.tokens]
-    bad = sign(tokens) < 0
-    if omits(tokens) or ((has(tokens, w.SEEING) or has(tokens, w.ADDS)) and not (bad and has(tokens, w.CAPTIONS))):
-        return "Yes"
-    if clause.opener in w.EXCEPTS or has(clause.tokens[:2], w.EXCEPTS):
-        return "No"
-    if has(tokens, w.PARTLY):
-        return ""
-    cleft = tokens[:2] == ["it", "is"] and has(tokens, frozenset(("who", "that", "which")))
-    if cleft or bad:
-        return "No"
-    if has(tokens[:3], SHOWERS):
-        return "Yes"
-    if tokens[:1] == ["not"] and tokens[-1].endswith("ly") and tokens[-1] not in DEGREES:
-        return "No"
-    if has(tokens[:3], frozenset(("you", "not"))) and "no" not in tokens and not has(tokens, w.PRONOUNS):
-        return "No" if has(tokens, frozenset(("order", "in", "with"))) else ""
-    return "No" if has(tokens, INSTEADS) else "Yes" if "there" in tokens else ""
+    around = [other.tokens for other in found if other.sentence == clause.sentence]
+    void = any(conditional(tokens) or has(tokens, w.DRAFTS) for tokens in around)
+    alone = len(clause.tokens) == 1 and clause.opener in (":", "-", ",") and "|" not in mark
+    return mark.strip("«»") if alone and not void else ""

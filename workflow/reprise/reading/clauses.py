@@ -24,6 +24,7 @@ LABEL_SIGNS = frozenset((":", "-", "→"))
 LABELLED = frozenset().union(w.GOOD, w.BAD, w.NEGATIONS, ("yes", "does", "matches", "is"))
 JUDGING = frozenset().union(w.GOOD, w.BAD, w.NEGATIONS)
 LONGEST_LABEL = 7  # words
+STUTTER = 30  # mentions in one clause that make it none
 # What "right" is when it judges nothing: a side, or "right after".
 BEFORE_SIDES = w.words("""
     hand, side, arm, leg, foot, corner, turn, after, before, away, now, there, then, when, until, into,

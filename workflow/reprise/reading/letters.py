@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from reprise.reading import words as w
 from reprise.reading.choices import LATE_OPENERS, OPENERS, bare_level, is_bare, is_picked, label_level
-from reprise.reading.clauses import Clause, clauses, has, is_mark, named, sentences
+from reprise.reading.clauses import STUTTER, Clause, clauses, has, is_mark, named, sentences
 from reprise.reading.mentions import mark_letters
 from reprise.reading.normalise import KEPT
 from reprise.reading.polarity import negated, said_of, sign, stands_out
@@ -129,6 +129,8 @@ def marked_claims(
 def spans(tokens: Sequence[str]) -> Iterator[Span]:
     """Each option that a clause is about; where there is none, those that others are set against."""
     places = [at for at, word in enumerate(tokens) if is_mark(word)]
+    if len(places) > STUTTER:
+        return
     if len(places) > 1 and "|" in tokens[places[0]] and tokens[places[0] + 1] == ":":
         tokens = tokens[places[0] + 2 :]  # "A or B: B": what was asked goes
         places = [at for at, word in enumerate(tokens) if is_mark(word)]

@@ -10,7 +10,7 @@ import unicodedata
 from functools import lru_cache
 
 KEPT = 1 << 13  # texts whose working is kept: short answers and captions come again and again
-LONGEST = 60_000  # characters; a longer answer has run away, and only its ends can hold a verdict
+LONGEST = 16_000  # characters; a longer answer has run away, and only its ends can hold a verdict
 
 PLAIN = re.compile(r"[A-Za-z0-9 ,.()]*")  # no markup, containers, quotes or dashes
 TYPOGRAPHY = str.maketrans(
@@ -68,7 +68,7 @@ FINAL_CHANNEL = "<|channel|>final<|message|>"
 def normalise(text: str) -> str:
     """The plain lines of an answer, in its own case and language."""
     if PLAIN.fullmatch(text) and "a.i." not in (lower := text.lower()) and "cannot" not in lower and "( )" not in text:
-        return " ".join(text.split())  # nothing for the rest to do
+        return _shortened(" ".join(text.split()))  # nothing for the rest to do
     if FINAL_CHANNEL in text:
         text = text.rpartition(FINAL_CHANNEL)[2]
     text = INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).strip()
@@ -137,4 +137,4 @@ def before_next_turn(text: str) -> str:
 
 def _shortened(text: str) -> str:
     """The two ends of a text that has run away."""
-    return text if len(text) <= LONGEST else f"{text[: LONGEST // 3]}\n...\n{text[-LONGEST // 3 * 2 :]}"
+    return text if len(text) <= LONGEST else f"{text[: LONGEST // 4]}\n...\n{text[-3 * LONGEST // 4 :]}"

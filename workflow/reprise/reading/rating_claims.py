@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from reprise.reading import words as w
-from reprise.reading.clauses import COPULAS, Clause, has, is_mark
+from reprise.reading.clauses import COPULAS, STUTTER, Clause, has, is_mark
 from reprise.reading.mentions import without_brackets
 from reprise.reading.scope import Scope
 from reprise.reading.settle import EXPLICIT, FINAL, HINTED, STATED, Claim
@@ -117,7 +117,7 @@ def rating_claims(found: Sequence[Clause]) -> Iterator[Claim]:
         if not clause.tokens or clause.asked or scope.is_void(clause, found):
             continue
         start = 0
-        for at, mark in enumerate(clause.tokens):
+        for at, mark in enumerate(clause.tokens if sum(map(is_mark, clause.tokens)) <= STUTTER else ()):
             if not is_mark(mark):
                 continue
             head, tail, alone = clause.tokens[start:at], clause.tokens[at + 1 :], start == 0

@@ -186,7 +186,7 @@ def _is_label(piece: Sequence[str], sign: str, after: str) -> bool:
         return False
     before_mark = after[:1] == "«"
     if is_mark(piece[-1]):
-        return (before_mark and sign != "→") or after in LABELLED
+        return (before_mark and sign == ":" and "|" in piece[-1]) or after in LABELLED
     if (before_mark or after in ("yes", "no")) and all(word in JUDGING for word in piece):
         return True
     return has(piece, w.LABELS) or has(piece[-2:], w.ANSWERS)

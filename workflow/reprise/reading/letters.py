@@ -234,7 +234,7 @@ def bare_claims(span: Span, said: int, level: int, clause: Clause) -> Iterator[C
     plain = tuple(word for word in words if word not in ("no", "wait")) if words[:1] == ("no",) else words
     rejects = said < 0 or (not said and negated(plain))
     surely = "only" in words
-    if has(words, POSSIBLE) and not surely:
+    if (has(words, POSSIBLE) and not surely) or (has(words, w.PARTLY) and not rejects):
         return
     if rejects or surely or not has(words, w.CAN) or (said and has(words, w.BAD)):
         yield from _claims(span, level, rejects, clause)

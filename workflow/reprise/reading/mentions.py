@@ -14,7 +14,7 @@ OPEN_BRACKETS, CLOSED_BRACKETS = frozenset("([{"), frozenset(")]}")
 STOPS = frozenset(".,;:!?)]}-–—/=>→&+")
 # What may follow a lone capital A that is an option and not an article.
 AFTER_A = w.words("""
-    is, was, has, does, did, says, seems, looks, appears, seemed, looked, appeared, matched, fit, sounded,
+    is, was, has, does, did, says, seems, looks, appears, works, seemed, looked, appeared, matched, fit, sounded,
     sounds, fits, matches, describes, claims, states, shows, because, since, as, and, or, nor, not, but,
     if, would, could, should, cannot, can, than, over, wins, rather, that, which, who, while, whereas,
     although, though, however, therefore, so, gets, got, captures, reflects, depicts, contradicts,
@@ -49,7 +49,7 @@ BEFORE_LETTER = frozenset().union(
         neither, either, both, nor, than, unlike, whether, against, according, per, under, what, that, when,
         where, how, why, only, even, if, versus, vs, say, claims, picking, option, go, rank, ranked, first,
         second, number, thus, ist, es, est, e, é, could, might, may, can, scene, inspection, viewing, look,
-        consideration, reflection, balance, comparison, review, analysis, video, footage, a, b, c, d, e, f
+        consideration, reflection, balance, comparison, review, analysis, way, video, footage, a, b, c, d, e, f
     """),
 )  # fmt: skip
 BEFORE_BRACKET = frozenset().union(
@@ -206,7 +206,7 @@ def _group(tokens: Sequence[str], at: int, is_pair: bool) -> tuple[str, int]:
     members, end, ranked = [tokens[at]], at + 1, tuple(tokens[max(0, at - 4) : at]) in RANKINGS
     while True:
         step = _next_member(tokens, end, is_pair, len(members) == 1)
-        if not step or (step == end and 1 < len(members) < end - at):
+        if not step or (step == end and 1 < len(members) < end - at) or (tokens[step] in members[1:]):
             break
         ranked |= ">" in tokens[end:step]
         members.append(tokens[step])

@@ -17,7 +17,7 @@ SMALL = w.words("""
     his, her, its, him, them, there, who, which, in, at, into, onto, with, as, while, so, first, next,
     finally, afterwards, subsequently, one, some, very, just, now, video, clip, shows, showing, show, see,
     seen, can, will, has, have, do, does, did, of, i, we, scene, depicts, describes, shown, answer,
-    caption, option, before, after, until, time, times, correct, matches, match, where, when
+    caption, option, before, after, until, time, times, correct, matches, match, where, wearing, dressed, wears, herself, himself, because
 """)
 # What turns a statement round, so that equal words no longer mean the same.
 TURNING = w.words("""
@@ -40,13 +40,14 @@ PAST = {
 }  # fmt: skip
 REVERSING = re.compile(r"\bafter\b(?! (?:which|that|this)\b)|\bonce(?= (?:the|a|an|he|she|they|it|his|her)\b)")
 PARTING = re.compile(
-    r"\b(?:before|after which|after that|after this|whereupon|then|afterwards|followed by|until|prior to)\b|[,;:]"
+    r"\b(?:before|after which|after that|after this|whereupon|then|afterwards|followed by|until|prior to)\b|\bfirst (?:and|but)\b|[,;:]"
     r"|\band\b(?= (?:then|afterwards|finally))"
 )
+AT_ONCE = re.compile(r"\b(?:while|when|as)\b", re.I)
 ENDS_FIRST = re.compile(r"\bfirst\W*$")
 LONGEST = 60  # content words of a statement
 SHORTEST = 2  # content words of a caption; `short_options` reads shorter ones
-ENOUGH, NEARLY_ALL = 0.75, 0.8  # of the words are in common, in their order
+ENOUGH, NEARLY_ALL, IN_ORDER = 0.75, 0.8, 0.7  # of the words are in common, in their order
 Told = tuple[str, ...]
 
 
@@ -101,12 +102,13 @@ def paraphrased(statement: str, captions: Mapping[str, str], near: bool = False)
     orders = [sorted(own) for own in shown.values()]
     is_swap = any(order == orders[0] for order in orders[1:])
     turning = TURNING.intersection(words_of(statement)) - set(words_of(" ".join(captions.values())))
-    told_too_much = "?" in statement or (turning if is_swap else turning - VOICES)
+    at_once = is_swap and AT_ONCE.search(statement) and not any(map(AT_ONCE.search, captions.values()))
+    told_too_much = "?" in statement or at_once or (turning if is_swap else turning - VOICES)
     if not 0 < len(told) < LONGEST or told_too_much or min(map(len, shown.values())) < SHORTEST:
         return ""
     if PEOPLE.isdisjoint(word for own in shown.values() for word in own):
         told = tuple(word for word in told if word not in PEOPLE)
-    by_order = "" if near else in_order(statement, captions)
+    by_order = in_order(statement, captions) if is_swap and not near else ""
     return by_order or _best(told, shown, near)
 
 
@@ -121,8 +123,8 @@ def _best(told: Told, shown: Mapping[str, Told], near: bool) -> str:
         if len(whole) == 1 and not near:
             return whole[0]  # it is told in full, with something added
         apart = [option for option in shown if _tells_apart(told, option, shown)]
-        if len(apart) == 1 and set(told) <= set(shown[apart[0]]) and scores[apart[0]] >= len(told) - 1:
-            return apart[0]
+        if len(apart) == 1 and set(told) <= set(shown[apart[0]]):
+            return apart[0] if _tells_it_alike(told, apart[0], shown, scores[apart[0]]) else ""
     theirs = {word for words in rivals for word in words} - set(own)
     if list(scores.values()).count(scores[best]) > 1 or theirs.intersection(told):
         return ""
@@ -135,6 +137,26 @@ def _tells_apart(told: Told, option: str, shown: Mapping[str, Told]) -> bool:
     """Does a statement hold a word that only one caption has, and none that only others have?"""
     own, theirs = set(shown[option]), {word for other, words in shown.items() if other != option for word in words}
     return bool((own - theirs).intersection(told)) and not (theirs - own).intersection(told)
+
+
+def _tells_it_alike(told: Told, option: str, shown: Mapping[str, Told], score: int) -> bool:
+    """Is what tells a caption apart told of the same thing and of the same person, in nearly the same order?"""
+    own, theirs = shown[option], {word for other, words in shown.items() if other != option for word in words}
+    if score < min(len(told) - 1, IN_ORDER * len(told)):
+        return False
+    for word in set(own) - theirs:
+        if word in told:
+            at = own.index(word)
+            beside = own[max(0, at - 1) : at] + own[at + 1 : at + 2]
+            whose, told_whose = _last_person(own[:at]), _last_person(told[: told.index(word)])
+            if (len(told) > 2 and not set(beside) & set(told)) or (whose and told_whose and whose != told_whose):
+                return False
+    return True
+
+
+def _last_person(words: Told) -> str:
+    """The last person that words speak of."""
+    return next((word for word in reversed(words) if word in PEOPLE), "")
 
 
 def _tells_whose(told: Told, own: Told, other: Told) -> bool:
@@ -153,6 +175,8 @@ def _is_close(told: Told, own: Told, score: int, near: bool) -> bool:
     if score < 2 or score < ENOUGH * len(told) or score < (NEARLY_ALL if near else ENOUGH) * len(own):
         return False
     strange = [word for word in told if not any(same(word, other) for other in own)]
+    if strange and not all(any(same(word, other) for other in told) for word in own):
+        return False  # something stands in the place of something else
     return len(strange) <= max(1, len(told) // 6) and not any(word.isdigit() or word in NUMERALS for word in strange)
 
 
@@ -165,7 +189,7 @@ def in_order(statement: str, captions: Mapping[str, str]) -> str:
     first, second = map(set, next(iter(shown.values())))
     if any(set(parts[0]) <= first for parts in list(shown.values())[1:]):
         return ""
-    only = (first - second, second - first)
+    only = (first - second - PEOPLE, second - first - PEOPLE)
     places = [_event_of(part, only, first) for part in told]
     if -1 in places or places.count(places[0]) > 1 or (len(places) == 1 and not ENDS_FIRST.search(statement.lower())):
         return ""
@@ -177,7 +201,7 @@ def in_order(statement: str, captions: Mapping[str, str]) -> str:
 def _event_of(part: Told, only: tuple[set[str], set[str]], first: set[str]) -> int:
     """Which of two events a part of a statement tells; -1 for neither or both."""
     hits = [len(words.intersection(part)) for words in only]
-    strange = set(part) - only[0] - only[1] - first
+    strange = set(part) - only[0] - only[1] - first - PEOPLE
     return -1 if len(strange) > 1 or min(hits) or hits[0] == hits[1] else int(hits[1] > hits[0])
 
 

@@ -26,7 +26,7 @@ LABELS = w.words("""
     decision, final answer, accuracy, revised
 """)
 GIVES = w.words("""
-    rate, rated, rating, give, gives, gave, given, giving, assign, assigned, assigning, award, awarded,
+    rate, rates, rated, rating, give, gives, gave, given, giving, assign, assigned, assigning, award, awarded,
     awarding, deserve, deserves, earn, earns, earned, get, gets, receive, receives, grade, graded, score,
     scores, scored, merit, merits, mark, evaluate, evaluated, judge, judged, say, go with, going with,
     settle on, choose, pick, lean towards, leaning towards, lean toward, call, warrants, warrant, worth,
@@ -40,6 +40,7 @@ BOUNDS = w.words("""
     higher, lower, beyond, than, version, criterion, initial, first, initially, almost, nearly, criteria,
     second, seconds, minute, page, option
 """)
+PRIOR = w.words("old, previous, earlier, provisional, draft")
 UNBOUND = w.words("on, final, :")
 MEANS = w.words("""
     indicates, means, mean, would, represents, requires, stands, denotes, corresponds, seems, might,
@@ -53,24 +54,30 @@ JUDGES, FAIR = (
     adequate, deserved, apt
 """),
 )
+NAMING = w.words("answer, candidate, option, version")
 UNFAIR = w.BAD | w.words("too, reserved, only")
-COMPARED = w.words("candidate, groundtruth, truth, reference, expected, candidates, prediction, question")
+ADJECTIVE = ("a",)  # before "solid 2"
+COMPARED = w.words(
+    "confidence, certainty, length, candidate, groundtruth, truth, reference, expected, candidates, prediction, question"
+)
 AFTERS = (
     w.HEDGES
     | w.CONCLUDES
     | w.words("""
-    points, point, marks, mark, stars, for, because, since, as, on, to, here, overall, given, out, in, by,
+    than,     points, point, marks, mark, stars, for, because, since, as, on, to, here, overall, given, out, in, by,
     at, this, it, not, and, but, so, from, with, of, max, pts, instead, due, based, rather than, now,
     then, is, there, final, that, although, though, today, thus, again, instead of, after all, i, only,
     score, rating
 """)
 )
 BARE = frozenset().union(
+    w.COMPARES, w.words("closer, nearer, roughly, about, around, changed, corrected"),
     w.FILLERS, w.HEDGES, w.CONCLUDES, w.TURNS, w.PICKS, LABELS, GIVES, AFTERS,
     (":", "=", "→", "-", "#", ">", "candidate", "out_of", "stands", "somewhere", "approximately"),
 )  # fmt: skip
 CONCLUDING = w.words("so, therefore, hence, thus, →, but, then, =, consequently")
-LATE = frozenset((":", "-", ",", ";"))
+LATE = frozenset((":", "-", ",", ";", "("))
+EXPLAINED = w.words("as, because, since, for, due, given, with, but, though, although")
 NEAR = 9  # words between a label or a verb and its number
 
 
@@ -89,8 +96,13 @@ def mark_numbers(raw: list[str]) -> list[str]:
         before, after = said[at - 1] if at else "", said[at + 1] if at + 1 < len(said) else ""
         if NUMBER.fullmatch(word):
             negative = before == "-" and (at == 1 or not said[at - 2][0].isalnum())
-            marked.append(f"«{NO_RATING if negative else canonical(word)}»")
-        elif word in NUMBERS and (not after[:1].isalnum() or after in POINTS) and before in BEFORE_WORD:
+            bracketed = before == "[" and after == "]"
+            marked.append(f"«{NO_RATING if negative else canonical(word)}{'+' if bracketed else ''}»")
+        elif (
+            word in NUMBERS
+            and (not after[:1].isalnum() or after in POINTS)
+            and (before in BEFORE_WORD or (word != "one" and said[max(0, at - 2) : at - 1] == ["a"]))
+        ):
             marked.append(f"«{canonical(word)}»")
         else:
             marked.append(word)
@@ -124,7 +136,8 @@ def rating_claims(found: Sequence[Clause]) -> Iterator[Claim]:
             start = at + 1
             level = rating_level(clause, head, tail, mark, alone, found)
             ratings = mark.strip("«»+").split("|")
-            if level and (has(head, w.NEGATIONS) or clause.tokens[0] == "not"):
+            near = head[len(head) - head[::-1].index(":") :] if ":" in head and not has(head, LABELS) else head
+            if level and (has(near, w.NEGATIONS) or clause.tokens[0] == "not"):
                 yield from (Claim(rating, HINTED, clause.place, clause.sentence, rejects=True) for rating in ratings)
             elif level:
                 yield Claim(ratings[0] if len(ratings) == 1 else "", level, clause.place, clause.sentence)
@@ -135,16 +148,21 @@ def rating_level(
 ) -> int:
     """How strongly a number stands as the rating; 0 where it is none."""
     end = next((at for at, word in enumerate(tail) if word in w.COMPARES), len(tail))
-    bare = all(word in BARE for word in (*head, *tail[:end]))
+    own = () if len(head) == 2 and head[:1] == ADJECTIVE else head
+    bare = all(word in BARE or word.endswith("ly") for word in (*own, *tail[:end]))
     if "between" in head or (has(head[-3:], BOUNDS) and not has(head[-3:], UNBOUND)):
         return STATED if "|" in mark and bare else 0
+    if has(head, w.COMPARES) and alone is False:
+        return 0
     if has(head[-1:], w.COMPARES):
         return 0
+    if not head and clause.leads and has(tail[:1], EXPLAINED):
+        return EXPLICIT
     if has(tail[:1], JUDGES) and has(tail, FAIR) and not has(tail, w.NEGATIONS) and "if" not in tail:
         return STATED
     if is_spoken_of(head, tail) or compared_with(clause, head, found) in COMPARED:
         return 0
-    level = label_level(head)
+    level = 0 if has(head[-4:], PRIOR) else label_level(head)
     if level or (mark == f"«{NO_RATING}»" and len(found) > 1):
         return level
     if mark.endswith("+»") or is_given(head):
@@ -158,11 +176,13 @@ def rating_level(
 
 def is_spoken_of(head: Sequence[str], tail: Sequence[str]) -> bool:
     """Is a number only spoken of ("a 3 would mean", "3 is too much"), or does it count what follows ("3 dogs")?"""
+    if has(head[-1:], NAMING) and not has(head, GIVES):
+        return True
     if not tail:
         return False
     counts = tail[0] not in AFTERS and tail[0][0].isalnum()
-    unfair = tail[0] == "is" and (has(tail, UNFAIR) or tail[1:2] == ("out_of_the_question",))
-    return tail[0] in MEANS or counts or unfair or has(head[-1:], frozenset(("answer",)))
+    unfair = tail[0] == "is" and (has(tail, UNFAIR) or has(tail, w.NEGATIONS) or tail[1:2] == ("out_of_the_question",))
+    return tail[0] in MEANS or counts or unfair
 
 
 def compared_with(clause: Clause, head: Sequence[str], found: Sequence[Clause]) -> str:

@@ -36,13 +36,14 @@ SCALE = re.compile(
     r"\b0\s?(?:-|to|through|and|until|\.\.)\s?3\b\)?"
     r"|\(?(?:from |of )?0, ?1, ?2,? ?(?:or|and|to|/)? ?3\b\)?|\b0/1/2/3\b"
     r"|\b(?:out of|of a possible) (?:a maximum of )?(?:3|three)\b"
-    r"|\b(?:max(?:imum)?|highest|top|best possible|full)(?: possible)?"
+    r"|\bmax\.? ?3\b|\b(?:max(?:imum)?|highest|top|best possible|full)(?: possible)?"
     r"(?: (?:score|rating|mark|value|points?|one))?\s?(?:is|being|of|:|=|,)\s?(?:a )?3\b",
     re.I,
 )
 RANGE = re.compile(r"(?<![\w.,-])[0-9]\s?(?:-|to|~|/)\s?[0-9](?![\w.,]{0,9}\d)(?!\s?=)")
 SUM = re.compile(r"\d\s?(?:[-+*]|minus|plus)\s?\d")
 RESULT = re.compile(r"\w\s?=\s?(\d)(?![\w.]{0,9}\d)\W*$")
+ABOUT = re.compile(r"[~≈](?=\s?\d)")
 LISTED = re.compile(r"^[ \t]*(\d)[.)]\s{1,3}(?=\S)", re.M)
 WHOLLY = "(?:entirely|completely|fully|totally|perfectly|wholly|absolutely|100 ?%)"
 LARGELY, RIGHT, WRONG = (
@@ -80,7 +81,7 @@ def read_rating(reply: str) -> int | None:
     """The one rating that a person would read; none where there is no rating or there are two."""
     if reply in ALONE:
         return ALONE[reply]
-    text = _without_scales(in_english(normalise(reply)))
+    text = _without_scales(in_english(normalise(ABOUT.sub(" about ", reply))))
     if SUM.search(text):
         result = RESULT.search(text)
         return int(result[1]) if result and result[1] in RATINGS else None

@@ -69,7 +69,7 @@ FLAWS = words("""
 NEGATIONS = words("""
     not, never, no, none, neither, nor, nothing, nobody, no one, noone, nowhere, hardly, barely, scarcely,
     without, free of, free from, no longer, less, least, fewer, unable, non, devoid of, far from, anything
-    but, by no means, in no way, cannot, absent, rarely, all but, everything but, everything except, all
+    but, by no means, in no way, no way, cannot, absent, rarely, all but, everything but, everything except, all
     except, every option except, any but
 """)
 # Verbs that judge where their object is what happens ("describes the video") or an adverb judges, and else report.
@@ -185,7 +185,7 @@ FILLERS = words("""
 TURNS = words("""
     wait, actually, however, sorry, correction, mistake, mistaken, second thought, second thoughts, hmm, i
     mean, reconsider, reconsidering, reconsidered, on reflection, looking again, look again, looked again,
-    scratch that, edit, oops, rather, update, revised, correct myself, corrected, upon closer, on closer,
+    scratch that, edit, oops, rather, update, revised, correct myself, corrected, changed, revised to, upon closer, on closer,
     or rather, apologies, apologise, apologize, my bad, changed my mind, change my mind, strike that, take
     that back, i was wrong, i meant, meant, no wait, re-checking, rechecking, rewatching, in fact,
     instead, revise, misread, misspoke, reconsideration, double check, check again, think again, on second

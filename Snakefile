@@ -15,5 +15,5 @@ include: "workflow/rules/tables.smk"
 rule all:
     default_target: True
     input:
-        every_table(),
+        PLAN.every_table(),
         f"results/{SUITE}/sources/missing.md",

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import cv2
+from reprise.media.decoder import iter_frames, read_frames
 from reprise.media.ffmpeg import QUIET, ffmpeg_executable
 from reprise.media.probe import packet_index
-from reprise.media.reader import iter_frames, read_frames
 from reprise.media.sampling import plan
 from reprise.media.settings import Shots
 from reprise.media.shots import WIDTH, ShotCounter

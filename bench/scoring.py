@@ -3,25 +3,30 @@
 `python -m bench.scoring [models]` scores that many models on every benchmark, one process at a time.
 """
 
-import json
 import os
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from reprise.benchmarks import load_benchmark
-from reprise.benchmarks.prompts import Prompt, load_prompts
-from reprise.config import load
+from pydantic import BaseModel
+from reprise.benchmarks.asking import request_table
+from reprise.benchmarks.keys import JudgeRequestsKey, MetricsKey
+from reprise.benchmarks.prompts import load_prompts
+from reprise.benchmarks.registry import load_questions, load_release, load_scores
+from reprise.benchmarks.rows import chosen_items
+from reprise.benchmarks.scoring import Answered, Convention
+from reprise.config.load import load
 from reprise.core.schemas import ITEMS, REQUESTS, VERDICTS, read_table, write_table
-from reprise.stages.requests import chosen_items
-from reprise.stats import Estimate, Interval, clustered_intervals
+from reprise.models.keys import Answers as AnswersKey
+from reprise.models.keys import RunKey
+from reprise.reading.keys import VerdictsKey
+from reprise.stats.clusters import Estimate, Interval, clustered_intervals
 from reprise.stats.measures import Resampling
 
 from bench import synthetic
@@ -96,9 +101,10 @@ def _sharing(folder: Path) -> Ratio:
     verdicts = read_table(folder / "temporalbench/short/robust.parquet", VERDICTS)
     bootstrap = load(Path()).main.bootstrap
     estimates: list[Estimate] = []
-    for drop_unread in (False, True):
+    conventions: tuple[Convention, ...] = ("fixed", "authors")
+    for convention in conventions:
         resampling = Resampling(**bootstrap.model_dump())
-        load_benchmark("temporalbench").measures("short", items, verdicts, resampling, drop_unread=drop_unread)
+        load_scores("temporalbench").SCORES["short"].measure(Answered(items, verdicts, convention), resampling)
         estimates += [one.estimate for one in resampling.waiting]
     settings = bootstrap.model_dump()
     assert [plain_interval(one, **settings) for one in estimates] == clustered_intervals(estimates, **settings)
@@ -134,7 +140,7 @@ def scoring(folder: Path, models: int) -> Iterator[Spent]:
 
 def _items(folder: Path, benchmark: str) -> Path:
     release: Callable[[Path], list[Path]] = getattr(synthetic, f"{benchmark}_release")
-    _, items = load_benchmark(benchmark).annotations(release(folder), "release", {})
+    _, items = load_release(benchmark).read_release(release(folder), "release", {}).tables()
     path = folder / benchmark / "items.parquet"
     write_table(items, path, ITEMS)
     return path
@@ -149,26 +155,22 @@ class Setting:
         protocol = spec.protocols[asked.protocol]
         prompts = load_prompts(Path(spec.prompts))
         chosen = chosen_items(pl.read_parquet(items), protocol.items)
-        rows = load_benchmark(asked.benchmark).requests(chosen, protocol.form, prompts[protocol.prompt])
+        form = load_questions(asked.benchmark).FORMS[protocol.form]
+        requests = request_table(form, chosen, prompts[protocol.prompt], protocol.ask, protocol.max_tokens)
         self.asked, self.items, self.judged = asked, items, protocol.judge is not None
         self.folder = folder / asked.benchmark / asked.protocol
-        self.requests = [row | {"ask": protocol.ask, "max_tokens": protocol.max_tokens} for row in rows]
-        write_table(pl.DataFrame(self.requests, schema=REQUESTS), self._path("requests"), REQUESTS)
-        self._key(
-            "run", {"run": self._name, "key": "answers", "answers": {"sampling": {"rule": "linspace", "frames": 8}}}
-        )
-        self._key("judge", {"key": "ratings"})
-        self._key("verdicts", {"readings": {asked.protocol: protocol.reading}, "embedders": {}})
-        self._key("judgements", {})
-        kept = {"form": protocol.form, "items": protocol.items, "frames_min": protocol.frames_min}
-        bootstrap = config.main.bootstrap.model_dump()
-        self._key(
-            "metrics", {"benchmark": asked.benchmark, "bootstrap": bootstrap, "protocols": {asked.protocol: kept}}
-        )
+        self.requests = requests.to_dicts()
+        write_table(requests, self._path("requests"), REQUESTS)
+        shown = AnswersKey(adapter="random", sampling={"rule": "linspace", "frames": 8})
+        self._key("run", RunKey(run=self._name, key="answers", answers=shown))
+        self._key("judge", RunKey(run="judge", key="ratings", answers=shown))
+        self._key("verdicts", VerdictsKey(reading=protocol.reading))
+        asked_of = {"benchmark": asked.benchmark, "form": protocol.form}
+        kept = {"items": protocol.items, "frames_min": protocol.frames_min}
+        self._key("metrics", MetricsKey(**asked_of, **kept, bootstrap=config.main.bootstrap))
         if protocol.judge is not None:
-            prompt: Prompt = prompts[protocol.judge]
-            judged = {"form": protocol.form, "max_tokens": protocol.judge_tokens, "prompt": asdict(prompt)}
-            self._key("judge_requests", {"benchmark": asked.benchmark} | judged)
+            judged = JudgeRequestsKey(**asked_of, max_tokens=protocol.judge_tokens, prompt=prompts[protocol.judge])
+            self._key("judge_requests", judged)
 
     @property
     def _name(self) -> str:
@@ -177,14 +179,14 @@ class Setting:
     def _path(self, name: str) -> Path:
         return self.folder / f"{name}.parquet"
 
-    def _key(self, name: str, value: dict[str, Any]) -> None:
+    def _key(self, name: str, key: BaseModel) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        (self.folder / f"{name}.json").write_text(json.dumps(value), encoding="utf-8")
+        (self.folder / f"{name}.json").write_text(key.model_dump_json(), encoding="utf-8")
 
     def score(self, model: int) -> Iterator[Spent]:
         """The commands of the rules, on one model's answers."""
         self.asked.answers(self.requests, model, "answers").write_parquet(self._path("responses"))
-        measured = f"run_key protocol items authors robust{' judge' * self.judged}"
+        measured = f"run_key items authors robust{' judge' * self.judged}"
         metrics = self._command("metrics", measured, out=f"metrics{model}")
         if self.judged:
             options = "run_key items requests responses answers"
@@ -194,7 +196,7 @@ class Setting:
             options = "run_key judge_key answers authors robust"
             yield self._run(self._command("judgements", options, responses="judge_responses"), metrics)
         else:
-            options = "run_key protocol requests responses store authors robust"
+            options = "run_key requests responses store authors robust"
             yield self._run(self._command("verdicts", options), metrics)
 
     def _command(self, stage: str, options: str, **files: str) -> list[str]:
@@ -203,13 +205,13 @@ class Setting:
             "run_key": str(self.folder / "run.json"),
             "judge_key": str(self.folder / "judge.json"),
             "items": str(self.items),
-            "protocol": self.asked.protocol,
             "store": str(self.folder / "store"),
             "judge": "judge",
         }
         values = {name: others.get(name, str(self._path(name))) for name in options.split()}
         values |= {name: str(self._path(table)) for name, table in files.items()}
-        values["key"] = str(self.folder / f"{stage}.json")
+        key = self.folder / f"{stage}.json"
+        values |= {"key": str(key)} if key.is_file() else {}
         return [stage, *(word for name, value in values.items() for word in (f"--{name.replace('_', '-')}", value))]
 
     def _run(self, *commands: list[str]) -> Spent:

@@ -8,7 +8,12 @@ from random import Random
 from zlib import crc32
 
 import polars as pl
-from reprise.benchmarks import mmbench_video, temporalbench, velociti, vinoground
+from reprise.benchmarks.mmbench_video import release as mmbench_video
+from reprise.benchmarks.mmbench_video.taxonomy import L2_OF
+from reprise.benchmarks.temporalbench import taxonomy as temporalbench
+from reprise.benchmarks.velociti import release as velociti
+from reprise.benchmarks.vinoground import release as vinoground
+from reprise.benchmarks.vinoground.taxonomy import MAJOR, MINOR
 from reprise.core.schemas import RESPONSES
 
 # Table 11 of VELOCITI: videos and samples of each test.
@@ -73,8 +78,8 @@ def vinoground_release(folder: Path) -> list[Path]:
     rows = []
     for index in range(VINOGROUND_PAIRS):
         caption = sentence(draw, 9)
-        minor = vinoground.MINOR[index % 4] if index % 3 else ""
-        rows.append((index, vinoground.MAJOR[index % 3], minor, caption, edited(draw, caption)))
+        minor = MINOR[index % 4] if index % 3 else ""
+        rows.append((index, MAJOR[index % 3], minor, caption, edited(draw, caption)))
     return [_csv(folder / "vinoground.csv", vinoground.FIELDS, rows)]
 
 
@@ -128,7 +133,7 @@ def mmbench_video_release(folder: Path) -> list[Path]:
     rows = []
     for number in range(MMBENCH_QUESTIONS):
         video = f"video{number % MMBENCH_VIDEOS}"
-        leaves = draw.sample(list(mmbench_video.L2_OF), draw.choice((1, 1, 2)))
+        leaves = draw.sample(list(L2_OF), draw.choice((1, 1, 2)))
         question, answer = sentence(draw, 11), sentence(draw, 8)
         rows.append((number, video, "Science", question, answer, repr(leaves), f"./video/{video}.mp4"))
     return [_csv(folder / "MMBench-Video.tsv", mmbench_video.COLUMNS, rows, "\t")]

@@ -9,7 +9,7 @@ import pytest
 from tests.workflow.conftest import Project
 
 RUN = "velociti/entail/fps1/people"
-MODEL = "label: People\nadapter: import\nsettings: {runs: {velociti/entail/fps1: .}}\n"
+MODEL = "label: People\nadapter: import\n"
 TABLE = "results/tables/velociti/table2"
 FOLDER = "resources/imports/velociti/people"
 

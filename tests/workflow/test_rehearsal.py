@@ -37,7 +37,7 @@ def test_every_cell_has_a_number(rehearsed: Path) -> None:
     assert done.returncode == 0, done.stderr
     *gaps, total = done.stdout.splitlines()
     assert all(line.startswith("temporalbench/table7: ") and line.endswith(": MBA of the four (mba)") for line in gaps)
-    assert total == f"{len(gaps)} numbers lack in 1 tables"
+    assert total == f"{len(gaps)} numbers are missing in 1 tables"
     assert not any(played in line for line in gaps for played in (": VideoLLaVA: ", ": LLaVA-OneVision-72B: "))
 
 

@@ -172,7 +172,7 @@ def test_comparing_a_run_with_itself_finds_no_difference(toy: Project) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["adopt", "velociti/entail/fps1/nobody", "--why", "x"], "adopt: no run 'velociti/entail/fps1/nobody'"),
+        (["adopt", "velociti/entail/fps1/nobody", "--why", "x"], "no run 'velociti/entail/fps1/nobody'"),
         (["compare", RUN, "velociti/mc/fps1/toy-llava-ov"], "asks velociti entail"),
         (["compare", RUN, "velociti/entail/fps1/toy-llava"], "Did you mean 'velociti/entail/fps1/toy-llava-ov'?"),
         (["pin", "nobody"], "pin: no model or suite 'nobody'"),

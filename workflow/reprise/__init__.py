@@ -1,4 +1,4 @@
-"""Reprise: video-language benchmark numbers that anyone can play again."""
+"""Reprise: reproduces the numbers of video-language benchmarks."""
 
 import os
 

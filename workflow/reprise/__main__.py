@@ -1,80 +1,125 @@
-"""`python -m reprise <command>`: what a person types beside snakemake."""
+"""The console command `reprise` (or `python -m reprise`); a subcommand's module is imported only when it runs."""
 
-import argparse
 from pathlib import Path
+from typing import Annotated
 
+from typer import Argument, Option
+
+from reprise.commands import command_line
 from reprise.core.errors import run_command
+from reprise.core.paths import RUN_NAME
+
+RunName = Annotated[str, Argument(metavar="RUN", help=RUN_NAME)]
+Judge = Annotated[str | None, Option(metavar="MODEL", help="ratings by this judge instead of the suite's first one")]
+RUNS, TABLES, VIDEOS, CONFIGURATION = "Runs", "Tables", "Videos and the store", "Configuration"
+
+app = command_line("Commands besides snakemake, to run in the folder of the Snakefile.")
+
+
+@app.command(rich_help_panel=RUNS)
+def adopt(
+    run: RunName,
+    why: Annotated[str, Option(help="the reason, repeated in the provenance")],
+    judge: Annotated[str | None, Option(metavar="MODEL", help="carry over this judge's replies to the run")] = None,
+    sample: Annotated[int, Option(help="number of answers to ask again first")] = 20,
+) -> None:
+    """Keep a run's answers after a change that cannot alter them."""
+    from reprise.commands.adopt import adopt_run
+
+    adopt_run(run, why, sample, judge)
+
+
+@app.command(rich_help_panel=RUNS)
+def compare(
+    first: Annotated[str, Argument(metavar="RUN", help=RUN_NAME)],
+    second: Annotated[str, Argument(metavar="OTHER_RUN", help="another run of the same questions")],
+) -> None:
+    """Compare two runs on the samples that both were asked."""
+    from reprise.commands.compare import compare_runs
+
+    compare_runs(first, second)
+
+
+@app.command(rich_help_panel=RUNS)
+def export(
+    run: RunName,
+    to: Annotated[Path, Option(metavar="DIR", help="folder to write to")],
+) -> None:
+    """Write a run's answers in its authors' file formats."""
+    from reprise.commands.export import export_run
+
+    export_run(run, to)
+
+
+@app.command(rich_help_panel=TABLES)
+def incomplete(
+    tables: Annotated[
+        list[str] | None, Argument(metavar="TABLE", help="<benchmark>/table<N>; all when omitted")
+    ] = None,
+    suite: Annotated[str | None, Option(help="suite to look at instead of the configured one")] = None,
+) -> None:
+    """List the cells of finished tables that show no number."""
+    from reprise.commands.incomplete import list_incomplete
+
+    list_incomplete(tables or [], suite)
+
+
+@app.command(rich_help_panel=TABLES)
+def static(
+    runs: Annotated[list[str], Argument(metavar="RUN", help=f"{RUN_NAME}, one for each seed")],
+    judge: Judge = None,
+    least: Annotated[float, Option(help="mean rating from which a question counts as static")] = 2.5,
+) -> None:
+    """List the questions that one random frame answers."""
+    from reprise.commands.static_questions import list_static
+
+    list_static(runs, judge, least)
+
+
+@app.command(rich_help_panel=VIDEOS)
+def retry(
+    reasons: Annotated[list[str] | None, Argument(metavar="REASON", help="such as private; all when omitted")] = None,
+) -> None:
+    """Make the next run try failed videos again."""
+    from reprise.commands.retry import retry_sources
+
+    retry_sources(reasons or [])
+
+
+@app.command(rich_help_panel=VIDEOS)
+def subtitles(
+    benchmark: Annotated[str, Argument(metavar="BENCHMARK", help="such as mmbench_video")],
+) -> None:
+    """Copy downloaded subtitles to the folder that their release is read from."""
+    from reprise.commands.subtitles import copy_subtitles
+
+    copy_subtitles(benchmark)
+
+
+@app.command(rich_help_panel=VIDEOS)
+def store(
+    prune: Annotated[bool, Option("--prune", help="delete videos and clips that no ledger in results/ names")] = False,
+) -> None:
+    """Show the store's size, or delete what is not used."""
+    from reprise.commands.store import prune_store, show_store
+
+    (prune_store if prune else show_store)()
+
+
+@app.command(rich_help_panel=CONFIGURATION)
+def pin(
+    names: Annotated[list[str] | None, Argument(metavar="NAME", help="models or suites; all when omitted")] = None,
+) -> None:
+    """Replace `revision: unpinned` by the current commit."""
+    from reprise.commands.pin import pin_files
+
+    pin_files(Path(), names or [])
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m reprise", description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    adopt = commands.add_parser("adopt", help="carry a run's answers over a change that cannot have altered them")
-    adopt.add_argument("run", help="<benchmark>/<protocol>/<sampling>/<model>")
-    adopt.add_argument("--judge", help="what this judge replied to the run's answers, instead of the answers")
-    adopt.add_argument("--why", required=True, help="the reason, which the provenance repeats")
-    adopt.add_argument("--sample", type=int, default=20, help="answers that are asked again first (default 20)")
-    compare = commands.add_parser("compare", help="two runs on the samples both were asked, with paired tests")
-    compare.add_argument("first", help="<benchmark>/<protocol>/<sampling>/<model>")
-    compare.add_argument("second", help="another run of the same questions")
-    incomplete = commands.add_parser("incomplete", help="cells of the finished tables that show no number")
-    incomplete.add_argument("tables", nargs="*", help="<benchmark>/table<N>; all tables when none is named")
-    incomplete.add_argument("--suite", help="whose tables (default: the configured suite)")
-    export = commands.add_parser("export", help="a run's answers in its authors' file formats")
-    export.add_argument("run", help="<benchmark>/<protocol>/<sampling>/<model>")
-    export.add_argument("--to", required=True, type=Path, metavar="DIR", help="folder to write to")
-    pin = commands.add_parser("pin", help="resolve `revision: unpinned` online, in the configuration's files")
-    pin.add_argument("names", nargs="*", help="model slugs or suites; all of them when none is named")
-    static = commands.add_parser(
-        "static", help="questions that one random frame answers, by the ratings of several runs"
-    )
-    static.add_argument("runs", nargs="+", help="<benchmark>/<protocol>/<sampling>/<model>, one a seed")
-    static.add_argument("--judge", help="whose ratings (default: the suite's first judge)")
-    static.add_argument("--least", type=float, default=2.5, help="mean rating from which a question is static (2.5)")
-    retry = commands.add_parser("retry", help="forget failures to get a video, so that the next run asks again")
-    retry.add_argument("statuses", nargs="*", help="reasons such as private or removed; all of them when none is named")
-    subtitles = commands.add_parser("subtitles", help="copy subtitles that came with videos beside their release")
-    subtitles.add_argument("benchmark", help="such as mmbench_video")
-    store = commands.add_parser("store", help="show the store's size, or prune what no ledger names")
-    store.add_argument("--prune", action="store_true", help="delete videos and clips that no ledger in results/ names")
-    args = parser.parse_args()
-    if args.command == "adopt":
-        from reprise.commands.adopt import adopt_run
-
-        adopt_run(args.run, args.why, args.sample, args.judge)
-    elif args.command == "compare":
-        from reprise.commands.compare import compare_runs
-
-        compare_runs(args.first, args.second)
-    elif args.command == "incomplete":
-        from reprise.commands.incomplete import list_incomplete
-
-        list_incomplete(args.tables, args.suite)
-    elif args.command == "export":
-        from reprise.commands.export import export_run
-
-        export_run(args.run, args.to)
-    elif args.command == "pin":
-        from reprise.commands.pin import pin_files
-
-        pin_files(Path(), args.names)
-    elif args.command == "static":
-        from reprise.commands.static_questions import list_static
-
-        list_static(args.runs, args.judge, args.least)
-    elif args.command == "retry":
-        from reprise.commands.upkeep import retry_sources
-
-        retry_sources(args.statuses)
-    elif args.command == "subtitles":
-        from reprise.commands.upkeep import lay_out_subtitles
-
-        lay_out_subtitles(args.benchmark)
-    else:
-        from reprise.commands.upkeep import prune_store, show_store
-
-        (prune_store if args.prune else show_store)()
+    """The console command."""
+    run_command(app)
 
 
 if __name__ == "__main__":
-    run_command(main)
+    main()

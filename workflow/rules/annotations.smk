@@ -10,7 +10,7 @@ rule release:
         "results/{suite}/logs/release/{benchmark}.log",
     localrule: True
     shell:
-        "{PYTHON:q} -m reprise.stages.release --key {input.key} --store {STORE:q} --out {output} 2> {log}"
+        "{PYTHON:q} -m reprise.stages.release --key {input.key:q} --store {STORE:q} --out {output:q} 2> {log:q}"
 
 
 rule annotations:
@@ -23,8 +23,8 @@ rule annotations:
     log:
         "results/{suite}/logs/annotations/{benchmark}.log",
     shell:
-        "{PYTHON:q} -m reprise.stages.annotations --key {input.key} --release {input.release}"
-        " --clips {output.clips} --items {output.item_table} 2> {log}"
+        "{PYTHON:q} -m reprise.stages.annotations --key {input.key:q} --release {input.release:q}"
+        " --clips {output.clips:q} --items {output.item_table:q} 2> {log:q}"
 
 
 rule statistics:
@@ -32,14 +32,14 @@ rule statistics:
         key="results/{suite}/keys/statistics/{benchmark}.json",
         clips="results/{suite}/annotations/{benchmark}/clips.parquet",
         item_table="results/{suite}/annotations/{benchmark}/items.parquet",
-        facts=statistics_facts,
+        facts=PLAN.statistics_facts,
     output:
         "results/{suite}/statistics/{benchmark}.parquet",
     log:
         "results/{suite}/logs/statistics/{benchmark}.log",
     shell:
-        "{PYTHON:q} -m reprise.stages.data_statistics --key {input.key} --clips {input.clips} --items {input.item_table}"
-        " --facts {input.facts} --out {output} 2> {log}"
+        "{PYTHON:q} -m reprise.stages.data_statistics --key {input.key:q} --clips {input.clips:q} --items {input.item_table:q}"
+        " --facts {input.facts:q} --out {output:q} 2> {log:q}"
 
 
 rule requests:
@@ -51,4 +51,4 @@ rule requests:
     log:
         "results/{suite}/logs/requests/{benchmark}/{protocol}.log",
     shell:
-        "{PYTHON:q} -m reprise.stages.requests --key {input.key} --items {input.item_table} --out {output} 2> {log}"
+        "{PYTHON:q} -m reprise.stages.requests --key {input.key:q} --items {input.item_table:q} --out {output:q} 2> {log:q}"

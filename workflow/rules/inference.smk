@@ -8,11 +8,11 @@ rule weights:
         "results/{suite}/logs/weights/{model}.log",
     localrule: True
     params:
-        repo=lambda wildcards: PLAN.config.models[wildcards.model].repo,
-        revision=lambda wildcards: PLAN.config.models[wildcards.model].revision,
+        repo=lambda wildcards: PLAN.model(wildcards).repo,
+        revision=lambda wildcards: PLAN.model(wildcards).revision,
     shell:
         "{PYTHON:q} -m reprise.stages.weights --repo {params.repo:q} --revision {params.revision:q}"
-        " --model {wildcards.model} --store {STORE:q} --out {output} 2> {log}"
+        " --model {wildcards.model:q} --store {STORE:q} --out {output:q} 2> {log:q}"
 
 
 rule infer:
@@ -20,23 +20,23 @@ rule infer:
         key="results/{suite}/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
         requests="results/{suite}/requests/{benchmark}/{protocol}.parquet",
         frames="results/{suite}/frames/{benchmark}/{sampling}.parquet",
-        ledgers=shards_of("clips"),
-        weights=model_weights,
+        ledgers=PLAN.ledgers("clips"),
+        weights=PLAN.weights,
     output:
         responses="results/{suite}/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
         timings="results/{suite}/responses/{benchmark}/{protocol}/{sampling}/{model}.timings.parquet",
     log:
         "results/{suite}/logs/infer/{benchmark}/{protocol}/{sampling}/{model}.log",
     wildcard_constraints:
-        model=one_of(ASKED),
-    threads: lambda wildcards: PLAN.config.models[wildcards.model].threads
+        model=PLAN.asked_models(),
+    threads: PLAN.threads
     resources:
-        gpu=lambda wildcards: PLAN.config.models[wildcards.model].gpus,
-        mem_mb=lambda wildcards: PLAN.config.models[wildcards.model].memory_mb,
+        gpu=PLAN.gpus,
+        mem_mb=PLAN.memory_mb,
     shell:
-        "{PYTHON:q} -m reprise.stages.infer --key {input.key} --requests {input.requests} --frames {input.frames}"
-        " --ledgers {input.ledgers} --store {STORE:q} --threads {threads}"
-        " --out {output.responses} --timings {output.timings} 2> {log}"
+        "{PYTHON:q} -m reprise.stages.infer --key {input.key:q} --requests {input.requests:q} --frames {input.frames:q}"
+        " --ledgers {input.ledgers:q} --store {STORE:q} --threads {threads}"
+        " --out {output.responses:q} --timings {output.timings:q} 2> {log:q}"
 
 
 rule import_answers:
@@ -44,14 +44,14 @@ rule import_answers:
         key="results/{suite}/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
         item_table="results/{suite}/annotations/{benchmark}/items.parquet",
         requests="results/{suite}/requests/{benchmark}/{protocol}.parquet",
-        files=imported_files,
+        files=PLAN.answer_files,
     output:
         responses="results/{suite}/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
         problems="results/{suite}/responses/{benchmark}/{protocol}/{sampling}/{model}.problems.csv",
     log:
         "results/{suite}/logs/import_answers/{benchmark}/{protocol}/{sampling}/{model}.log",
     wildcard_constraints:
-        model=one_of(IMPORTED),
+        model=PLAN.imported_models(),
     shell:
-        "{PYTHON:q} -m reprise.stages.import_answers --key {input.key} --items {input.item_table} --requests {input.requests}"
-        " --files {input.files:q} --out {output.responses} --problems {output.problems} 2> {log}"
+        "{PYTHON:q} -m reprise.stages.import_answers --key {input.key:q} --items {input.item_table:q} --requests {input.requests:q}"
+        " --files {input.files:q} --out {output.responses:q} --problems {output.problems:q} 2> {log:q}"

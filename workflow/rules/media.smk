@@ -12,10 +12,10 @@ rule sources:
     log:
         "results/{suite}/logs/sources/{benchmark}/{shard}.log",
     resources:
-        downloads=lambda wildcards: int(PLAN.is_remote(wildcards.benchmark)),
+        downloads=PLAN.downloads,
     shell:
-        "{PYTHON:q} -m reprise.stages.sources --key {input.key} --release {input.release} --clips {input.clips}"
-        " --shard {wildcards.shard} --store {STORE:q} --out {output} 2> {log}"
+        "{PYTHON:q} -m reprise.stages.sources --key {input.key:q} --release {input.release:q} --clips {input.clips:q}"
+        " --shard {wildcards.shard:q} --store {STORE:q} --out {output:q} 2> {log:q}"
 
 
 rule clips:
@@ -28,60 +28,60 @@ rule clips:
     log:
         "results/{suite}/logs/clips/{benchmark}/{shard}.log",
     shell:
-        "{PYTHON:q} -m reprise.stages.clips --key {input.key} --clips {input.clips} --sources {input.sources}"
-        " --shard {wildcards.shard} --store {STORE:q} --out {output} 2> {log}"
+        "{PYTHON:q} -m reprise.stages.clips --key {input.key:q} --clips {input.clips:q} --sources {input.sources:q}"
+        " --shard {wildcards.shard:q} --store {STORE:q} --out {output:q} 2> {log:q}"
 
 
 rule facts:
     input:
         key="results/{suite}/keys/facts/{benchmark}.json",
-        ledgers=shards_of("clips"),
+        ledgers=PLAN.ledgers("clips"),
     output:
         "results/{suite}/facts/{benchmark}.parquet",
     log:
         "results/{suite}/logs/facts/{benchmark}.log",
     shell:
-        "{PYTHON:q} -m reprise.stages.facts --key {input.key} --ledgers {input.ledgers} --store {STORE:q}"
-        " --out {output} 2> {log}"
+        "{PYTHON:q} -m reprise.stages.facts --key {input.key:q} --ledgers {input.ledgers:q} --store {STORE:q}"
+        " --out {output:q} 2> {log:q}"
 
 
 rule frames:
     input:
         key="results/{suite}/keys/frames/{benchmark}/{sampling}.json",
         facts="results/{suite}/facts/{benchmark}.parquet",
-        ledgers=shards_of("clips"),
+        ledgers=PLAN.ledgers("clips"),
     output:
         "results/{suite}/frames/{benchmark}/{sampling}.parquet",
     log:
         "results/{suite}/logs/frames/{benchmark}/{sampling}.log",
     shell:
-        "{PYTHON:q} -m reprise.stages.frames --key {input.key} --facts {input.facts} --ledgers {input.ledgers}"
-        " --store {STORE:q} --out {output} 2> {log}"
+        "{PYTHON:q} -m reprise.stages.frames --key {input.key:q} --facts {input.facts:q} --ledgers {input.ledgers:q}"
+        " --store {STORE:q} --out {output:q} 2> {log:q}"
 
 
 rule preview:
     input:
         key="results/{suite}/keys/frames/{benchmark}/{sampling}.json",
         frames="results/{suite}/frames/{benchmark}/{sampling}.parquet",
-        ledgers=shards_of("clips"),
+        ledgers=PLAN.ledgers("clips"),
     output:
         "results/{suite}/frames/preview/{benchmark}/{clip}.{sampling}.png",
     log:
         "results/{suite}/logs/preview/{benchmark}/{clip}.{sampling}.log",
     localrule: True
     shell:
-        "{PYTHON:q} -m reprise.stages.preview --key {input.key} --frames {input.frames} --ledgers {input.ledgers}"
+        "{PYTHON:q} -m reprise.stages.preview --key {input.key:q} --frames {input.frames:q} --ledgers {input.ledgers:q}"
         " --store {STORE:q} --clip {wildcards.clip:q} --out {output:q} 2> {log:q}"
 
 
 rule missing:
     input:
         key="results/{suite}/keys/missing.json",
-        ledgers=every_ledger,
+        ledgers=PLAN.every_ledger,
     output:
         "results/{suite}/sources/missing.md",
     log:
         "results/{suite}/logs/missing.log",
     localrule: True
     shell:
-        "{PYTHON:q} -m reprise.stages.missing --key {input.key} --out {output} 2> {log}"
+        "{PYTHON:q} -m reprise.stages.missing --key {input.key:q} --out {output:q} 2> {log:q}"

@@ -4,8 +4,8 @@
 
 rule score:
     input:
-        key="results/{suite}/keys/verdicts/{benchmark}.json",
-        metric_key="results/{suite}/keys/metrics/{benchmark}.json",
+        key="results/{suite}/keys/verdicts/{benchmark}/{protocol}.json",
+        metric_key="results/{suite}/keys/metrics/{benchmark}/{protocol}.json",
         run_key="results/{suite}/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
         item_table="results/{suite}/annotations/{benchmark}/items.parquet",
         requests="results/{suite}/requests/{benchmark}/{protocol}.parquet",
@@ -18,12 +18,12 @@ rule score:
         "results/{suite}/logs/score/{benchmark}/{protocol}/{sampling}/{model}.log",
     shell:
         "{PYTHON:q} -m reprise.stages.chain"
-        " verdicts --key {input.key} --run-key {input.run_key} --protocol {wildcards.protocol}"
-        " --requests {input.requests} --responses {input.responses} --store {STORE:q}"
-        " --authors {output.authors} --robust {output.robust}"
-        " --then metrics --key {input.metric_key} --run-key {input.run_key} --protocol {wildcards.protocol}"
-        " --items {input.item_table} --authors {output.authors} --robust {output.robust}"
-        " --out {output.metrics} 2> {log}"
+        " verdicts --key {input.key:q} --run-key {input.run_key:q}"
+        " --requests {input.requests:q} --responses {input.responses:q} --store {STORE:q}"
+        " --authors {output.authors:q} --robust {output.robust:q}"
+        " --then metrics --key {input.metric_key:q} --run-key {input.run_key:q}"
+        " --items {input.item_table:q} --authors {output.authors:q} --robust {output.robust:q}"
+        " --out {output.metrics:q} 2> {log:q}"
 
 
 rule judge_requests:
@@ -40,30 +40,30 @@ rule judge_requests:
         "results/{suite}/logs/judge_requests/{benchmark}/{protocol}/{sampling}/{model}.log",
     shell:
         "{PYTHON:q} -m reprise.stages.chain"
-        " judge_requests --key {input.key} --run-key {input.run_key} --items {input.item_table}"
-        " --requests {input.requests} --responses {input.responses}"
-        " --answers {output.answers} --out {output.requests} 2> {log}"
+        " judge_requests --key {input.key:q} --run-key {input.run_key:q} --items {input.item_table:q}"
+        " --requests {input.requests:q} --responses {input.responses:q}"
+        " --answers {output.answers:q} --out {output.requests:q} 2> {log:q}"
 
 
 rule judge:
     input:
         key="results/{suite}/keys/judges/{benchmark}/{protocol}/{judge}.json",
         requests="results/{suite}/judge_requests/{benchmark}/{protocol}/{sampling}/{model}.parquet",
-        weights=judge_weights,
+        weights=PLAN.weights,
     output:
         responses="results/{suite}/judge_responses/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
         timings="results/{suite}/judge_responses/{benchmark}/{protocol}/{sampling}/{model}/{judge}.timings.parquet",
     log:
         "results/{suite}/logs/judge/{benchmark}/{protocol}/{sampling}/{model}/{judge}.log",
     wildcard_constraints:
-        judge=one_of(ASKED & JUDGES),
-    threads: lambda wildcards: PLAN.config.models[wildcards.judge].threads
+        judge=PLAN.asked_judges(),
+    threads: PLAN.threads
     resources:
-        gpu=lambda wildcards: PLAN.config.models[wildcards.judge].gpus,
-        mem_mb=lambda wildcards: PLAN.config.models[wildcards.judge].memory_mb,
+        gpu=PLAN.gpus,
+        mem_mb=PLAN.memory_mb,
     shell:
-        "{PYTHON:q} -m reprise.stages.infer --key {input.key} --requests {input.requests} --store {STORE:q}"
-        " --threads {threads} --out {output.responses} --timings {output.timings} 2> {log}"
+        "{PYTHON:q} -m reprise.stages.infer --key {input.key:q} --requests {input.requests:q} --store {STORE:q}"
+        " --threads {threads} --out {output.responses:q} --timings {output.timings:q} 2> {log:q}"
 
 
 rule import_ratings:
@@ -71,30 +71,30 @@ rule import_ratings:
         key="results/{suite}/keys/judges/{benchmark}/{protocol}/{judge}.json",
         item_table="results/{suite}/annotations/{benchmark}/items.parquet",
         answers="results/{suite}/answers/{benchmark}/{protocol}/{sampling}/{model}.parquet",
-        files=rating_files,
+        files=PLAN.rating_files,
     output:
         responses="results/{suite}/judge_responses/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
         problems="results/{suite}/judge_responses/{benchmark}/{protocol}/{sampling}/{model}/{judge}.problems.csv",
     log:
         "results/{suite}/logs/import_ratings/{benchmark}/{protocol}/{sampling}/{model}/{judge}.log",
     wildcard_constraints:
-        judge=one_of(IMPORTED & JUDGES),
+        judge=PLAN.imported_judges(),
     shell:
-        "{PYTHON:q} -m reprise.stages.import_ratings --key {input.key} --benchmark {wildcards.benchmark}"
-        " --items {input.item_table} --answers {input.answers} --files {input.files:q}"
-        " --out {output.responses} --problems {output.problems} 2> {log}"
+        "{PYTHON:q} -m reprise.stages.import_ratings --key {input.key:q}"
+        " --items {input.item_table:q} --answers {input.answers:q} --files {input.files:q}"
+        " --out {output.responses:q} --problems {output.problems:q} 2> {log:q}"
 
 
 rule score_judged:
     input:
-        key="results/{suite}/keys/judgements/{benchmark}.json",
-        metric_key="results/{suite}/keys/metrics/{benchmark}.json",
+        key="results/{suite}/keys/judgements.json",
+        metric_key="results/{suite}/keys/metrics/{benchmark}/{protocol}.json",
         run_key="results/{suite}/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
         judge_key="results/{suite}/keys/judges/{benchmark}/{protocol}/{judge}.json",
         item_table="results/{suite}/annotations/{benchmark}/items.parquet",
         answers="results/{suite}/answers/{benchmark}/{protocol}/{sampling}/{model}.parquet",
         responses="results/{suite}/judge_responses/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
-        ratings=human_ratings,
+        ratings=PLAN.human_ratings,
     output:
         authors="results/{suite}/verdicts/{benchmark}/{protocol}/{sampling}/{model}/{judge}.authors.parquet",
         robust="results/{suite}/verdicts/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
@@ -103,9 +103,9 @@ rule score_judged:
         "results/{suite}/logs/score/{benchmark}/{protocol}/{sampling}/{model}/{judge}.log",
     shell:
         "{PYTHON:q} -m reprise.stages.chain"
-        " judgements --key {input.key} --run-key {input.run_key} --judge-key {input.judge_key}"
-        " --answers {input.answers} --responses {input.responses}"
-        " --authors {output.authors} --robust {output.robust}"
-        " --then metrics --key {input.metric_key} --run-key {input.run_key} --protocol {wildcards.protocol}"
-        " --judge {wildcards.judge} --items {input.item_table} --authors {output.authors} --robust {output.robust}"
-        " --ratings {input.ratings} --out {output.metrics} 2> {log}"
+        " judgements --run-key {input.run_key:q} --judge-key {input.judge_key:q}"
+        " --answers {input.answers:q} --responses {input.responses:q}"
+        " --authors {output.authors:q} --robust {output.robust:q}"
+        " --then metrics --key {input.metric_key:q} --run-key {input.run_key:q}"
+        " --judge {wildcards.judge:q} --items {input.item_table:q} --authors {output.authors:q} --robust {output.robust:q}"
+        " --ratings {input.ratings:q} --out {output.metrics:q} 2> {log:q}"

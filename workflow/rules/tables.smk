@@ -5,10 +5,10 @@ rule table:
     input:
         stamp="results/suite.json",
         key=f"results/{SUITE}/keys/tables/{{benchmark}}/{{table}}.json",
-        published="resources/published/{benchmark}.csv",
-        metrics=table_metrics,
-        statistics=table_statistics,
-        problems=table_problems,
+        published=PLAN.published_numbers,
+        metrics=PLAN.table_metrics,
+        statistics=PLAN.table_statistics,
+        problems=PLAN.table_problems,
     output:
         multiext(
             "results/tables/{benchmark}/{table}",
@@ -19,20 +19,22 @@ rule table:
         ),
     log:
         f"results/{SUITE}/logs/tables/{{benchmark}}/{{table}}.log",
+    wildcard_constraints:
+        benchmark="[^/]+",  # any, so that a wrong name is met by a list of those that exist
     localrule: True
     shell:
-        "{PYTHON:q} -m reprise.stages.table --key {input.key} --published {input.published}"
-        " --metrics {input.metrics} --statistics {input.statistics} --problems {input.problems}"
-        " --out {output.tex} 2> {log}"
+        "{PYTHON:q} -m reprise.stages.table --key {input.key:q} --published {input.published:q}"
+        " --metrics {input.metrics:q} --statistics {input.statistics:q} --problems {input.problems:q}"
+        " --out {output.tex:q} 2> {log:q}"
 
 
 rule collected_table:
     input:
-        parts_of_table,
+        PLAN.parts_of_table,
     output:
         "results/tables/{table}.{kind}",
     log:
         f"results/{SUITE}/logs/tables/{{table}}.{{kind}}.log",
     localrule: True
     shell:
-        "{PYTHON:q} -m reprise.stages.collected_table --table {wildcards.table} --parts {input} --out {output} 2> {log}"
+        "{PYTHON:q} -m reprise.stages.collected_table --table {wildcards.table:q} --parts {input:q} --out {output:q} 2> {log:q}"

@@ -14,18 +14,19 @@ from typing import Any
 
 import polars as pl
 import pytest
-from reprise.benchmarks import load_benchmark, load_judged
 from reprise.benchmarks.prompts import load_prompts
-from reprise.core.schemas import REQUESTS
+from reprise.benchmarks.registry import load_answers
+from reprise.benchmarks.rows import chosen_items
 from reprise.external import load_importer, load_rating_importer
 from reprise.stages.import_answers import responses
 from reprise.stages.import_ratings import replies
 from reprise.stages.judge_requests import given_answers
 from reprise.stages.judgements import judgements
-from reprise.stages.metrics import measured
-from reprise.stages.requests import chosen_items
 from reprise.stages.verdicts import verdicts
 from reprise.stats.measures import Resampling
+
+from tests.unit.benchmarks.whole import Whole
+from tests.unit.rows import request_table
 
 RESAMPLING = Resampling(draws=20, level=0.95, seed=0)
 READING = {"vinoground": "first_character", "temporalbench": "first_character", "velociti": "plain"}
@@ -37,22 +38,22 @@ ABSENT = object()
 
 def requests_of(benchmark: str, form: str, items: pl.DataFrame, prompt: str = "") -> pl.DataFrame:
     prompts = load_prompts(Path(f"resources/prompts/{benchmark}.yaml"))
-    rows = load_benchmark(benchmark).requests(items, form, prompts[prompt or PROMPT[benchmark]])
-    return pl.DataFrame([row | {"ask": "choose", "max_tokens": 1} for row in rows], schema=REQUESTS)
+    rows = Whole(benchmark).requests(items, form, prompts[prompt or PROMPT[benchmark]])
+    return request_table(rows, "choose")
 
 
 def ours(benchmark: str, form: str, items: pl.DataFrame, folder: Path, prompt: str = "") -> Scores:
     """The pipeline's numbers of the files in a folder, by the authors' convention and reader."""
     requests = requests_of(benchmark, form, items, prompt)
-    importer = load_importer(benchmark)
-    given = importer.read(importer.files(folder, form, None), form, items, requests)
-    said = responses(requests, given, 0, "key")
+    files = load_importer(benchmark).FORMS[form]
+    imported = files.read(files.find(folder, None), items, requests)
+    said = responses(requests, imported, 0, "key")
     read = verdicts(requests, said, "authors", READING[benchmark])
     return scores(benchmark, form, items, read)
 
 
 def scores(benchmark: str, form: str, items: pl.DataFrame, read: pl.DataFrame) -> Scores:
-    found = measured(load_benchmark(benchmark), form, items, read, RESAMPLING, "authors")
+    found = Whole(benchmark).measured(form, items, read, RESAMPLING, "authors")
     return {(one.metric, one.group): one.value for one in found}
 
 
@@ -87,7 +88,7 @@ class Pairs:
             csv.writer(stream).writerows([header, *((*row, f"{row[0]} rises", f"{row[0]} falls") for row in self.rows)])
         files[1].write_text(json.dumps(self.text))
         files[2].write_text(json.dumps(self.video))
-        self.items = load_benchmark("vinoground").annotations(files, "release", {})[1]
+        self.items = Whole("vinoground").annotations(files, "release", {})[1]
 
     @staticmethod
     def _entry(index: int, half: str, truth: str) -> dict[str, str]:
@@ -222,7 +223,7 @@ class Questions:
         files = [folder / f"temporalbench_{mark}.json" for mark in contents]
         for path, content in zip(files, contents.values(), strict=True):
             path.write_text(json.dumps(content))
-        self.items = load_benchmark("temporalbench").annotations(files, "release", {})[1]
+        self.items = Whole("temporalbench").annotations(files, "release", {})[1]
 
     @staticmethod
     def _entry(length: str, video: int, number: int) -> dict[str, str]:
@@ -299,7 +300,7 @@ def test_temporalbench_where_the_authors_script_ends_with_an_error(
     answers = [said, "B", "A", "B", "A"]
     with pytest.raises(error):
         temporalbench_both(tmp_path, "short", answers, 1)
-    questions = load_benchmark("temporalbench").annotations(sorted(tmp_path.glob("*.json")), "release", {})[1]
+    questions = Whole("temporalbench").annotations(sorted(tmp_path.glob("*.json")), "release", {})[1]
     found = ours("temporalbench", "short", chosen_items(questions, "short"), tmp_path)
     assert found["ba", "overall"] == ba
 
@@ -326,7 +327,7 @@ def samples(folder: Path, count: int) -> tuple[pl.DataFrame, list[tuple[str, str
     with path.open("w", newline="") as stream:
         lines = [(*row, f"{n} rises", f"{n} falls") for n, row in enumerate(rows)]
         csv.writer(stream).writerows([("test_name", "video_id", "event", "pos", "neg"), *lines])
-    return load_benchmark("velociti").annotations([path], "release", {})[1], rows
+    return Whole("velociti").annotations([path], "release", {})[1], rows
 
 
 def write_csvs(
@@ -462,7 +463,7 @@ def free_questions(folder: Path, count: int) -> tuple[pl.DataFrame, list[list[st
     with path.open("w", newline="") as stream:
         header = ("index", "video", "video_type", "question", "answer", "dimensions", "video_path")
         csv.writer(stream, delimiter="\t").writerows([header, *rows])
-    return load_benchmark("mmbench_video").annotations([path], "release", {})[1], leaves
+    return Whole("mmbench_video").annotations([path], "release", {})[1], leaves
 
 
 def mmbench_scorer(leaves: Sequence[Sequence[str]], replies: Sequence[str]) -> Scores:
@@ -503,10 +504,10 @@ def test_mmbench_video_on_random_mixtures(tmp_path: Path, form: str, seed: int) 
 def mmbench_ours(form: str, items: pl.DataFrame, folder: Path) -> Scores:
     """Answers and ratings of a folder, as the stages pass them on, by the authors' convention."""
     requests = requests_of("mmbench_video", form, items, form)
-    importer, ratings = load_importer("mmbench_video"), load_rating_importer("mmbench_video")
+    files, ratings = load_importer("mmbench_video").FORMS[form], load_rating_importer("mmbench_video")
     assert ratings is not None
-    given = importer.read(importer.files(folder, form, None), form, items, requests)
-    said = responses(requests, given, 0, "key")
-    answers = given_answers(load_judged("mmbench_video"), form, items, requests, said, "key")
+    imported = files.read(files.find(folder, None), items, requests)
+    said = responses(requests, imported, 0, "key")
+    answers = given_answers(load_answers("mmbench_video")[form], items, requests, said, "key")
     rated = replies(answers, ratings.read_ratings(ratings.rating_files(folder), items), "judge")
     return scores("mmbench_video", form, items, judgements(answers, rated, "authors"))

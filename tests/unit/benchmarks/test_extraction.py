@@ -5,20 +5,27 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from reprise.benchmarks import load_judged, vinoground
+from reprise.benchmarks.answering import answers_as_given
 from reprise.benchmarks.prompts import load_prompts
-from reprise.config import load
+from reprise.benchmarks.vinoground.scores import METRICS
+from reprise.config.load import load
 from reprise.core.errors import UserError
-from reprise.core.schemas import REQUESTS, RESPONSES
-from reprise.models.adapters.base import Clip, ModelSpec, Request
+from reprise.core.paths import Run
+from reprise.core.schemas import RESPONSES
+from reprise.models.adapters.base import Clip, Request
 from reprise.models.adapters.lastletter import LastLetter
-from reprise.plan.plan import Plan, Run
+from reprise.plan.keys import collect_keys
+from reprise.plan.runs import Plan
 from reprise.reading.ratings import RATINGS
 from reprise.stages.judge_requests import given_answers, judge_requests
 from reprise.stages.judgements import judgements, read_reply
-from reprise.stages.metrics import measured
 
+from tests.unit.asked import request, spec
 from tests.unit.benchmarks.test_vinoground import RESAMPLING, items_of
+from tests.unit.benchmarks.whole import Whole
+from tests.unit.rows import request_table, response_row
+
+vinoground = Whole("vinoground")
 
 PROMPTS = load_prompts(Path("resources/prompts/vinoground.yaml"))
 LETTERS = ("A", "B")
@@ -53,15 +60,14 @@ def test_a_rating_is_still_a_rating(reply: str, value: str) -> None:
 def asked(items: pl.DataFrame, texts: dict[str, str]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Answers and the judge's requests where these questions were answered so, and all others by the right letter."""
     rows = vinoground.requests(items, "questions", PROMPTS["cot"])
-    requests = pl.DataFrame([row | {"ask": "write", "max_tokens": 1024} for row in rows], schema=REQUESTS)
-    responses = [
-        {"request_id": row["request_id"], "item_id": row["item_id"], "role": row["role"], "key": "run",
-         "text": "" if texts.get(name) == "failed" else texts.get(name, f"Step by step, it is {row['expected']}"),
-         "error": "timeout" if texts.get(name) == "failed" else ""}
-        for row in requests.iter_rows(named=True) for name in [row["item_id"]]
-    ]  # fmt: skip
+    requests = request_table(rows, "write", 1024)
+    responses = []
+    for row in requests.iter_rows(named=True):
+        text = texts.get(row["item_id"], f"Step by step, it is {row['expected']}")
+        known = {"text": "", "error": "timeout"} if text == "failed" else {"text": text}
+        responses.append(response_row(row["request_id"], key="run", **known))
     said = pl.DataFrame(responses, schema=RESPONSES)
-    answers = given_answers(load_judged("vinoground"), "questions", items, requests, said, "run")
+    answers = given_answers(answers_as_given, items, requests, said, "run")
     return answers, judge_requests(answers, items, PROMPTS["extract"], 64)
 
 
@@ -79,15 +85,20 @@ def test_the_judge_is_shown_the_response_in_the_papers_words(tmp_path: Path) -> 
 def replies(requests: pl.DataFrame, judge: LastLetter, errors: tuple[str, ...] = ()) -> pl.DataFrame:
     rows = []
     for row in requests.iter_rows(named=True):
-        request = Request(row["request_id"], row["item_id"], row["role"], "write", "", row["prompt"], LETTERS, "", 64)
+        known = {name: row[name] for name in ("request_id", "item_id", "role")}
+        question = request(row["prompt"], "write", LETTERS, max_tokens=64, **known)
         error = "rate_limited" if row["item_id"] in errors else ""
-        (answer,) = judge.answers(Clip("", None, (), ()), [request])
-        rows.append({"request_id": row["request_id"], "text": "" if error else answer.text, "error": error, "key": "j"})
+        (answer,) = judge.answers(Clip("", None, (), ()), [question])
+        rows.append(response_row(row["request_id"], "" if error else answer.text, error=error, key="j"))
     return pl.DataFrame(rows, schema=RESPONSES)
 
 
+def extract(prompt: str) -> Request:
+    return request(prompt, "write", LETTERS, max_tokens=64, request_id="0#robust", item_id="0", role="text_pos")
+
+
 def last_letter() -> LastLetter:
-    return LastLetter(ModelSpec(None, "cpu", 1, "float32", "sdpa", False, {}))
+    return LastLetter(spec())
 
 
 def test_scores_of_extracted_letters_by_hand(tmp_path: Path) -> None:
@@ -106,13 +117,13 @@ def test_scores_of_extracted_letters_by_hand(tmp_path: Path) -> None:
     read = judgements(answers, said, "robust")
     assert (read["failed"].sum(), read["unparsed"].sum(), read["right"].sum()) == (1, 2, 20)
     assert read["score"].is_null().all()
-    found = {one.metric: one for one in measured(vinoground, "questions", items, read, RESAMPLING, "fixed")
+    found = {one.metric: one for one in vinoground.measured("questions", items, read, RESAMPLING, "fixed")
              if one.group == "all"}  # type: ignore[arg-type]  # fmt: skip
     counts = {
         name: [getattr(found[name], part) for part in ("asked", "scored", "failed", "unparsed")] for name in found
     }
     assert counts == {"text": [6, 3, 1, 2], "video": [6, 6, 0, 0], "group": [6, 3, 1, 2]}
-    assert [found[name].value for name in vinoground.SCORES] == pytest.approx([50, 100 * 5 / 6, 100 / 3])
+    assert [found[name].value for name in METRICS] == pytest.approx([50, 100 * 5 / 6, 100 / 3])
 
 
 @pytest.mark.parametrize(
@@ -129,25 +140,19 @@ def test_scores_of_extracted_letters_by_hand(tmp_path: Path) -> None:
 )
 def test_the_local_judge_takes_the_last_letter(response: str, letter: str) -> None:
     prompt = PROMPTS["extract"].user.replace("{candidate}", response)
-    request = Request("0#robust", "0", "text_pos", "write", "", prompt, LETTERS, "", 64)
-    assert [answer.text for answer in last_letter().answers(Clip("", None, (), ()), [request])] == [letter]
+    assert [answer.text for answer in last_letter().answers(Clip("", None, (), ()), [extract(prompt)])] == [letter]
 
 
 def test_the_local_judge_refuses_what_it_cannot_do() -> None:
-    request = Request("0#robust", "0", "text_pos", "write", "", "Rate this.", LETTERS, "", 64)
     with pytest.raises(UserError, match="lastletter needs a response from a line"):
-        list(last_letter().answers(Clip("", None, (), ()), [request]))
-    with pytest.raises(UserError, match="lastletter: settings: found measure"):
-        LastLetter(ModelSpec(None, "cpu", 1, "float32", "sdpa", False, {"measure": "f1"}))
+        list(last_letter().answers(Clip("", None, (), ()), [extract("Rate this.")]))
 
 
 def test_both_readings_share_one_models_answers_and_each_kind_has_its_judges() -> None:
     plan = Plan(load(Path()))
-    prompts = load_prompts(Path("resources/prompts/vinoground.yaml"))
-    keys = [
-        plan._run_key(Run("vinoground", protocol, "black8", "oracle"), prompts) for protocol in ("cot", "cot.judged")
-    ]
-    assert keys[0]["key"] == keys[1]["key"]
+    keys = collect_keys(plan)
+    runs = [Run("vinoground", protocol, "fps1", "toy-llava-ov") for protocol in ("cot", "cot.judged")]
+    assert len({keys[plan.results.run_key(run)].model_dump()["key"] for run in runs}) == 1
     assert plan.judges_of("vinoground") == ["last-letter"]
     assert plan.judges_of("mmbench_video") == ["wordmatch", "wordmatch-recall"]
     table = {scored.name for scored in plan.table_scored("vinoground", "table3")}

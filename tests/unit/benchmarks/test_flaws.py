@@ -5,14 +5,12 @@ import pytest
 from reprise.benchmarks.flaws import Flaws, flaw_numbers, flaws_of
 from reprise.core.schemas import ITEMS, METRICS
 
+from tests.unit.rows import item_row
+
 
 def items_of(flaws: Flaws, entries: list[str]) -> pl.DataFrame:
     """Two items an entry, as the four of a Vinoground pair share one."""
-    rows = [
-        {"item_id": f"{entry}/{part}", "clip_id": "c", "unit": "u", "task": "t", "texts": [], "answer": "",
-         "groups": [{"name": "subset", "text": "no"}, *flaws.groups(entry)]}
-        for entry in entries for part in "ab"
-    ]  # fmt: skip
+    rows = [item_row(f"{entry}/{part}", groups=["subset"], flaws=flaws.of(entry)) for entry in entries for part in "ab"]
     return pl.DataFrame(rows, schema=ITEMS)
 
 

@@ -1,21 +1,29 @@
-"""MMBench and MMStar: layouts, rotations, CircularEval worked out by hand, and what a guesser reaches."""
+"""MMBench and MMStar: layouts, rotations, CircularEval worked out by hand, and chance."""
 
 import csv
 from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
-from reprise.benchmarks import image_choice, mmbench_video
 from reprise.benchmarks.flaws import flaws_of
+from reprise.benchmarks.mmbench_video.images.data_statistics import image_numbers
+from reprise.benchmarks.mmbench_video.images.release import read_images
+from reprise.benchmarks.mmbench_video.images.taxonomy import CATEGORIES
+from reprise.benchmarks.mmbench_video.release import COLUMNS
 from reprise.benchmarks.prompts import load_prompts
+from reprise.benchmarks.rows import Clip
 from reprise.core.errors import UserError
-from reprise.core.schemas import ITEMS, VERDICTS
+from reprise.core.schemas import VERDICTS
 from reprise.reading.readers import read_text
 from reprise.stats.measures import Measure, Resampling
 from synthetic.toyworld import image_choice as toy
+
+from tests.unit.benchmarks.whole import Whole
+from tests.unit.rows import verdict_row
+
+mmbench_video = Whole("mmbench_video")
 
 RESAMPLING = Resampling(draws=200, level=0.95, seed=0)
 PROMPTS = load_prompts(Path("resources/prompts/mmbench_video.yaml"))
@@ -40,9 +48,9 @@ def row(
 
 def read(
     folder: Path, rows: Sequence[Sequence[str]], columns: Sequence[str] = HEADER
-) -> tuple[list[Any], pl.DataFrame]:
-    clips, items = image_choice.read_images(table(folder / "MMBench_DEV_EN.tsv", columns, rows), "mmbench")
-    return clips, pl.DataFrame(items, schema=ITEMS)
+) -> tuple[Sequence[Clip], pl.DataFrame]:
+    found = read_images(table(folder / "MMBench_DEV_EN.tsv", columns, rows), "mmbench")
+    return found.clips, found.tables()[1]
 
 
 FIVE = (
@@ -61,8 +69,8 @@ def test_rows_that_share_an_image_share_its_clip_and_rotations_are_made_here(tmp
     clips, items = read(tmp_path, rows)
     assert items["item_id"].to_list() == [f"mmbench/{n}" for n in range(1, 7)]
     assert dict(items.select("item_id", "clip_id").rows())["mmbench/6"] == "mmbench-4.still"
-    assert [clip["parts"] for clip in clips] == [[f"release:MMBench_DEV_EN.tsv#{n}"] for n in range(1, 6)]
-    assert {clip["kind"] for clip in clips} == {"images"}
+    assert [clip.parts for clip in clips] == [[f"release:MMBench_DEV_EN.tsv#{n}"] for n in range(1, 6)]
+    assert {clip.kind for clip in clips} == {"images"}
 
 
 @pytest.mark.parametrize("spelt", ["l2-category", "l2_category", "L2-category"])
@@ -89,9 +97,8 @@ def test_a_release_without_the_coarse_category_is_refused(tmp_path: Path) -> Non
 def test_mmstar_says_its_options_in_the_question(tmp_path: Path, text: str, question: str, options: list[str]) -> None:
     columns = ("index", "question", "image", "answer", "category", "l2_category", "meta_info")
     path = table(tmp_path / "MMStar.tsv", columns, [["7", text, PICTURE, "B", "math", "geometry", "{}"]])
-    _, (item,) = image_choice.read_images(path, "mmstar")
-    frame = pl.DataFrame([item], schema=ITEMS)
-    (asked,) = image_choice.requests(frame, "choice", PROMPTS["image"])
+    frame = read_images(path, "mmstar").tables()[1]
+    (asked,) = mmbench_video.requests(frame, "choice", PROMPTS["image"])
     assert (asked["option_texts"], asked["expected"]) == (options, "B")
     assert str(asked["prompt"]).startswith(f"Question: {question}\nOptions:\nA. {options[0]}\n")
     assert mmbench_video.in_group(frame, "mmstar_math").height == 1
@@ -100,8 +107,8 @@ def test_mmstar_says_its_options_in_the_question(tmp_path: Path, text: str, ques
 def test_mmstar_with_columns_of_options(tmp_path: Path) -> None:
     columns = ("index", "question", "image", "answer", "category", "A", "B", "C", "D")
     path = table(tmp_path / "MMStar.tsv", columns, [["7", "Why?", PICTURE, "C", "science & technology", *"pqrs"]])
-    _, (item,) = image_choice.read_images(path, "mmstar")
-    assert item["answer"] == "C" and {"name": "mmstar_st", "text": "yes"} in item["groups"]  # type: ignore[operator]
+    _, (item,) = read_images(path, "mmstar")
+    assert item.answer == "C" and "mmstar_st" in item.groups
 
 
 def test_what_is_wrong_with_a_question_is_named_and_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -129,7 +136,7 @@ def test_a_question_without_a_choice_is_refused(tmp_path: Path, options: list[st
 
 def test_two_tables_of_one_benchmark_are_refused(tmp_path: Path) -> None:
     toy_rows = [["0", "v", "News", "What?", "That.", "['OCR']", "v.mp4"]]
-    files = [table(tmp_path / "MMBench-Video.tsv", mmbench_video.COLUMNS, toy_rows)]
+    files = [table(tmp_path / "MMBench-Video.tsv", COLUMNS, toy_rows)]
     files += [table(tmp_path / f"MMBench_{name}.tsv", HEADER, FIVE) for name in ("DEV_EN", "DEV_CN")]
     with pytest.raises(UserError, match="expected one table MMBench_\\*.tsv, found MMBench_DEV_EN.tsv, MMBench_DEV_CN"):
         mmbench_video.annotations(files, "release", {})
@@ -142,25 +149,25 @@ def test_two_tables_of_one_benchmark_are_refused(tmp_path: Path) -> None:
 
 def test_every_rotation_shows_the_right_option_under_its_own_letter(tmp_path: Path) -> None:
     _, items = read(tmp_path, FIVE)
-    asked = image_choice.requests(items, "circular", PROMPTS["image"])
+    asked = mmbench_video.requests(items, "circular", PROMPTS["image"])
     assert len(asked) == 4 + 3 + 2 + 4 + 2
     first = [one for one in asked if one["item_id"] == "mmbench/1"]
     assert [one["option_texts"] for one in first] == [[*"pqrs"], [*"qrsp"], [*"rspq"], [*"spqr"]]
     assert [one["expected"] for one in first] == ["B", "A", "D", "C"]
     for one in asked:
         letters, texts = one["options"], one["option_texts"]
-        right = texts[letters.index(one["expected"])]  # type: ignore[attr-defined, index]
+        right = texts[letters.index(one["expected"])]
         released = FIVE[int(str(one["item_id"])[-1]) - 1]
         assert right == released[3 + "ABCD".index(released[7])]
 
 
 def test_prompts_are_the_harness_words(tmp_path: Path) -> None:
     _, items = read(tmp_path, [row("1", ["p", "q"], "A", hint="Look.")])
-    asked = image_choice.requests(items, "choice", PROMPTS["image"])[0]["prompt"]
+    asked = mmbench_video.requests(items, "choice", PROMPTS["image"])[0]["prompt"]
     assert asked == (
         "Hint: Look.\nQuestion: Question 1?\nOptions:\nA. p\nB. q\nPlease select the correct answer from the options above. \n"
     )
-    letter = image_choice.requests(items, "choice", PROMPTS["image.letter"])[0]["prompt"]
+    letter = mmbench_video.requests(items, "choice", PROMPTS["image.letter"])[0]["prompt"]
     assert str(letter).endswith("B. q\nAnswer with the option's letter from the given choices directly.")
 
 
@@ -170,16 +177,15 @@ def test_prompts_are_the_harness_words(tmp_path: Path) -> None:
 def verdicts(items: pl.DataFrame, said: Mapping[str, str], form: str = "circular") -> pl.DataFrame:
     """One letter a rotation; `!` is a failed answer, `?` an unread one, a blank one that is not there."""
     rows = []
-    for asked in image_choice.requests(items, form, PROMPTS["image"]):
+    for asked in mmbench_video.requests(items, form, PROMPTS["image"]):
         index, turn = str(asked["item_id"]).split("/")[1], int(str(asked["role"]).removeprefix("rotation"))
         letter = said.get(index, "").ljust(4)[turn]
         if letter != " ":
             value = "" if letter in "!?" else letter
+            right = value == asked["expected"] != ""
             rows.append(
-                {"request_id": asked["request_id"], "item_id": asked["item_id"], "role": asked["role"], "value": value,
-                 "score": None, "right": value == asked["expected"] != "", "unparsed": letter == "?",
-                 "failed": letter == "!", "key": "k"}
-            )  # fmt: skip
+                verdict_row(str(asked["request_id"]), value, right=right, unparsed=letter == "?", failed=letter == "!")
+            )
     return pl.DataFrame(rows, schema=VERDICTS)
 
 
@@ -187,7 +193,10 @@ def numbered(
     items: pl.DataFrame, said: Mapping[str, str], form: str = "circular", authors: bool = False
 ) -> dict[str, Measure]:
     read_ = verdicts(items, said, form)
-    return {one.group: one for one in mmbench_video.measures(form, items, read_, RESAMPLING, drop_unread=authors)}
+    return {
+        one.group: one
+        for one in mmbench_video.measures(form, items, read_, RESAMPLING, convention="authors" if authors else "fixed")
+    }
 
 
 def test_circular_evaluation_by_hand(tmp_path: Path) -> None:
@@ -227,7 +236,7 @@ def test_chance_is_what_all_guesses_reach(tmp_path: Path, count: int) -> None:
     _, items = read(tmp_path, [row("1", letters, "B")])
     guesses = list(product(letters, repeat=count))
     right = [numbered(items, {"1": "".join(guess)})["mmbench_overall"].value == 100 for guess in guesses]
-    expected = {group: value for metric, group, value in image_choice.statistics(items) if metric.startswith("chance")}
+    expected = {group: value for metric, group, value in image_numbers(items) if metric.startswith("chance")}
     assert sum(right) / len(guesses) == pytest.approx((1 / count) ** count)
     assert expected["mmbench_overall"] == expected["mmbench_lr"] == pytest.approx(100 * (1 / count) ** count)
 
@@ -235,7 +244,7 @@ def test_chance_is_what_all_guesses_reach(tmp_path: Path, count: int) -> None:
 def test_chance_over_several_questions(tmp_path: Path) -> None:
     """(1/256 + 1/27 + 1/4 + 1/256 + 1/4) / 5."""
     _, items = read(tmp_path, FIVE)
-    found = {(metric, group): value for metric, group, value in image_choice.statistics(items)}
+    found = {(metric, group): value for metric, group, value in image_numbers(items)}
     mean = (2 / 256 + 1 / 27 + 2 / 4) / 5
     assert found["chance.circular.accuracy", "mmbench_overall"] == pytest.approx(100 * mean)
     assert found["questions", "mmbench_overall"] == 5
@@ -269,14 +278,13 @@ def test_the_toy_releases_have_every_category_and_number_of_options(tmp_path: Pa
     toy.write_tables(tmp_path, PICTURES[:12], PICTURES[12:])
     found = {}
     for name, file in (("mmbench", "MMBench_DEV_TOY.tsv"), ("mmstar", "MMStar.tsv")):
-        clips, items = image_choice.read_images(tmp_path / file, name)
-        frame = pl.DataFrame(items, schema=ITEMS)
+        clips, frame = read_images(tmp_path / file, name).tables()
         found[name] = frame
-        assert all(mmbench_video.in_group(frame, group).height for group in image_choice.CATEGORIES[name].values())
-        assert "flaw" not in {group["name"] for groups in frame["groups"].to_list() for group in groups}
-        assert len(clips) == frame["clip_id"].n_unique()
+        assert all(mmbench_video.in_group(frame, group).height for group in CATEGORIES[name].values())
+        assert not flaws_of(frame)
+        assert clips.height == frame["clip_id"].n_unique()
     assert found["mmbench"].height == found["mmstar"].height == 24
-    sizes = {len(one["options"]) for one in image_choice.requests(found["mmbench"], "circular", PROMPTS["image"])}  # type: ignore[arg-type]
+    sizes = {len(one["options"]) for one in mmbench_video.requests(found["mmbench"], "circular", PROMPTS["image"])}
     assert sizes == {2, 3, 4}
 
 
@@ -284,8 +292,8 @@ def test_the_rotations_of_the_toy_release_are_those_made_here(tmp_path: Path) ->
     toy.write_tables(tmp_path, PICTURES[:12], PICTURES[12:])
     with (tmp_path / "MMBench_DEV_TOY.tsv").open(newline="") as stream:
         released = {row["index"]: row for row in csv.DictReader(stream, delimiter="\t")}
-    _, items = image_choice.read_images(tmp_path / "MMBench_DEV_TOY.tsv", "mmbench")
-    asked = image_choice.requests(pl.DataFrame(items, schema=ITEMS), "circular", PROMPTS["image"])
+    _, items = read_images(tmp_path / "MMBench_DEV_TOY.tsv", "mmbench").tables()
+    asked = mmbench_video.requests(items, "circular", PROMPTS["image"])
     assert len(asked) == len(released)
     for one in asked:
         index = int(str(one["item_id"]).split("/")[1]) + 1_000_000 * int(str(one["role"]).removeprefix("rotation"))

@@ -8,24 +8,30 @@ from typing import Any
 
 import polars as pl
 import pytest
-from reprise.benchmarks import mmbench_video
 from reprise.benchmarks.flaws import flaws_of
+from reprise.benchmarks.mmbench_video.packed import PACKED_READERS
+from reprise.benchmarks.mmbench_video.release import COLUMNS
+from reprise.benchmarks.mmbench_video.taxonomy import HALVES, L2_OF, LEAVES
 from reprise.benchmarks.prompts import FRAME_COUNT, load_prompts
-from reprise.config.load import load_yaml
-from reprise.config.schema import Benchmark
+from reprise.config.benchmark import Benchmark
+from reprise.config.yaml_files import load_yaml
 from reprise.core.errors import UserError
 from reprise.core.files import matching_files
 from reprise.core.schemas import FACTS, VERDICTS
 from reprise.media.subtitles import as_prompt, read_vtt
 from reprise.models.adapters.wordmatch import overlap
-from reprise.stages.metrics import measured
 from reprise.stats.measures import Measure, Resampling
 from synthetic.toyworld import mmbench_video as toy
 
-COLUMNS = mmbench_video.COLUMNS
+from tests.unit.benchmarks.whole import Whole
+from tests.unit.rows import verdict_row
+
+mmbench_video = Whole("mmbench_video")
+
+COLUMNS = COLUMNS
 RESAMPLING = Resampling(draws=200, level=0.95, seed=0)
 PROMPTS = load_prompts(Path("resources/prompts/mmbench_video.yaml"))
-READERS = mmbench_video.PACKED_READERS
+READERS = PACKED_READERS
 
 
 def load_spec() -> Benchmark:
@@ -128,9 +134,9 @@ def test_a_question_without_its_other_half_is_not_asked_and_is_missing(
     assert json.loads(str(packed["prompt"]).removeprefix("Question Set: ")) == {"1": "What?"}
     assert [one["item_id"] for one in mmbench_video.requests(items, "unpacked", PROMPTS["unpacked"])] == ["1"]
     said = pl.DataFrame({"clip_id": ["a.whole"], "text": ['{"1": "That."}'], "error": [""]})
-    assert [one["item_id"] for one in mmbench_video.answers("packed", items, said, "robust")] == ["1"]
+    assert [one.item_id for one in mmbench_video.answers("packed", items, said, "robust")] == ["1"]
     rated = verdicts([3]).with_columns(item_id=pl.lit("1"))
-    rows = measured(mmbench_video, "packed", items, rated, RESAMPLING, "fixed")  # type: ignore[arg-type]
+    rows = mmbench_video.measured("packed", items, rated, RESAMPLING, "fixed")
     (whole,) = [one for one in rows if (one.metric, one.group) == ("mean", "overall")]
     assert (whole.asked, whole.missing, whole.value) == (1, 2, 3)
 
@@ -178,7 +184,7 @@ def test_subtitles_reach_the_prompt_where_a_video_has_them(tmp_path: Path) -> No
     assert "Subtitle" not in with_them[1]["system"] and "Subtitle" not in without[0]["system"]
     assert with_them[1]["system"] == without[1]["system"]
     subtitled = items.filter(pl.col("clip_id") == "a.whole")["groups"].to_list()
-    assert all({"name": "subtitled", "text": "yes"} in groups for groups in subtitled)
+    assert all("subtitled" in groups for groups in subtitled)
 
 
 # --- prompts and packed answers ----------------------------------------------------------------------------------
@@ -232,7 +238,7 @@ def test_an_unreadable_packed_answer_fails_all_its_questions(tmp_path: Path) -> 
         {"clip_id": ["a.whole", "b.whole"], "text": ["no json", ""], "error": ["", "timeout"]}
     )  # fmt: skip
     answers = mmbench_video.answers("packed", items, responses, "robust")
-    assert [answer["error"] for answer in answers] == ["unreadable"] * 2 + ["timeout"] * 3
+    assert [answer.error for answer in answers] == ["unreadable"] * 2 + ["timeout"] * 3
 
 
 def test_packed_answers_beside_questions_about_images(tmp_path: Path) -> None:
@@ -245,7 +251,7 @@ def test_packed_answers_beside_questions_about_images(tmp_path: Path) -> None:
     )
     responses = pl.DataFrame({"clip_id": ["a.whole"], "text": ['{"0": "So.", "1": "Yes."}'], "error": [""]})
     answers = mmbench_video.answers("packed", pl.concat([items, image]), responses, "robust")
-    assert {answer["item_id"]: answer["text"] for answer in answers} == {"0": "So.", "1": "Yes."}
+    assert {answer.item_id: answer.text for answer in answers} == {"0": "So.", "1": "Yes."}
 
 
 # --- means -------------------------------------------------------------------------------------------------------
@@ -253,17 +259,16 @@ def test_packed_answers_beside_questions_about_images(tmp_path: Path) -> None:
 
 def verdicts(scores: Sequence[float | None], failed: Sequence[int] = ()) -> pl.DataFrame:
     rows = [
-        {"request_id": "", "item_id": str(i), "role": "", "value": "", "score": score, "right": False,
-         "unparsed": score is None and i not in failed, "failed": i in failed, "key": "k"}
+        verdict_row("", item_id=str(i), score=score, unparsed=score is None and i not in failed, failed=i in failed)
         for i, score in enumerate(scores)
-    ]  # fmt: skip
+    ]
     return pl.DataFrame(rows, schema=VERDICTS)
 
 
 def numbers(
     items: pl.DataFrame, read: pl.DataFrame, form: str = "unpacked", authors: bool = False
 ) -> dict[Any, Measure]:
-    found = mmbench_video.measures(form, items, read, RESAMPLING, drop_unread=authors)
+    found = mmbench_video.measures(form, items, read, RESAMPLING, convention="authors" if authors else "fixed")
     return {(one.metric, one.group): one for one in found}
 
 
@@ -296,11 +301,8 @@ def test_a_failed_answer_in_valid(tmp_path: Path, form: str, authors: bool, vali
 def harness_means(dimensions: Sequence[Sequence[str]], scores: Sequence[int]) -> dict[str, tuple[float, float | None]]:
     """The reference harness's rule, written down from its description: -1 stands for failed; ALL and VALID by group."""
     found = {}
-    groups = mmbench_video.LEAVES | {
-        half: [leaf for l2 in members for leaf in mmbench_video.LEAVES[l2]]
-        for half, members in mmbench_video.HALVES.items()
-    }
-    for group, leaves in {**groups, "overall": list(mmbench_video.L2_OF)}.items():
+    groups = LEAVES | {half: [leaf for l2 in members for leaf in LEAVES[l2]] for half, members in HALVES.items()}
+    for group, leaves in {**groups, "overall": list(L2_OF)}.items():
         inside = [score for names, score in zip(dimensions, scores, strict=True) if set(names) & set(leaves)]
         valid = [score for score in inside if score >= 0]
         if inside:
@@ -314,7 +316,7 @@ def test_means_equal_the_harness_on_the_same_ratings(tmp_path: Path) -> None:
     items = mmbench_video.annotations(release(tmp_path, rows), "release", {})[1]
     scores = [(7 * i) % 5 - 1 for i in range(len(rows))]
     found = numbers(items, verdicts([None if score < 0 else float(score) for score in scores]), authors=True)
-    leaves = [[g["text"] for g in groups if g["name"] == "leaf"] for groups in items["groups"].to_list()]
+    leaves = [[tag["text"] for tag in tags if tag["name"] == "leaf"] for tags in items["tags"].to_list()]
     for group, (whole, valid) in harness_means(leaves, scores).items():
         assert found["mean", group].value == pytest.approx(whole, abs=1e-9)
         assert found["valid", group].value == pytest.approx(valid, abs=1e-9)
@@ -350,8 +352,8 @@ def test_the_toy_release_has_every_ability_and_subtitles(tmp_path: Path) -> None
     assert set(everything["task"]) == {"Animation", "mmbench", "mmstar", "toy-clips"}
     files = [file for file in files if file.suffix == ".vtt" or file.name == "MMBench-Video.tsv"]
     clips, items = mmbench_video.annotations(files, "release", {})
-    leaves = {g["text"] for groups in items["groups"].to_list() for g in groups if g["name"] == "leaf"}
-    assert leaves == set(mmbench_video.L2_OF) and len(leaves) == 26
+    leaves = {tag["text"] for tags in items["tags"].to_list() for tag in tags if tag["name"] == "leaf"}
+    assert leaves == set(L2_OF) and len(leaves) == 26
     assert clips.height == 24 and len(files) == 13
     assert items["answer"].str.len_chars().min() > 0
 

@@ -7,14 +7,19 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from reprise.benchmarks import velociti
 from reprise.benchmarks.flaws import flaws_of
 from reprise.benchmarks.prompts import load_prompts
-from reprise.benchmarks.subsets import LIST_COLUMNS, captions_digest
+from reprise.benchmarks.velociti.scores import CHANCE, SCORES
+from reprise.benchmarks.velociti.subsets import LIST_COLUMNS, captions_digest
+from reprise.benchmarks.velociti.taxonomy import CONTROL, TESTS
 from reprise.core.errors import UserError
 from reprise.core.schemas import VERDICTS
-from reprise.stages.metrics import measured
 from reprise.stats.measures import Measure, Resampling
+
+from tests.unit.benchmarks.whole import Whole
+from tests.unit.rows import verdict_row
+
+velociti = Whole("velociti")
 
 COLUMNS = ["test_name", "video_id", "event", "pos", "neg"]
 RESAMPLING = Resampling(draws=200, level=0.95, seed=0)
@@ -72,8 +77,8 @@ def test_any_file_type_of_the_release_reads_the_same(tmp_path: Path, suffix: str
         ([["control", " ", "Ev1", "p", "n"]], COLUMNS, "row 1: 'video_id' is empty"),
         ([["control", video(1), "Ev1", "p", "n"]] * 2, COLUMNS, "row 2: the same as row 1"),
         ([["control", video(1), "Ev1", "p"]], COLUMNS[:-1], "column 'neg' is missing. Found: test_name"),
-        ([["control", video(1), "Ev1", "p", "n"]], ["test_name", "video_id", "pos", "pos", "neg"], "column 'pos' is there twice"),
-        ([["control", "tt0111161", "Ev1", "p", "n"]], COLUMNS, "is no VidSitu id"),
+        ([["control", video(1), "Ev1", "p", "n"]], ["test_name", "video_id", "pos", "pos", "neg"], "duplicate column 'pos'"),
+        ([["control", "tt0111161", "Ev1", "p", "n"]], COLUMNS, "is not a VidSitu id"),
     ],
 )  # fmt: skip
 def test_a_broken_release_is_refused_by_file_and_row(
@@ -112,7 +117,7 @@ def test_a_flawed_row_stays_is_named_and_counted(
     requests = velociti.requests(items, "entail", PROMPTS["entail"])
     assert len(requests) == (4 if missing else 6)
     read = [verdict(str(one["item_id"]), str(one["role"]), "Yes", str(one["expected"]), 0.6) for one in requests]
-    rows_measured = measured(velociti, "entail", items, pl.DataFrame(read, schema=VERDICTS), RESAMPLING, "fixed")  # type: ignore[arg-type]
+    rows_measured = velociti.measured("entail", items, pl.DataFrame(read, schema=VERDICTS), RESAMPLING, "fixed")
     (found,) = [one for one in rows_measured if (one.metric, one.group) == ("strict", "agent_random")]
     assert (found.asked, found.missing, found.value) == (asked, missing, 0)
 
@@ -133,7 +138,7 @@ def test_two_tables_in_a_release_are_refused(tmp_path: Path) -> None:
 
 
 def in_subset(items: pl.DataFrame) -> list[bool]:
-    return [{"name": "subset", "text": "yes"} in groups for groups in items["groups"].to_list()]
+    return ["subset" in groups for groups in items["groups"].to_list()]
 
 
 def test_listed_rows_are_found_by_captions_in_either_order(tmp_path: Path) -> None:
@@ -169,7 +174,7 @@ def test_a_draw_does_not_depend_on_the_order_of_the_rows(tmp_path: Path) -> None
 def test_the_published_subset_has_the_counts_of_its_source() -> None:
     with Path("resources/subsets/velociti-150.csv").open() as stream:
         tests = [row["test_name"] for row in csv.DictReader(stream)]
-    assert {test: tests.count(test) for test in velociti.TESTS} == {
+    assert {test: tests.count(test) for test in TESTS} == {
         "agent_random": 150, "agent_bind": 150, "coref": 150, "action_adv": 150,
         "action_manner": 150, "action_bind": 151, "chrono": 142,
     }  # fmt: skip
@@ -218,10 +223,8 @@ def items_of(counts: dict[str, int], tmp_path: Path) -> pl.DataFrame:
 def verdict(
     item: str, role: str, value: str, expected: str, score: float | None, status: str = ""
 ) -> dict[str, object]:
-    return {
-        "request_id": f"{item}#{role}", "item_id": item, "role": role, "value": value, "score": score,
-        "right": value == expected, "unparsed": status == "unparsed", "failed": status == "failed", "key": "k",
-    }  # fmt: skip
+    known = {"right": value == expected, "unparsed": status == "unparsed", "failed": status == "failed"}
+    return verdict_row(f"{item}#{role}", value, score=score, **known)
 
 
 def entail_verdicts(items: pl.DataFrame, scores: Sequence[tuple[float | None, float | None]]) -> pl.DataFrame:
@@ -244,7 +247,7 @@ def test_entailment_by_hand(tmp_path: Path) -> None:
     items = items_of({"control": 5}, tmp_path)
     scores = [(0.9, 0.1), (0.8, 0.7), (0.4, 0.2), (0.5, 0.1), (0.6, None)]
     verdicts = entail_verdicts(items, scores)
-    found = velociti.measures("entail", items, verdicts, RESAMPLING, drop_unread=False)
+    found = velociti.measures("entail", items, verdicts, RESAMPLING)
     assert number(found, "strict", "control").value == pytest.approx(100 * 1 / 5)
     assert number(found, "classic", "control").value == pytest.approx(100 * 4 / 5)
     assert number(found, "positive", "control").value == pytest.approx(100 * 3 / 5)
@@ -257,16 +260,16 @@ def test_entailment_by_hand(tmp_path: Path) -> None:
 def test_the_authors_convention_leaves_unread_samples_out(tmp_path: Path) -> None:
     items = items_of({"control": 5}, tmp_path)
     verdicts = entail_verdicts(items, [(0.9, 0.1), (0.8, 0.7), (0.4, 0.2), (0.5, 0.1), (0.6, None)])
-    found = velociti.measures("entail", items, verdicts, RESAMPLING, drop_unread=True)
+    found = velociti.measures("entail", items, verdicts, RESAMPLING, convention="authors")
     assert number(found, "strict", "control").value == pytest.approx(100 * 1 / 3)
     assert number(found, "strict", "control").asked == 3
 
 
 def test_the_average_counts_each_test_once_and_control_never(tmp_path: Path) -> None:
-    counts = {test: 10 * (place + 1) for place, test in enumerate(velociti.TESTS)}
+    counts = {test: 10 * (place + 1) for place, test in enumerate(TESTS)}
     items = items_of({"control": 10} | counts, tmp_path)
     scores = [(0.9, 0.1) if item.split("/")[0] == "coref" else (0.9, 0.9) for item in items["item_id"]]
-    found = velociti.measures("entail", items, entail_verdicts(items, scores), RESAMPLING, drop_unread=False)
+    found = velociti.measures("entail", items, entail_verdicts(items, scores), RESAMPLING)
     assert number(found, "strict", "coref").value == 100
     assert number(found, "strict", "average").value == pytest.approx(100 / 7)
 
@@ -274,7 +277,7 @@ def test_the_average_counts_each_test_once_and_control_never(tmp_path: Path) -> 
 def test_answers_in_words_have_no_classic_metric(tmp_path: Path) -> None:
     items = items_of({"control": 2}, tmp_path)
     verdicts = entail_verdicts(items, [(0.9, 0.1), (0.9, 0.9)]).with_columns(score=pl.lit(None, pl.Float64))
-    found = velociti.measures("entail", items, verdicts, RESAMPLING, drop_unread=False)
+    found = velociti.measures("entail", items, verdicts, RESAMPLING)
     assert {one.metric for one in found} == {"strict", "positive", "negative"}
     assert number(found, "strict", "control").value == 50
 
@@ -288,27 +291,25 @@ def test_multiple_choice_by_hand(tmp_path: Path) -> None:
         for item, pair in zip(items["item_id"], answers, strict=True)
         for role, expected, value in zip(("a", "b"), ("A", "B"), pair, strict=True)
     ]
-    found = velociti.measures("mc", items, pl.DataFrame(rows, schema=VERDICTS), RESAMPLING, drop_unread=False)
+    found = velociti.measures("mc", items, pl.DataFrame(rows, schema=VERDICTS), RESAMPLING)
     values = {one.metric: one.value for one in found if one.group == "chrono"}
     assert values == {"mc_a": 50, "mc_b": 50, "mc_bias": 0, "mc_both": 25}
 
 
 @pytest.mark.parametrize(("strategy", "strict", "classic"), [("oracle", 100, 100), ("always yes", 0, 0)])
 def test_closed_forms_of_sure_answers(tmp_path: Path, strategy: str, strict: float, classic: float) -> None:
-    items = items_of(dict.fromkeys((velociti.CONTROL, *velociti.TESTS), 20), tmp_path)
+    items = items_of(dict.fromkeys((CONTROL, *TESTS), 20), tmp_path)
     pair = (1.0, 0.0) if strategy == "oracle" else (1.0, 1.0)
-    found = velociti.measures(
-        "entail", items, entail_verdicts(items, [pair] * items.height), RESAMPLING, drop_unread=False
-    )
+    found = velociti.measures("entail", items, entail_verdicts(items, [pair] * items.height), RESAMPLING)
     assert {one.value for one in found if one.metric == "strict"} == {strict}
     assert {one.value for one in found if one.metric == "classic"} == {classic}
 
 
 def test_random_scores_reach_a_quarter_within_their_interval(tmp_path: Path) -> None:
-    items = items_of(dict.fromkeys(velociti.TESTS, 200), tmp_path)
+    items = items_of(dict.fromkeys(TESTS, 200), tmp_path)
     draw = random.Random(1)
     verdicts = entail_verdicts(items, [(draw.random(), draw.random()) for _ in range(items.height)])
-    found = velociti.measures("entail", items, verdicts, Resampling(2000, 0.99, 0), drop_unread=False)
+    found = velociti.measures("entail", items, verdicts, Resampling(2000, 0.99, 0))
     strict = number(found, "strict", "average")
     assert strict.low is not None and strict.high is not None and strict.low < 25 < strict.high
     classic = number(found, "classic", "average")
@@ -335,11 +336,11 @@ def test_similarity_by_hand(tmp_path: Path) -> None:
     """Four samples: closer, further, as close, failed. Only the first is right; cosines may be negative."""
     items = items_of({"chrono": 4}, tmp_path)
     read = similarity_verdicts(items, [(-0.1, -0.3), (0.2, 0.4), (0.5, 0.5), (0.9, None)])
-    found = velociti.measures("similarity", items, read, RESAMPLING, drop_unread=False)
+    found = velociti.measures("similarity", items, read, RESAMPLING)
     one = number(found, "classic", "chrono")
     assert (one.value, one.asked, one.scored, one.failed, one.unparsed) == (25, 4, 3, 1, 0)
-    assert {measured.metric for measured in found} == velociti.FORMS["similarity"] == {"classic"}
-    authors = velociti.measures("similarity", items, read, RESAMPLING, drop_unread=True)
+    assert {measured.metric for measured in found} == SCORES["similarity"].metrics == {"classic"}
+    authors = velociti.measures("similarity", items, read, RESAMPLING, convention="authors")
     assert number(authors, "classic", "chrono").value == pytest.approx(100 / 3)
     right = velociti.outcomes("similarity", items, read)["classic"]["right"].to_list()
     assert right == [True, False, False, False]
@@ -347,20 +348,20 @@ def test_similarity_by_hand(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("strategy", "classic"), [("oracle", 100), ("constant", 0)])
 def test_closed_forms_of_sure_similarities(tmp_path: Path, strategy: str, classic: float) -> None:
-    items = items_of(dict.fromkeys((velociti.CONTROL, *velociti.TESTS), 9), tmp_path)
+    items = items_of(dict.fromkeys((CONTROL, *TESTS), 9), tmp_path)
     pair = (1.0, 0.0) if strategy == "oracle" else (1.0, 1.0)
     read = similarity_verdicts(items, [pair] * items.height)
-    found = velociti.measures("similarity", items, read, RESAMPLING, drop_unread=False)
+    found = velociti.measures("similarity", items, read, RESAMPLING)
     assert {one.value for one in found} == {classic}
 
 
 def test_random_similarities_reach_a_half_within_their_interval(tmp_path: Path) -> None:
-    items = items_of(dict.fromkeys(velociti.TESTS, 200), tmp_path)
+    items = items_of(dict.fromkeys(TESTS, 200), tmp_path)
     draw = random.Random(3)
     read = similarity_verdicts(items, [(draw.random(), draw.random()) for _ in range(items.height)])
-    found = velociti.measures("similarity", items, read, Resampling(2000, 0.99, 0), drop_unread=False)
+    found = velociti.measures("similarity", items, read, Resampling(2000, 0.99, 0))
     one = number(found, "classic", "average")
-    assert one.low is not None and one.high is not None and one.low < velociti.CHANCE["classic"] < one.high  # type: ignore[operator]
+    assert one.low is not None and one.high is not None and one.low < CHANCE["classic"] < one.high  # type: ignore[operator]
 
 
 def test_statistics_count_videos_samples_and_subset(tmp_path: Path) -> None:

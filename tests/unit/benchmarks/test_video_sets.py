@@ -4,11 +4,16 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from reprise.benchmarks import mmbench_video
+from reprise.benchmarks.mmbench_video.release import COLUMNS
+from reprise.benchmarks.rows import chosen_items
 from reprise.core.errors import UserError
 from reprise.core.schemas import FACTS, VERDICTS
-from reprise.stages.requests import chosen_items
 from reprise.stats.measures import Resampling
+
+from tests.unit.benchmarks.whole import Whole
+from tests.unit.rows import verdict_row
+
+mmbench_video = Whole("mmbench_video")
 
 RESAMPLING = Resampling(draws=200, level=0.95, seed=0)
 MANIFEST = """video,question,answer,capability
@@ -20,7 +25,7 @@ two.avi,Who acts?,a dog,Who
 
 @pytest.fixture
 def release(tmp_path: Path) -> list[Path]:
-    columns = "\t".join(mmbench_video.COLUMNS)
+    columns = "\t".join(COLUMNS)
     row = "\t".join(["0", "v", "News", "What is it?", "It is that.", "['OCR']", "v.mp4"])
     (tmp_path / "MMBench-Video.tsv").write_text(f"{columns}\n{row}\n")
     (tmp_path / "sets").mkdir()
@@ -59,12 +64,11 @@ def test_ratings_by_set(release: list[Path]) -> None:
     """Ratings 3, 0 and 1 are 4/3 of 3, or 44.4 of 100; no ability's mean is given."""
     items = chosen_items(mmbench_video.annotations(release, "release", {})[1], "sets")
     rows = [
-        {"request_id": "", "item_id": f"msvd/{i}", "role": "unpacked", "value": "", "score": score, "right": False,
-         "unparsed": False, "failed": False, "key": "k"}
+        verdict_row("", item_id=f"msvd/{i}", role="unpacked", score=score)
         for i, score in enumerate((3.0, 0.0, 1.0), start=1)
-    ]  # fmt: skip
+    ]
     verdicts = pl.DataFrame(rows, schema=VERDICTS)
-    found = mmbench_video.measures("unpacked", items, verdicts, RESAMPLING, drop_unread=False)
+    found = mmbench_video.measures("unpacked", items, verdicts, RESAMPLING)
     assert [(one.metric, one.group, one.value) for one in found] == [
         ("original_score", "msvd", pytest.approx(4 / 3)),
         ("normalized_score", "msvd", pytest.approx(400 / 9)),

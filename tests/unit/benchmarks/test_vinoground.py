@@ -10,16 +10,23 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from reprise.benchmarks import vinoground
 from reprise.benchmarks.flaws import flaws_of
 from reprise.benchmarks.prompts import load_prompts
+from reprise.benchmarks.vinoground.scores import CHANCE, METRICS
+from reprise.benchmarks.vinoground.taxonomy import MAJOR
 from reprise.core.errors import UserError
-from reprise.core.schemas import REQUESTS, RESPONSES, VERDICTS
-from reprise.models.adapters.base import Clip, ModelSpec, Request
+from reprise.core.schemas import RESPONSES, VERDICTS
+from reprise.models.adapters.base import Clip
 from reprise.models.adapters.baselines import Constant, Oracle, Random
-from reprise.stages.metrics import measured, row_of, undefined_metrics
+from reprise.stages.metrics import row_of, undefined_metrics
 from reprise.stages.verdicts import verdicts
 from reprise.stats.measures import Measure, Resampling
+
+from tests.unit.asked import request, spec
+from tests.unit.benchmarks.whole import Whole
+from tests.unit.rows import request_table, response_row, verdict_row
+
+vinoground = Whole("vinoground")
 
 COLUMNS = [
     "index",
@@ -46,7 +53,7 @@ def row(index: int, major: str = "action", minor: str = "", **changes: str) -> l
 
 
 def rows_of(count: int) -> list[list[str]]:
-    majors, minors = vinoground.MAJOR, ("", "spatial", "interaction;cyclical;", "contextual")
+    majors, minors = MAJOR, ("", "spatial", "interaction;cyclical;", "contextual")
     return [row(index, majors[index % 3], minors[index % 4]) for index in range(count)]
 
 
@@ -138,17 +145,17 @@ def test_written_questions_have_both_answers_equally_often_and_the_same_ones_aga
 
 def test_the_papers_wording_and_what_the_letters_stand_for(tmp_path: Path) -> None:
     items = items_of(tmp_path, 6)
-    for request in vinoground.requests(items, "questions", PROMPTS["paper"]):
-        a, b = request["option_texts"]  # type: ignore[misc]
-        index, half = str(request["item_id"]).split("/")[0].split("_")
+    for row in vinoground.requests(items, "questions", PROMPTS["paper"]):
+        a, b = row["option_texts"]  # type: ignore[misc]
+        index, half = str(row["item_id"]).split("/")[0].split("_")
         own = f"{index} eats then sleeps" if half == "pos" else f"{index} sleeps then eats"
-        if str(request["role"]).startswith("text"):
-            assert request["prompt"] == f"Which caption best describes this video? A. {a}, B. {b}"
-            assert {"A": a, "B": b}[str(request["expected"])] == own
+        if str(row["role"]).startswith("text"):
+            assert row["prompt"] == f"Which caption best describes this video? A. {a}, B. {b}"
+            assert {"A": a, "B": b}[str(row["expected"])] == own
         else:
-            assert f"Caption: {own}. A. First segment (before black frame), B. Second" in str(request["prompt"])
-            order = str(request["clip_id"]).split(".")[1].split("-")
-            assert order["AB".index(str(request["expected"]))] == half
+            assert f"Caption: {own}. A. First segment (before black frame), B. Second" in str(row["prompt"])
+            order = str(row["clip_id"]).split(".")[1].split("-")
+            assert order["AB".index(str(row["expected"]))] == half
 
 
 def test_a_release_may_call_its_columns_otherwise(tmp_path: Path) -> None:
@@ -164,12 +171,12 @@ def test_a_release_may_call_its_columns_otherwise(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "text", "video", "message"),
     [
-        ([row(0), row(0)], None, None, "row 2: index '0' is there twice"),
+        ([row(0), row(0)], None, None, "row 2: duplicate index '0'"),
         ([[" ", *row(0)[1:]]], None, None, "row 1: 'index' is empty"),
         ([row(0, pos_vid="short")], None, None, "expected a YouTube id of 11 characters"),
         ([row(0, pos_start="11")], None, None, "its start 11 s is not before its end 10 s"),
-        ([row(0)], [entry("9_pos", "A")], None, "entry 1: idx '9_pos' is no <index>_pos or <index>_neg of the table's pairs"),
-        ([row(0)], [entry("0_pos", "A"), entry("0_pos", "B")], None, "entry 2: idx '0_pos' is there twice"),
+        ([row(0)], [entry("9_pos", "A")], None, "entry 1: idx '9_pos' is not <index>_pos or <index>_neg of the table's pairs"),
+        ([row(0)], [entry("0_pos", "A"), entry("0_pos", "B")], None, "entry 2: duplicate idx '0_pos'"),
         ([row(0)], [{"idx": "0_pos", "GT": "A"}], None, "entry 1: found idx, GT. Needed: idx, video_name, question, GT."),
     ],
 )  # fmt: skip
@@ -210,7 +217,7 @@ def test_a_question_that_the_release_lacks_is_named_and_its_pair_is_missing(
 def counted(items: pl.DataFrame, group: str = "all") -> dict[str, tuple[object, ...]]:
     """Asked, missing and value of each score where every answer is right."""
     found = {one["metric"]: one for one in scored(items, dict.fromkeys(ROLES, "right")) if one["group"] == group}
-    return {score: tuple(found[score][part] for part in ("asked", "missing", "value")) for score in vinoground.SCORES}
+    return {score: tuple(found[score][part] for part in ("asked", "missing", "value")) for score in METRICS}
 
 
 WHOLE = {"text": (2, 0, 100), "video": (2, 0, 100), "group": (2, 0, 100)}
@@ -250,8 +257,8 @@ def test_a_ground_truth_that_is_no_option_is_never_right(tmp_path: Path, caplog:
     assert f"vinoground_textscore.json: entry 1 (0_pos): {message}" in caplog.text
     assert flaws_of(items) == [f"pair 0: {message}"]
     assert counted(items) == {"text": (2, 0, 50), "video": (2, 0, 100), "group": (2, 0, 50)}
-    request = vinoground.requests(items, "questions", PROMPTS["paper"])[0]
-    assert (request["options"], request["option_texts"], request["expected"]) == (["A", "B"], [], "")
+    row = vinoground.requests(items, "questions", PROMPTS["paper"])[0]
+    assert (row["options"], row["option_texts"], row["expected"]) == (["A", "B"], [], "")
     for convention in ("fixed", "authors"):
         assert values(items, {"0_text_pos": "C"}, convention)[0] == 50
 
@@ -273,18 +280,16 @@ def answers_of(
     """Requests and responses of all pairs: by `<index>_<role>` or `<role>` the answer `right`, `wrong`, a text, `failed`
     or `absent` (never asked)."""
     rows = vinoground.requests(items, form, PROMPTS["paper" if form == "questions" else "caption"])
-    requests = pl.DataFrame([r | {"ask": "choose", "max_tokens": 1} for r in rows], schema=REQUESTS)
+    requests = request_table(rows, "choose")
     responses = []
-    for request in requests.iter_rows(named=True):
-        index = request["item_id"].split("_")[0]
-        text = texts.get(f"{index}_{request['role']}", texts.get(request["role"], "right"))
+    for row in requests.iter_rows(named=True):
+        index = row["item_id"].split("_")[0]
+        text = texts.get(f"{index}_{row['role']}", texts.get(row["role"], "right"))
         if text == "absent":
             continue
-        known = {"right": request["expected"], "wrong": "A" if request["expected"] == "B" else "B", "failed": ""}
-        responses.append(
-            {"request_id": request["request_id"], "item_id": request["item_id"], "role": request["role"],
-             "text": known.get(text, text), "scores": [], "error": "out_of_memory" if text == "failed" else "", "key": "k"}
-        )  # fmt: skip
+        known = {"right": row["expected"], "wrong": "A" if row["expected"] == "B" else "B", "failed": ""}
+        error = "out_of_memory" if text == "failed" else ""
+        responses.append(response_row(row["request_id"], known.get(text, text), error=error))
     return requests, pl.DataFrame(responses, schema=RESPONSES)
 
 
@@ -292,15 +297,15 @@ def scored(items: pl.DataFrame, texts: Mapping[str, str], convention: str = "fix
     reader = {"fixed": "robust", "authors": "authors"}[convention]
     requests, responses = answers_of(items, texts)
     read = verdicts(requests, responses, reader, "first_character")
-    found = measured(vinoground, "questions", items, read, RESAMPLING, convention)  # type: ignore[arg-type]
-    return [row_of(one, vinoground) for one in found]  # type: ignore[arg-type]
+    found = vinoground.measured("questions", items, read, RESAMPLING, convention)
+    return [row_of(one, CHANCE.get(one.metric)) for one in found]
 
 
 def values(
     items: pl.DataFrame, texts: Mapping[str, str], convention: str = "fixed", group: str = "all"
 ) -> list[object]:
     found = {(one["metric"], one["group"]): one["value"] for one in scored(items, texts, convention)}
-    return [found[score, group] for score in vinoground.SCORES]
+    return [found[score, group] for score in METRICS]
 
 
 def test_scores_by_hand(tmp_path: Path) -> None:
@@ -320,7 +325,7 @@ def test_failed_unread_and_missing_are_three_things(tmp_path: Path) -> None:
         score: [found[score][name] for name in ("asked", "scored", "failed", "unparsed", "missing")] for score in found
     }
     assert counts == {"text": [5, 3, 1, 1, 1], "video": [5, 5, 0, 0, 1], "group": [4, 2, 1, 1, 2]}
-    assert [found[score]["value"] for score in vinoground.SCORES] == [60, 100, 50]
+    assert [found[score]["value"] for score in METRICS] == [60, 100, 50]
 
 
 @pytest.mark.parametrize(
@@ -374,7 +379,7 @@ def test_the_released_scorer_in_its_own_words(tmp_path: Path) -> None:
     for index in range(60):
         groups = [
             "all",
-            vinoground.MAJOR[index % 3],
+            MAJOR[index % 3],
             *[g for g in ("", "spatial", "interaction;cyclical;", "contextual")[index % 4].split(";") if g],
         ]
         totals.update(groups)
@@ -418,27 +423,19 @@ def test_random_answers_reach_their_chance(tmp_path: Path) -> None:
 
 def by_similarity(items: pl.DataFrame, adapter: Oracle | Constant | Random) -> list[Measure]:
     rows = []
-    for asked in vinoground.requests(items, "similarity", PROMPTS["caption"]):
-        request = Request(**{name: asked[name] for name in ("request_id", "item_id", "role", "system", "prompt", "expected")},
-                          ask="similarity", options=tuple(asked["options"]), max_tokens=1)  # type: ignore[arg-type]  # fmt: skip
-        (answer,) = adapter.answers(Clip(str(asked["clip_id"]), None, (), ()), [request])
-        rows.append(
-            {name: asked[name] for name in ("request_id", "item_id", "role")}
-            | {"scores": list(answer.scores), "error": "", "key": "k"}
-        )
-    requests = vinoground.requests(items, "similarity", PROMPTS["caption"])
-    frame = pl.DataFrame([r | {"ask": "similarity", "max_tokens": 1} for r in requests], schema=REQUESTS)
+    frame = request_table(vinoground.requests(items, "similarity", PROMPTS["caption"]), "similarity")
+    for row in frame.iter_rows(named=True):
+        known = {name: row[name] for name in ("request_id", "item_id", "role", "system", "expected", "max_tokens")}
+        question = request(row["prompt"], "similarity", tuple(row["options"]), **known)
+        (answer,) = adapter.answers(Clip(row["clip_id"], None, (), ()), [question])
+        rows.append(response_row(row["request_id"], scores=list(answer.scores)))
     read = verdicts(frame, pl.DataFrame(rows, schema=RESPONSES), "robust", "plain")
     assert not read["unparsed"].any()
-    return vinoground.measures("similarity", items, read, RESAMPLING, drop_unread=False)
+    return vinoground.measures("similarity", items, read, RESAMPLING)
 
 
 def overall(found: Sequence[Measure]) -> list[float | None]:
     return [one.value for one in found if one.group == "all"]
-
-
-def spec(**settings: object) -> ModelSpec:
-    return ModelSpec(None, "cpu", 1, "float32", "sdpa", False, settings)
 
 
 def test_four_similarities_are_asked_of_two_clips_and_no_concatenation(tmp_path: Path) -> None:
@@ -464,16 +461,15 @@ def test_scores_of_similarities_by_hand(tmp_path: Path, scores: tuple[float, ...
     items = items_of(tmp_path, 1)
     asked = vinoground.requests(items, "similarity", PROMPTS["caption"])
     rows = [
-        {"request_id": one["request_id"], "item_id": one["item_id"], "role": one["role"], "value": "match", "score": score,
-         "right": True, "unparsed": False, "failed": False, "key": "k"}
+        verdict_row(str(one["request_id"]), "match", score=score, right=True)
         for one, score in zip(asked, scores, strict=True)
-    ]  # fmt: skip
-    found = vinoground.measures("similarity", items, pl.DataFrame(rows, schema=VERDICTS), RESAMPLING, drop_unread=False)
+    ]
+    found = vinoground.measures("similarity", items, pl.DataFrame(rows, schema=VERDICTS), RESAMPLING)
     assert overall(found) == [100.0 * right for right in expected]
     failed = pl.DataFrame(rows, schema=VERDICTS).with_columns(
         failed=pl.col("role") == "neg_neg", score=pl.when(pl.col("role") != "neg_neg").then("score")
     )
-    found = vinoground.measures("similarity", items, failed, RESAMPLING, drop_unread=False)
+    found = vinoground.measures("similarity", items, failed, RESAMPLING)
     assert overall(found) == [0, 0, 0] and {one.failed for one in found if one.group == "all"} == {1}
 
 
@@ -510,7 +506,7 @@ def test_they_are_defined_from_three_frames_on(rule: dict[str, object]) -> None:
 
 
 def test_chance_is_the_papers_and_computed() -> None:
-    assert {"text": 25.0, "video": 25.0, "group": pytest.approx(100 / 6)} == vinoground.CHANCE
+    assert {"text": 25.0, "video": 25.0, "group": pytest.approx(100 / 6)} == CHANCE
 
 
 def test_what_is_above_chance_is_counted_over_pairs(tmp_path: Path) -> None:

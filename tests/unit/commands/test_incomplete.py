@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 from reprise.commands.incomplete import incomplete_cells
-from reprise.config import load
+from reprise.config.load import load
 from reprise.core.errors import UserError
-from reprise.plan.plan import Plan
+from reprise.plan.runs import Plan
 from reprise.tables.build import TIDY
 
 ROOT = Path(__file__).parents[3]

@@ -1,54 +1,50 @@
-"""Digests of code: blind to comments and docstrings, awake to statements."""
+"""Digests of code: blind to comments, docstrings and imports for type checkers, awake to statements."""
 
 from pathlib import Path
 
 import pytest
-from reprise.core import code_digest as code
+from reprise.core.code_digest import CodeDigests
+
+A = "from reprise.b import two\n\n\ndef one():\n    return two() + LIMIT\n\n\nLIMIT = 3\n"
+B = "def two():\n    from reprise.lazy import four\n\n    return four() / 2\n"
 
 
 @pytest.fixture
-def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(code, "WORKFLOW", tmp_path)
-    folder = tmp_path / "reprise"
-    folder.mkdir()
-    (folder / "a.py").write_text("from reprise.b import two\n\n\ndef one():\n    return two() + LIMIT\n\n\nLIMIT = 3\n")
-    (folder / "b.py").write_text("def two():\n    return 2\n\n\ndef other():\n    return 5\n")
-    (folder / "c.py").write_text("x = 1\n")
-    return folder
-
-
-def digests() -> tuple[str, str, str]:
-    for function in (
-        code._closure,
-        code._tree,
-        code._imports,
-        code._imported_names,
-        code._statements_digest,
-        code._top_level,
-        code.closure_digest,
-        code.function_digest,
-    ):
-        function.cache_clear()
-    return (
-        code.closure_digest("reprise.a"),
-        code.function_digest("reprise.a", "one"),
-        code.modules_digest(["reprise.a"]),
-    )
+def folder(tmp_path: Path) -> Path:
+    package = tmp_path / "reprise"
+    package.mkdir()
+    for name, text in {"a": A, "b": B, "lazy": "def four():\n    return 4\n", "apart": "x = 1\n"}.items():
+        (package / f"{name}.py").write_text(text)
+    return tmp_path
 
 
 @pytest.mark.parametrize(
-    ("file", "text", "changed"),
+    ("file", "text", "is_changed"),
     [
-        ("a.py", "# note\nfrom reprise.b import two\n\ndef one():\n    '''Doc.'''\n    return two() + LIMIT\n\nLIMIT = 3\n", (0, 0, 0)),
-        ("a.py", "from reprise.b import two\ndef one():\n    return two() - LIMIT\nLIMIT = 3\n", (1, 1, 1)),
-        ("a.py", "from reprise.b import two\ndef one():\n    return two() + LIMIT\nLIMIT = 4\n", (1, 1, 1)),
-        ("a.py", "from reprise.b import two\ndef one():\n    return two() + LIMIT\nLIMIT = 3\nOTHER = 1\n", (1, 0, 1)),
-        ("b.py", "def two():\n    return 2.5\n\n\ndef other():\n    return 5\n", (1, 1, 0)),
-        ("c.py", "x = 2\n", (0, 0, 0)),
+        ("a", A, False),
+        ("a", f"# note\n{A}", False),
+        ("a", f'"""Doc."""\n{A}', False),
+        ("a", A.replace("    return", '    """Doc."""\n    return'), False),
+        ("a", f'{A}"""what the limit is"""\n', False),
+        ("a", f"from typing import TYPE_CHECKING\n{A}", True),
+        ("a", f"if TYPE_CHECKING:\n    from reprise.apart import x\n{A}", False),
+        ("a", A.replace("+", "-"), True),
+        ("a", A.replace("3", "4"), True),
+        ("b", B.replace("2", "2.0"), True),
+        ("lazy", "def four():\n    return 5\n", True),
+        ("apart", "x = 2\n", False),
     ],
-)  # fmt: skip
-def test_what_a_change_reaches(package: Path, file: str, text: str, changed: tuple[int, int, int]) -> None:
-    before = digests()
-    (package / file).write_text(text)
-    after = digests()
-    assert tuple(int(one != other) for one, other in zip(before, after, strict=True)) == changed
+)
+def test_what_a_change_reaches(folder: Path, file: str, text: str, is_changed: bool) -> None:
+    before = CodeDigests(folder).closure(["reprise.a"])
+    (folder / f"reprise/{file}.py").write_text(text)
+    assert (CodeDigests(folder).closure(["reprise.a"]) != before) == is_changed
+
+
+def test_several_modules_and_what_is_left_out(folder: Path) -> None:
+    code = CodeDigests(folder)
+    assert code.closure(["reprise.a", "reprise.apart"]) == code.closure(["reprise.apart", "reprise.b", "reprise.a"])
+    assert code.closure(["reprise.a"], without=("reprise.l*",)) != code.closure(["reprise.a"])
+    before = CodeDigests(folder).closure(["reprise.a"], without=("reprise.l*",))
+    (folder / "reprise/lazy.py").write_text("")
+    assert CodeDigests(folder).closure(["reprise.a"], without=("reprise.l*",)) == before

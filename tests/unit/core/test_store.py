@@ -52,7 +52,7 @@ def test_adopting_keeps_the_object_that_is_there(tmp_path: Path) -> None:
     for text in ("first", "second"):
         scratch = store.scratch("x")
         scratch.write_text(text)
-        path = store.adopt(scratch, "clips", "ab" * 32, ".mp4")
+        path = store.keep_file(scratch, "clips", "ab" * 32, ".mp4")
     assert path.read_text() == "first"
     assert not list((tmp_path / "store/tmp").iterdir())
 

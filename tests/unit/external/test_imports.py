@@ -10,20 +10,22 @@ from pathlib import Path
 import polars as pl
 import pytest
 from openpyxl import Workbook
-from reprise.benchmarks import load_judged
+from reprise.benchmarks.registry import load_answers
+from reprise.benchmarks.rows import chosen_items
 from reprise.commands.export import export_run
-from reprise.config import load
+from reprise.config.load import load
 from reprise.core.errors import UserError
+from reprise.core.paths import Results, Run, Scored
 from reprise.core.schemas import ITEMS, REQUESTS, write_table
-from reprise.external import Importer, load_importer
-from reprise.external.answers import Given, of_frames, read_records, write_problems
+from reprise.external import load_importer
+from reprise.external.answers import ImportedAnswers, of_frames, read_records, write_problems
 from reprise.external.mmbench_video import rating_files, read_ratings
-from reprise.plan.plan import Plan, Run, Scored
+from reprise.plan.keys import write_keys
+from reprise.plan.runs import Plan
 from reprise.stages.import_answers import responses
 from reprise.stages.import_ratings import replies
 from reprise.stages.judge_requests import given_answers
 from reprise.stages.judgements import judgements
-from reprise.stages.requests import chosen_items
 from reprise.stages.verdicts import verdicts
 from reprise.tables.problems import read_problems
 
@@ -35,16 +37,19 @@ from tests.unit.benchmarks.test_authors_scorers import (
     samples,
     write_csvs,
 )
+from tests.unit.benchmarks.whole import Whole
 
 ROOT = Path(__file__).parents[3]
 
 
-def found(benchmark: str, form: str, items: pl.DataFrame, folder: Path, prompt: str = "") -> tuple[Given, pl.DataFrame]:
+def found(
+    benchmark: str, form: str, items: pl.DataFrame, folder: Path, prompt: str = ""
+) -> tuple[ImportedAnswers, pl.DataFrame]:
     """What is read of a folder, and the responses by request id."""
-    importer = load_importer(benchmark)
+    files = load_importer(benchmark).FORMS[form]
     requests = requests_of(benchmark, form, items, prompt)
-    given = importer.read(importer.files(folder, form, None), form, items, requests)
-    return given, responses(requests, given, 8, "key")
+    imported = files.read(files.find(folder, None), items, requests)
+    return imported, responses(requests, imported, 8, "key")
 
 
 def said(table: pl.DataFrame) -> dict[str, tuple[str, str]]:
@@ -53,14 +58,14 @@ def said(table: pl.DataFrame) -> dict[str, tuple[str, str]]:
     return {name: (text, error) for name, text, error in rows}
 
 
-def problems(given: Given) -> list[tuple[str, int | None, str, str]]:
-    return [(Path(file).name, line, idx, problem) for file, line, idx, problem in given.problems]
+def problems(imported: ImportedAnswers) -> list[tuple[str, int | None, str, str]]:
+    return [(Path(file).name, line, idx, problem) for file, line, idx, problem in imported.problems]
 
 
 # --- JSON lines: Vinoground and TemporalBench ----------------------------------------------------------------------
 
 
-def vinoground(folder: Path, *lines: str, pairs: int = 1) -> tuple[Given, pl.DataFrame]:
+def vinoground(folder: Path, *lines: str, pairs: int = 1) -> tuple[ImportedAnswers, pl.DataFrame]:
     items = Pairs(folder, pairs).items
     (folder / "textscore-response.jsonl").write_bytes("".join(f"{line}\n" for line in lines).encode())
     return found("vinoground", "questions", items, folder)
@@ -87,10 +92,10 @@ def vinoground(folder: Path, *lines: str, pairs: int = 1) -> tuple[Given, pl.Dat
 def test_a_response_of_any_kind_is_an_answer_or_a_named_failure(
     tmp_path: Path, response: str, text: str, error: str, problem: str | None
 ) -> None:
-    given, table = vinoground(tmp_path, f'{{"idx": "0_pos", "response": {response}}}')
+    imported, table = vinoground(tmp_path, f'{{"idx": "0_pos", "response": {response}}}')
     assert said(table)["0_pos/text#text_pos"] == (text, error)
     expected = [("textscore-response.jsonl", 1, "0_pos", problem)] if problem else []
-    assert problems(given) == expected
+    assert problems(imported) == expected
     assert table.filter(pl.col("error") == "no_answer").height == 3, "the three that the file does not answer"
 
 
@@ -107,23 +112,23 @@ def test_a_response_of_any_kind_is_an_answer_or_a_named_failure(
     ],
 )
 def test_a_bad_line_is_named_and_the_others_count(tmp_path: Path, line: str, problem: tuple[int, str, str]) -> None:
-    given, table = vinoground(tmp_path, '{"idx": "0_pos", "response": "A"}', line, "")
-    assert problems(given) == [("textscore-response.jsonl", *problem)]
+    imported, table = vinoground(tmp_path, '{"idx": "0_pos", "response": "A"}', line, "")
+    assert problems(imported) == [("textscore-response.jsonl", *problem)]
     assert said(table) == {"0_pos/text#text_pos": ("A", "")}
 
 
 def test_bytes_that_are_no_text_are_a_broken_line(tmp_path: Path) -> None:
     items = Pairs(tmp_path, 1).items
     (tmp_path / "textscore-response.jsonl").write_bytes(b'\xef\xbb\xbf{"idx": "0_pos", "response": "A"}\n\xff\xfe\n')
-    given, table = found("vinoground", "questions", items, tmp_path)
-    assert problems(given) == [("textscore-response.jsonl", 2, "", "broken line")]
+    imported, table = found("vinoground", "questions", items, tmp_path)
+    assert problems(imported) == [("textscore-response.jsonl", 2, "", "broken line")]
     assert said(table) == {"0_pos/text#text_pos": ("A", "")}, "a byte order mark is no part of the first line"
 
 
 def test_answers_that_disagree_fail_and_to_the_authors_the_last_one_counts(tmp_path: Path) -> None:
     lines = [f'{{"idx": "0_pos", "response": "{letter}"}}' for letter in "BA"]
-    given, table = vinoground(tmp_path, *lines)
-    assert problems(given) == [("textscore-response.jsonl", 2, "0_pos", "disagrees with another answer")]
+    imported, table = vinoground(tmp_path, *lines)
+    assert problems(imported) == [("textscore-response.jsonl", 2, "0_pos", "disagrees with another answer")]
     assert said(table)["0_pos/text#text_pos"] == ("A", "contradictory")
     requests = requests_of("vinoground", "questions", Pairs(tmp_path, 1).items)
     for reader, failed, value in (("robust", True, ""), ("authors", False, "A")):
@@ -140,8 +145,8 @@ def test_half_of_a_pair_fails_the_other_half_counts(tmp_path: Path) -> None:
 
 
 def test_a_file_without_a_line_answers_nothing(tmp_path: Path) -> None:
-    given, table = vinoground(tmp_path)
-    assert problems(given) == [("textscore-response.jsonl", 0, "", "empty file")]
+    imported, table = vinoground(tmp_path)
+    assert problems(imported) == [("textscore-response.jsonl", 0, "", "empty file")]
     assert said(table) == {} and table.height == 4
 
 
@@ -161,21 +166,20 @@ def test_a_question_without_ground_truth_is_named_and_never_right(tmp_path: Path
     entries[0]["GT"] = "C"
     path.write_text(json.dumps(entries))
     files = sorted(tmp_path.glob("*.json"))
-    from reprise.benchmarks import temporalbench
 
-    items = chosen_items(temporalbench.annotations(files, "release", {})[1], "short")
+    items = chosen_items(Whole("temporalbench").annotations(files, "release", {})[1], "short")
     idx = questions.entries["short"][0]["idx"]
     (tmp_path / "m.jsonl").write_text(json.dumps({"idx": idx, "response": "C"}) + "\n")
-    given, table = found("temporalbench", "short", items, tmp_path)
-    assert problems(given) == [("m.jsonl", 1, idx, "its question has no ground truth")]
+    imported, table = found("temporalbench", "short", items, tmp_path)
+    assert problems(imported) == [("m.jsonl", 1, idx, "its question has no ground truth")]
     read = verdicts(requests_of("temporalbench", "short", items), table, "authors", "first_character")
     assert read["right"].to_list() == [False] * 5
 
 
 def test_problems_and_unanswered_questions_are_written_by_name(tmp_path: Path) -> None:
-    given, table = vinoground(tmp_path, '{"idx": "9,pos", "response": "A"}')
+    imported, table = vinoground(tmp_path, '{"idx": "9,pos", "response": "A"}')
     path = tmp_path / "results/s/responses/vinoground/paper/black8/m.problems.csv"
-    write_problems(given.problems, table["request_id"].to_list(), path)
+    write_problems(imported.problems, table["request_id"].to_list(), path)
     with path.open(newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert rows[0] == {
@@ -230,7 +234,7 @@ def test_a_temporalbench_file_is_told_by_its_folder_or_name(
     for name in names:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
-    files = load_importer("temporalbench").files(tmp_path, form, 8)
+    files = load_importer("temporalbench").FORMS[form].find(tmp_path, 8)
     assert [str(path.relative_to(tmp_path)) for path in files] == ([chosen] if chosen else [])
 
 
@@ -238,13 +242,13 @@ def test_two_tables_of_predictions_are_refused(tmp_path: Path) -> None:
     for name in ("a.tsv", "b.xlsx"):
         (tmp_path / name).touch()
     with pytest.raises(UserError, match=r"found a.tsv, b.xlsx; one table of answers is expected"):
-        load_importer("mmbench_video").files(tmp_path, "unpacked", 8)
+        load_importer("mmbench_video").FORMS["unpacked"].find(tmp_path, 8)
 
 
 def test_the_harness_own_files_lie_side_by_side(tmp_path: Path) -> None:
     for name in ("m.xlsx", "m_gpt-4-turbo_score.xlsx", "m_gpt-4-turbo_rating.json"):
         (tmp_path / name).touch()
-    assert [path.name for path in load_importer("mmbench_video").files(tmp_path, "packed", 8)] == ["m.xlsx"]
+    assert [path.name for path in load_importer("mmbench_video").FORMS["packed"].find(tmp_path, 8)] == ["m.xlsx"]
     assert [path.name for path in rating_files(tmp_path)] == ["m_gpt-4-turbo_score.xlsx"]
 
 
@@ -253,7 +257,9 @@ def test_the_harness_own_files_lie_side_by_side(tmp_path: Path) -> None:
 SCORES = ("pos_score", "neg_score")
 
 
-def velociti(folder: Path, edit: Callable[[list[str]], list[str]] = lambda lines: lines) -> tuple[Given, pl.DataFrame]:
+def velociti(
+    folder: Path, edit: Callable[[list[str]], list[str]] = lambda lines: lines
+) -> tuple[ImportedAnswers, pl.DataFrame]:
     """Three tests of eight samples, two of each event, with scores that tell the rows apart; one csv edited."""
     items, rows = samples(folder, 8)
     made = write_csvs(folder, rows, SCORES, [(f"0.{n + 10}", "0.1") for n in range(len(rows))])
@@ -263,11 +269,11 @@ def velociti(folder: Path, edit: Callable[[list[str]], list[str]] = lambda lines
 
 
 def test_rows_of_an_event_are_matched_in_their_order(tmp_path: Path) -> None:
-    given, table = velociti(tmp_path)
+    imported, table = velociti(tmp_path)
     scores = dict(table.filter(pl.col("role") == "pos").select("item_id", pl.col("scores").list.first()).rows())
     assert [scores[f"control/v0/Ev{event}/{n}"] for event in (1, 2) for n in (1, 2)] == [0.10, 0.11, 0.12, 0.13]
     assert scores["chrono/v0/Ev1-Ev3/1"] == 0.26, "events that are a list match too"
-    assert given.problems == [] and set(table["error"]) == {""}
+    assert imported.problems == [] and set(table["error"]) == {""}
 
 
 def test_a_moved_event_matches_all_the_same(tmp_path: Path) -> None:
@@ -286,12 +292,12 @@ def test_unequal_counts_are_refused(tmp_path: Path) -> None:
 
 
 def test_an_event_without_any_row_is_unanswered(tmp_path: Path) -> None:
-    given, table = velociti(tmp_path, lambda lines: [lines[0], *lines[3:]])
+    imported, table = velociti(tmp_path, lambda lines: [lines[0], *lines[3:]])
     assert table.filter(pl.col("error") == "no_answer")["item_id"].unique().sort().to_list() == [
         "control/v0/Ev1/1",
         "control/v0/Ev1/2",
     ]
-    assert given.problems == []
+    assert imported.problems == []
 
 
 def test_a_file_of_the_subset_matches_the_subset(tmp_path: Path) -> None:
@@ -299,11 +305,11 @@ def test_a_file_of_the_subset_matches_the_subset(tmp_path: Path) -> None:
     is_second = pl.col("item_id").str.contains("/[24]$")
     made = write_csvs(tmp_path, rows[::2], SCORES, [("0.9", "0.1")] * len(rows[::2]))
     requests = requests_of("velociti", "entail", items.filter(is_second))
-    importer = load_importer("velociti")
-    given = importer.read(importer.files(made, "entail", None), "entail", items, requests)
-    assert set(given.answers) == set(requests["request_id"]) and given.problems == []
+    files = load_importer("velociti").FORMS["entail"]
+    imported = files.read(files.find(made, None), items, requests)
+    assert set(imported.answers) == set(requests["request_id"]) and imported.problems == []
     with pytest.raises(UserError, match="there are 2 such samples in the release and 2 in this run"):
-        importer.read(importer.files(made, "entail", None), "entail", items, requests_of("velociti", "entail", items))
+        files.read(files.find(made, None), items, requests_of("velociti", "entail", items))
 
 
 @pytest.mark.parametrize(
@@ -315,13 +321,13 @@ def test_a_file_of_the_subset_matches_the_subset(tmp_path: Path) -> None:
     ],
 )
 def test_a_row_of_no_sample_is_named(tmp_path: Path, edit: Callable[[str], str], problem: str) -> None:
-    given, _ = velociti(tmp_path, lambda lines: [*lines, edit(lines[1])])
-    assert [(line, what) for _, line, _, what in problems(given)] == [(10, problem)]
+    imported, _ = velociti(tmp_path, lambda lines: [*lines, edit(lines[1])])
+    assert [(line, what) for _, line, _, what in problems(imported)] == [(10, problem)]
 
 
 def test_a_score_that_is_no_number_is_named_and_no_answer(tmp_path: Path) -> None:
-    given, table = velociti(tmp_path, lambda lines: [lines[0], lines[1].replace("0.10", "high"), *lines[2:]])
-    assert [(line, idx, what) for _, line, idx, what in problems(given)] == [(2, "control/v0/Ev1", "no number")]
+    imported, table = velociti(tmp_path, lambda lines: [lines[0], lines[1].replace("0.10", "high"), *lines[2:]])
+    assert [(line, idx, what) for _, line, idx, what in problems(imported)] == [(2, "control/v0/Ev1", "no number")]
     items, _ = samples(tmp_path, 8)
     row = verdicts(requests_of("velociti", "entail", items), table, "robust", "plain").row(0, named=True)
     assert (row["unparsed"], row["failed"], row["score"]) == (True, False, None)
@@ -342,8 +348,8 @@ def test_a_csv_without_its_columns_is_refused(tmp_path: Path, header: str, messa
 
 
 def test_an_empty_csv_answers_nothing(tmp_path: Path) -> None:
-    given, table = velociti(tmp_path, lambda _: [])
-    assert problems(given) == [("control.csv", 0, "", "empty file")]
+    imported, table = velociti(tmp_path, lambda _: [])
+    assert problems(imported) == [("control.csv", 0, "", "empty file")]
     assert table.filter(pl.col("error") == "no_answer").height == 16
 
 
@@ -375,9 +381,9 @@ def test_predictions_of_any_file_type_read_the_same(tmp_path: Path, kind: str) -
     folder = tmp_path / "m"
     folder.mkdir()
     write_table_of(folder, kind, [("index", "prediction"), (0, 'two\nlines, "quoted"'), (1, 5), (2, ""), (9, "x")])
-    given, table = found("mmbench_video", "unpacked", items, folder, "unpacked")
+    imported, table = found("mmbench_video", "unpacked", items, folder, "unpacked")
     assert said(table) == {"0#unpacked": ('two\nlines, "quoted"', ""), "1#unpacked": ("5", "")}
-    assert [(idx, what) for _, _, idx, what in problems(given)] == [("9", "unknown id")]
+    assert [(idx, what) for _, _, idx, what in problems(imported)] == [("9", "unknown id")]
     assert table["error"].to_list() == ["", "", "no_answer", "no_answer"]
 
 
@@ -395,9 +401,9 @@ def test_a_failure_message_is_a_failure_and_answers_that_disagree_are_one(tmp_pa
     folder.mkdir()
     rows = [("index", "prediction"), (0, "Failed to obtain answer via API."), (1, "a"), (1, "b"), ("1.0", "b")]
     write_table_of(folder, "tsv", rows)
-    given, table = found("mmbench_video", "unpacked", items, folder, "unpacked")
+    imported, table = found("mmbench_video", "unpacked", items, folder, "unpacked")
     assert table["error"].to_list() == ["failed_elsewhere", "contradictory"]
-    assert Counter(what for *_, what in problems(given)) == {"disagrees with another answer": 2}
+    assert Counter(what for *_, what in problems(imported)) == {"disagrees with another answer": 2}
 
 
 def test_predictions_of_a_video_are_packed_into_one_reply(tmp_path: Path) -> None:
@@ -409,7 +415,7 @@ def test_predictions_of_a_video_are_packed_into_one_reply(tmp_path: Path) -> Non
     assert table.select("text", "error").rows() == [('{"0": "a", "1": "b"}', ""), ('{"2": "c"}', ""), ("", "no_answer")]
     for reader in ("authors", "robust"):
         requests = requests_of("mmbench_video", "packed", items, "packed")
-        answers = given_answers(load_judged("mmbench_video"), "packed", items, requests, table, "key")
+        answers = given_answers(load_answers("mmbench_video")["packed"], items, requests, table, "key")
         mine = answers.filter(pl.col("reader") == reader)
         assert mine["text"].to_list() == ["a", "b", "c", "", "", ""]
         assert mine["error"].to_list() == ["", "", "", "unreadable", "no_answer", "no_answer"]
@@ -451,8 +457,8 @@ def test_an_empty_table_answers_nothing(tmp_path: Path, name: str) -> None:
     folder = tmp_path / "m"
     folder.mkdir()
     sheet(folder / name) if name.endswith("xlsx") else (folder / name).touch()
-    given, table = found("mmbench_video", "unpacked", items, folder, "unpacked")
-    assert problems(given) == [(name, 0, "", "empty file")] and set(table["error"]) == {"no_answer"}
+    imported, table = found("mmbench_video", "unpacked", items, folder, "unpacked")
+    assert problems(imported) == [(name, 0, "", "empty file")] and set(table["error"]) == {"no_answer"}
 
 
 def rated(folder: Path, items: pl.DataFrame, cells: list[tuple[object, ...]], reader: str) -> pl.DataFrame:
@@ -461,7 +467,7 @@ def rated(folder: Path, items: pl.DataFrame, cells: list[tuple[object, ...]], re
     write_table_of(folder, "xlsx", cells)
     _, table = found("mmbench_video", "unpacked", items, folder, "unpacked")
     requests = requests_of("mmbench_video", "unpacked", items, "unpacked")
-    answers = given_answers(load_judged("mmbench_video"), "unpacked", items, requests, table, "key")
+    answers = given_answers(load_answers("mmbench_video")["unpacked"], items, requests, table, "key")
     return judgements(answers, replies(answers, read_ratings(rating_files(folder), items), "judge"), reader)
 
 
@@ -509,11 +515,11 @@ def round_trip(
     """What is written is read again: same texts, same scores, same failures."""
     requests = requests_of(benchmark, form, items, prompt)
     answered = requests.join(table.select("request_id", "text", "scores", "error"), on="request_id", how="left")
-    importer: Importer = load_importer(benchmark)
-    assert all(path.is_file() for path in importer.write(folder, "m-frame8", items, answered))
-    given = importer.read(importer.files(folder, form, 8), form, items, requests)
-    again = responses(requests, given, 8, "key")
-    assert given.problems == []
+    files = load_importer(benchmark).FORMS[form]
+    assert files.write is not None and all(path.is_file() for path in files.write(folder, "m-frame8", items, answered))
+    imported = files.read(files.find(folder, 8), items, requests)
+    again = responses(requests, imported, 8, "key")
+    assert imported.problems == []
     assert again.select("request_id", "text").equals(table.select("request_id", "text"))
     assert again["scores"].list.first().to_list() == pytest.approx(table["scores"].list.first().to_list(), abs=0)
     assert (again["error"] != "").to_list() == (table["error"] != "").to_list()
@@ -522,11 +528,11 @@ def round_trip(
 def table_of(requests: pl.DataFrame, texts: Iterator[str], scores: bool = False) -> pl.DataFrame:
     from reprise.models.adapters.base import Answer
 
-    given = Given()
+    imported = ImportedAnswers()
     for number, request in enumerate(requests["request_id"].to_list()):
         share = (number % 7 + 1) / 9
-        given.answers[request] = Answer(scores=(share, 1 - share)) if scores else Answer(text=next(texts))
-    return responses(requests, given, 8, "key")
+        imported.answers[request] = Answer(scores=(share, 1 - share)) if scores else Answer(text=next(texts))
+    return responses(requests, imported, 8, "key")
 
 
 def endless(*texts: str) -> Iterator[str]:
@@ -612,32 +618,33 @@ def test_an_imported_run_needs_no_video(root: Path) -> None:
 
 
 def test_a_changed_file_changes_the_key_of_its_run_alone(root: Path) -> None:
-    Plan(load(root)).write_keys()
+    write_keys(Plan(load(root)))
     names = [run.name for run in Plan(load(root)).runs()]
     before = {name: key(root, name) for name in names}
     path = root / "resources/imports/vinoground/random-imported/textscore-response.jsonl"
     path.write_text(path.read_text().replace('"A"', '"B"', 1))
-    Plan(load(root)).write_keys()
+    write_keys(Plan(load(root)))
     assert [name for name in names if key(root, name) != before[name]] == [RUN.name]
 
 
 def test_a_run_that_is_named_beside_the_tables_must_have_its_files(root: Path) -> None:
     suite = root / "config/suites/demo.yaml"
     suite.write_text(
-        suite.read_text().replace("    subset: {per", "    also: [entail/fps1/random-imported]\n    subset: {per", 1)
+        suite.read_text().replace(
+            "    subset: {per", "    extra_runs: [entail/fps1/random-imported]\n    subset: {per", 1
+        )
     )
     model_file(
         root, "  runs: {vinoground/paper/black8: ., velociti/entail.subset/fps1: ., velociti/entail/fps1: whole}\n"
     )
-    with pytest.raises(UserError, match=r"velociti/entail/fps1/random-imported: no answers are there. Put the files"):
-        Plan(load(root)).write_keys()
+    with pytest.raises(UserError, match=r"velociti/entail/fps1/random-imported: no answers found. Put the files"):
+        write_keys(Plan(load(root)))
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ("  folder: x\n", "settings.folder: extra inputs are not permitted; an imported model has runs and ratings."),
-        ("  runs: {}\n", "settings.runs: missing; say for each run in which folder its answers are."),
+        ("  folder: x\n", "settings.folder: unknown key. Allowed: ratings, runs."),
         ("  runs: {vinoground/paper: .}\n", "settings.runs: 'vinoground/paper': a run is named <benchmark>/<protocol>/<sampling>."),
         ("  runs: {vinograund/paper/black8: .}\n", "answers to 'vinograund' cannot be imported"),
         ("  runs: {vinoground/papr/black8: .}\n", "unknown protocol 'papr'. Did you mean 'paper'?"),
@@ -645,9 +652,8 @@ def test_a_run_that_is_named_beside_the_tables_must_have_its_files(root: Path) -
         ("  runs: {vinoground/similarity/black8: .}\n", "the authors' files hold no answers to form 'similarity'. Forms: questions."),
         ("  runs: {vinoground/paper/black8: ../oracle}\n", "settings.runs: 'vinoground/paper/black8': '../oracle' is not inside resources/imports/vinoground/random-imported."),
         ("  runs: {vinoground/paper/black8: /etc}\n", "'/etc' is not inside"),
-        ("  ratings: {vinoground/paper/black8/oracle: .}\n", "nobody rates answers to 'vinoground'."),
+        ("  ratings: {vinoground/paper/black8/oracle: .}\n", "answers to 'vinoground' are not rated by a judge."),
         ("  ratings: {mmbench_video/packed/interior8/oracel: .}\n", "unknown model 'oracel'. Did you mean 'oracle'?"),
-        ("  runs: {velociti/entail.subset/fps1: .}\n", "row 'Random draws, imported': model 'random-imported' is imported, but settings.runs of config/models/random-imported.yaml does not list 'vinoground/paper/black8'. Listed: velociti/entail.subset/fps1."),
     ],
 )  # fmt: skip
 def test_a_mistake_in_an_imported_models_file_is_named(root: Path, settings: str, message: str) -> None:
@@ -669,13 +675,13 @@ def test_an_imported_judge_rates_the_runs_whose_ratings_are_there(root: Path) ->
     folder.mkdir(parents=True)
     (folder / "ratings.tsv").write_text("index\trating\n0\t3\n")
     plan = Plan(load(root))
-    plan.write_keys()
+    write_keys(plan)
     assert {one.name for one in judged(plan) if one.judge == "people"} == {f"{run}/people"}
     assert all(plan.is_imported(one) for one in judged(plan) if one.judge == "people")
     name = root / "results/demo/keys/judges/mmbench_video/packed/people.json"
     before = name.read_text()
     (folder / "ratings.tsv").write_text("index\trating\n0\t2\n")
-    Plan(load(root)).write_keys()
+    write_keys(Plan(load(root)))
     assert name.read_text() != before
 
 
@@ -684,36 +690,35 @@ def judged(plan: Plan) -> list[Scored]:
 
 
 def test_the_demos_imports_fit_the_toy_world(tmp_path: Path) -> None:
-    from reprise.benchmarks import load_benchmark
-    from synthetic.toyworld.releases import write_release
+    from synthetic.toyworld.plugin import write_release
 
     for benchmark, form in (("vinoground", "questions"), ("velociti", "entail")):
         release = tmp_path / benchmark
         release.mkdir()
         write_release(benchmark, release)
         subset = {"subset": {"per_test": 40, "seed": 0}} if benchmark == "velociti" else {}
-        items = load_benchmark(benchmark).annotations(sorted(release.iterdir()), "ids", subset)[1]
+        items = Whole(benchmark).annotations(sorted(release.iterdir()), "ids", subset)[1]
         asked = chosen_items(items, "subset" if subset else None)
         requests = requests_of(benchmark, form, asked)
-        importer = load_importer(benchmark)
+        files = load_importer(benchmark).FORMS[form]
         folder = ROOT / "resources/imports" / benchmark / "random-imported"
-        given = importer.read(importer.files(folder, form, 8), form, items, requests)
-        assert given.problems == [] and set(given.answers) == set(requests["request_id"]), benchmark
+        imported = files.read(files.find(folder, 8), items, requests)
+        assert imported.problems == [] and set(imported.answers) == set(requests["request_id"]), benchmark
 
 
 def test_export_says_what_it_cannot_do(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for run, message in (
         (
             "vinoground/paper/black8/rndom",
-            "export: no run 'vinoground/paper/black8/rndom' in suite 'demo'. Did you mean",
+            "no run 'vinoground/paper/black8/rndom' in suite 'demo'. Did you mean",
         ),
         (
             "vinoground/similarity/black8/random",
-            "the authors of vinoground have no files of answers to form 'similarity'",
+            "the authors of vinoground have no file format of answers to form 'similarity'",
         ),
         (
             "vinoground/paper/black8/random",
-            "responses/vinoground/paper/black8/random.parquet is not there. Make it first",
+            "responses/vinoground/paper/black8/random.parquet not found. Make it first",
         ),
     ):
         with pytest.raises(UserError) as error:
@@ -740,8 +745,10 @@ def folder_of(path: Path) -> Path:
 
 
 def test_problems_of_a_table_are_counted_by_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    given, _ = vinoground(tmp_path, '{"idx": "9_pos", "response": "A"}', "{", "{")
+    imported, _ = vinoground(tmp_path, '{"idx": "9_pos", "response": "A"}', "{", "{")
     monkeypatch.chdir(tmp_path)
     path = Path("results/s/responses/vinoground/paper/black8/m.problems.csv")
-    write_problems(given.problems, ["0_pos/text#text_pos"], path)
-    assert read_problems([path], "s") == {"vinoground/paper/black8/m": Counter({"broken line": 2, "unknown id": 1})}
+    write_problems(imported.problems, ["0_pos/text#text_pos"], path)
+    assert read_problems([path], Results("s")) == {
+        "vinoground/paper/black8/m": Counter({"broken line": 2, "unknown id": 1})
+    }

@@ -12,7 +12,7 @@ from reprise.fetch.direct import http
 from reprise.fetch.outcome import Fetcher
 from reprise.fetch.records import forget_failures, wants_another_try
 from reprise.fetch.settings import Http
-from reprise.stages.sources import Wanted, bring, fetch_shard
+from reprise.stages.sources import Wanted, fetch_shard, fetch_source
 
 from tests.unit.fetch.server import Behaviour, serving
 from tests.unit.videos import barcode_video, truncated
@@ -32,7 +32,7 @@ def route(url: str, **more: Any) -> Fetcher:
 def test_a_download_is_kept_under_what_it_was_asked_as_and_never_asked_for_again(video: bytes, tmp_path: Path) -> None:
     store = Store(tmp_path)
     with serving({"/a.mp4": Behaviour(video)}) as (url, log):
-        first, second = bring("a", route(url), store), bring("a", route(url), store)
+        first, second = fetch_source("a", route(url), store), fetch_source("a", route(url), store)
     assert first.status == "ok" and first == second
     assert (tmp_path / first.object).read_bytes() == video
     assert first.bytes == len(video)
@@ -41,7 +41,7 @@ def test_a_download_is_kept_under_what_it_was_asked_as_and_never_asked_for_again
 
 def test_a_cut_connection_is_resumed_with_a_range(video: bytes, tmp_path: Path) -> None:
     with serving({"/a.mp4": Behaviour(video, cut_after=2000)}) as (url, log):
-        record = bring("a", route(url), Store(tmp_path))
+        record = fetch_source("a", route(url), Store(tmp_path))
     assert record.status == "ok", record
     assert (tmp_path / record.object).read_bytes() == video
     assert log.ranges == ["bytes=2000-"]
@@ -49,7 +49,7 @@ def test_a_cut_connection_is_resumed_with_a_range(video: bytes, tmp_path: Path) 
 
 def test_a_cut_connection_without_ranges_starts_again(video: bytes, tmp_path: Path) -> None:
     with serving({"/a.mp4": Behaviour(video, cut_after=2000, has_ranges=False)}) as (url, _):
-        record = bring("a", route(url), Store(tmp_path))
+        record = fetch_source("a", route(url), Store(tmp_path))
     assert record.status == "ok", record
     assert (tmp_path / record.object).read_bytes() == video
 
@@ -57,7 +57,7 @@ def test_a_cut_connection_without_ranges_starts_again(video: bytes, tmp_path: Pa
 @pytest.mark.parametrize("status", [503, 500, 429])
 def test_a_server_that_recovers_is_asked_again(status: int, video: bytes, tmp_path: Path) -> None:
     with serving({"/a.mp4": Behaviour(video, status=status, failures_before=2)}) as (url, log):
-        assert bring("a", route(url), Store(tmp_path)).status == "ok"
+        assert fetch_source("a", route(url), Store(tmp_path)).status == "ok"
     assert log.asked["/a.mp4"] == 3
 
 
@@ -78,7 +78,7 @@ def test_every_failure_has_a_name(
     behaviour: Behaviour, status: str, is_transient: bool, asked: int, tmp_path: Path
 ) -> None:
     with serving({"/a.mp4": behaviour}) as (url, log):
-        record = bring("a", route(url), Store(tmp_path))
+        record = fetch_source("a", route(url), Store(tmp_path))
     assert (record.status, record.is_transient) == (status, is_transient), record
     assert record.message
     assert log.asked["/a.mp4"] == asked
@@ -90,7 +90,7 @@ def test_a_download_that_does_not_decode_is_refused(video: bytes, tmp_path: Path
     whole.write_bytes(video)
     cut = truncated(whole, tmp_path / "cut.mp4").read_bytes()
     with serving({"/a.mp4": Behaviour(cut)}) as (url, _):
-        record = bring("a", route(url), Store(tmp_path / "store"))
+        record = fetch_source("a", route(url), Store(tmp_path / "store"))
     assert (record.status, record.is_transient) == ("truncated", True)
     assert not list((tmp_path / "store").rglob("*.mp4"))
 
@@ -98,20 +98,20 @@ def test_a_download_that_does_not_decode_is_refused(video: bytes, tmp_path: Path
 def test_nobody_listening_and_no_such_host(tmp_path: Path) -> None:
     with serving({}) as (url, _):
         pass
-    assert bring("a", route(url), Store(tmp_path)).status == "network"
-    assert bring("a", route("http://no-such-host.invalid"), Store(tmp_path)).status == "network"
+    assert fetch_source("a", route(url), Store(tmp_path)).status == "network"
+    assert fetch_source("a", route("http://no-such-host.invalid"), Store(tmp_path)).status == "network"
 
 
 def test_a_server_that_stalls_is_given_up(video: bytes, tmp_path: Path) -> None:
     with serving({"/a.mp4": Behaviour(video, bytes_per_s=2000)}) as (url, _):
         quick = http(Http(kind="http", url=f"{url}/{{source_id}}.mp4", retries=0, timeout_s=0.05))
-        assert bring("a", quick, Store(tmp_path)).status == "network"
+        assert fetch_source("a", quick, Store(tmp_path)).status == "network"
 
 
 def test_the_rate_limit_holds(video: bytes, tmp_path: Path) -> None:
     with serving({"/a.mp4": Behaviour(video)}) as (url, _):
         started = monotonic()
-        bring("a", route(url, rate_limit_mb_s=len(video) / 1e6), Store(tmp_path))
+        fetch_source("a", route(url, rate_limit_mb_s=len(video) / 1e6), Store(tmp_path))
     assert monotonic() - started > 0.8
 
 
@@ -134,9 +134,9 @@ def test_transient_failures_are_tried_in_later_runs_a_bounded_number_of_times(vi
 
 def test_an_object_that_was_deleted_is_fetched_again(video: bytes, tmp_path: Path) -> None:
     with serving({"/a.mp4": Behaviour(video)}) as (url, log):
-        record = bring("a", route(url), Store(tmp_path))
+        record = fetch_source("a", route(url), Store(tmp_path))
         (tmp_path / record.object).unlink()
-        assert bring("a", route(url), Store(tmp_path)) == record
+        assert fetch_source("a", route(url), Store(tmp_path)) == record
     assert log.asked["/a.mp4"] == 2
 
 
@@ -156,5 +156,5 @@ def test_more_than_the_disk_holds_is_not_started(tmp_path: Path) -> None:
 
 def test_ids_cannot_leave_their_place_in_the_link(video: bytes, tmp_path: Path) -> None:
     with serving({"/..%2Fa.mp4": Behaviour(video)}) as (url, log):
-        assert bring("../a", route(url), Store(tmp_path)).status == "ok"
+        assert fetch_source("../a", route(url), Store(tmp_path)).status == "ok"
         assert list(log.asked) == ["/..%2Fa.mp4"]

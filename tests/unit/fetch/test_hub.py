@@ -13,7 +13,7 @@ from reprise.core.store import Store
 from reprise.fetch.hub import huggingface
 from reprise.fetch.outcome import Fetcher
 from reprise.fetch.settings import Huggingface
-from reprise.stages.sources import bring
+from reprise.stages.sources import fetch_source
 
 from tests.unit.fetch.server import Behaviour, serving
 from tests.unit.videos import barcode_video
@@ -55,9 +55,9 @@ def test_members_of_a_repositorys_archive(video: bytes, tmp_path: Path, monkeypa
     store = Store(tmp_path)
     with serving({f"{RESOLVE}/videos.zip": repository_file(packed.getvalue())}) as (url, log):
         fetcher = route(url, store, monkeypatch, files=["videos.zip"], member="videos/{source_id}.mp4")
-        found = bring("a", fetcher, store)
+        found = fetch_source("a", fetcher, store)
         assert found.status == "ok", found
-        assert bring("b", fetcher, store).status == "missing"
+        assert fetch_source("b", fetcher, store).status == "missing"
         assert (store.root / found.object).read_bytes() == video
         assert log.asked[f"{RESOLVE}/videos.zip"] == 1
 
@@ -74,9 +74,9 @@ def test_members_of_an_archive_in_pieces(video: bytes, tmp_path: Path, monkeypat
     store = Store(tmp_path)
     with serving(served) as (url, log):
         fetcher = route(url, store, monkeypatch, files=["long_video_part_*"], member="{source_id}")
-        found = bring("long_video/a.mp4", fetcher, store)
+        found = fetch_source("long_video/a.mp4", fetcher, store)
         assert found.status == "ok", found
-        assert bring("long_video/b.mp4", fetcher, store).status == "missing"
+        assert fetch_source("long_video/b.mp4", fetcher, store).status == "missing"
     assert (store.root / found.object).read_bytes() == video
     assert [log.asked[f"{RESOLVE}/{name}"] for name in pieces] == [1, 1]
 
@@ -85,9 +85,9 @@ def test_loose_files(video: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     store = Store(tmp_path)
     with serving({f"{RESOLVE}/clips/a.mp4": repository_file(video)}) as (url, _):
         fetcher = route(url, store, monkeypatch, member="clips/{source_id}.mp4")
-        assert bring("a", fetcher, store).status == "ok"
-        assert bring("b", fetcher, store).status == "not_found"
-        assert bring("../b", fetcher, store).status == "unsafe_path"
+        assert fetch_source("a", fetcher, store).status == "ok"
+        assert fetch_source("b", fetcher, store).status == "not_found"
+        assert fetch_source("../b", fetcher, store).status == "unsafe_path"
 
 
 def test_a_gated_set_names_its_licence_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,7 +95,7 @@ def test_a_gated_set_names_its_licence_page(tmp_path: Path, monkeypatch: pytest.
     store = Store(tmp_path)
     with serving({f"{RESOLVE}/videos.zip": refusal}) as (url, log):
         fetcher = route(url, store, monkeypatch, files=["videos.zip"])
-        records = [bring(name, fetcher, store) for name in "abc"]
+        records = [fetch_source(name, fetcher, store) for name in "abc"]
     assert {record.status for record in records} == {"gated"}
     assert "https://huggingface.co/datasets/some/set" in records[0].message
     assert "HF_TOKEN" in records[0].message
@@ -106,7 +106,7 @@ def test_an_archive_that_is_not_there_is_asked_for_once(tmp_path: Path, monkeypa
     store = Store(tmp_path)
     with serving({}) as (url, log):
         fetcher = route(url, store, monkeypatch, files=["videos.zip"])
-        records = [bring(name, fetcher, store) for name in "ab"]
+        records = [fetch_source(name, fetcher, store) for name in "ab"]
     assert [record.status for record in records] == ["not_found", "not_found"]
     assert log.heads.total() == 1
 

@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reprise.core.errors import UserError
+from reprise.core.errors import MachineError, UserError
 from reprise.core.store import Store
 from reprise.fetch.direct import download
-from reprise.fetch.local import archive, folder, toyworld
+from reprise.fetch.local import archive, folder
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError, nothing, safe_name
 from reprise.fetch.pickles import read_videos
-from reprise.fetch.settings import Archive, Folder, Http
-from reprise.stages.sources import bring
+from reprise.fetch.routes import fetcher_for
+from reprise.fetch.settings import Archive, Folder, Http, Toyworld
+from reprise.stages.sources import fetch_source
 
 from tests.unit.fetch.server import Behaviour, serving
 from tests.unit.videos import barcode_video
@@ -38,7 +39,7 @@ def test_members_of_zips(video: Path, tmp_path: Path) -> None:
     zipped(tmp_path / "two.zip", {"clips/b.mp4": content})
     store = Store(tmp_path / "store")
     route = archive(Archive(kind="archive", path=str(tmp_path / "*.zip"), member="clips/{source_id}.mp4"), store)
-    found = {name: bring(name, route, store) for name in ("a", "b", "broken", "c", "../readme")}
+    found = {name: fetch_source(name, route, store) for name in ("a", "b", "broken", "c", "../readme")}
     assert {name: record.status for name, record in found.items()} == {
         "a": "ok", "b": "ok", "broken": "truncated", "c": "missing", "../readme": "unsafe_path",
     }  # fmt: skip
@@ -52,7 +53,7 @@ def test_a_member_whose_own_name_leaves_the_folder_is_never_written(video: Path,
     store = Store(tmp_path / "in" / "store")
     route = archive(Archive(kind="archive", path=str(tmp_path / "evil.zip"), member="{source_id}"), store)
     for name in ("../../evil.mp4", "/abs.mp4"):
-        assert bring(name, route, store).status == "unsafe_path"
+        assert fetch_source(name, route, store).status == "unsafe_path"
     assert not list(tmp_path.rglob("evil.mp4"))
 
 
@@ -60,9 +61,9 @@ def test_a_changed_archive_is_another_source(video: Path, tmp_path: Path) -> Non
     path, store = tmp_path / "a.zip", Store(tmp_path / "store")
     settings = Archive(kind="archive", path=str(path))
     zipped(path, {"a.mp4": video.read_bytes()[:700]})
-    assert bring("a", archive(settings, store), store).status == "truncated"
+    assert fetch_source("a", archive(settings, store), store).status == "truncated"
     zipped(path, {"a.mp4": video.read_bytes()})
-    assert bring("a", archive(settings, store), store).status == "ok"
+    assert fetch_source("a", archive(settings, store), store).status == "ok"
 
 
 def test_pickles_of_videos(video: Path, tmp_path: Path) -> None:
@@ -70,11 +71,11 @@ def test_pickles_of_videos(video: Path, tmp_path: Path) -> None:
     (tmp_path / "0.pkl").write_bytes(pickle.dumps({"a": content, "../b": content}))
     store = Store(tmp_path / "store")
     route = archive(Archive(kind="archive", path=str(tmp_path / "*.pkl")), store)
-    first = bring("a", route, store)
+    first = fetch_source("a", route, store)
     assert first.status == "ok", first
     assert (store.root / first.object).read_bytes() == content
-    assert bring("c", route, store).status == "missing"
-    assert bring("../b", route, store).status == "unsafe_path"
+    assert fetch_source("c", route, store).status == "missing"
+    assert fetch_source("../b", route, store).status == "unsafe_path"
     assert not list(tmp_path.glob("*.mp4"))
 
 
@@ -109,7 +110,7 @@ def test_half_a_zip_is_the_users_to_mend(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:2000])
     store = Store(tmp_path / "store")
     with pytest.raises(UserError, match="not a whole zip"):
-        bring("a", archive(Archive(kind="archive", path=str(path)), store), store)
+        fetch_source("a", archive(Archive(kind="archive", path=str(path)), store), store)
 
 
 def test_a_link_that_leads_out_of_the_folder(video: Path, tmp_path: Path) -> None:
@@ -119,8 +120,8 @@ def test_a_link_that_leads_out_of_the_folder(video: Path, tmp_path: Path) -> Non
     (root / "in.mp4").write_bytes(video.read_bytes())
     store = Store(tmp_path / "store")
     route = folder(Folder(kind="folder", path=str(root)), store)
-    assert bring("out", route, store).status == "unsafe_path"
-    assert bring("in", route, store).status == "ok"
+    assert fetch_source("out", route, store).status == "unsafe_path"
+    assert fetch_source("in", route, store).status == "ok"
 
 
 def test_subtitles_come_along(video: Path, tmp_path: Path) -> None:
@@ -129,7 +130,7 @@ def test_subtitles_come_along(video: Path, tmp_path: Path) -> None:
     (root / "a.mp4").write_bytes(video.read_bytes())
     (root / "a.vtt").write_text("WEBVTT\n")
     store = Store(tmp_path / "store")
-    record = bring("a", folder(Folder(kind="folder", path=str(root)), store), store)
+    record = fetch_source("a", folder(Folder(kind="folder", path=str(root)), store), store)
     assert (store.root / record.object).with_suffix(".vtt").read_text() == "WEBVTT\n"
 
 
@@ -140,7 +141,7 @@ def test_unsafe_names(name: str) -> None:
     assert caught.value.status == "unsafe_path"
 
 
-def test_a_full_disk_has_a_name_and_is_not_remembered(video: Path, tmp_path: Path) -> None:
+def test_a_full_disk_ends_the_job_and_is_not_remembered(video: Path, tmp_path: Path) -> None:
     store = Store(tmp_path)
     with serving({"/a.mp4": Behaviour(video.read_bytes())}) as (url, _):
         settings = Http(kind="http", url=url)
@@ -149,11 +150,12 @@ def test_a_full_disk_has_a_name_and_is_not_remembered(video: Path, tmp_path: Pat
             download(f"{url}/a.mp4", Path("/dev/full"), settings)
             return Fetched(Path("/dev/full"))
 
-        record = bring("a", Fetcher(lambda name: ["full", name], fetch, nothing), store)
-    assert (record.status, record.is_transient) == ("disk_full", True)
+        with pytest.raises(MachineError, match="No space left on device.*make room"):
+            fetch_source("a", Fetcher(lambda name: ["full", name], fetch, nothing), store)
     assert not list((tmp_path / "sources").rglob("*.json"))
 
 
 def test_the_toy_worlds_sources_are_rendered_once(tmp_path: Path) -> None:
+    store = Store(tmp_path)
     with pytest.raises(UserError, match="no source 'nothing'"):
-        bring("nothing", toyworld(), Store(tmp_path))
+        fetch_source("nothing", fetcher_for(Toyworld(kind="toyworld"), store), store)

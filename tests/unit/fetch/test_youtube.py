@@ -12,8 +12,8 @@ from reprise.fetch.outcome import PERMANENT, TRANSIENT, FetchError
 from reprise.fetch.settings import Youtube
 from reprise.fetch.wording import reason_of, unchecked
 from reprise.fetch.youtube import download, youtube
-from reprise.media.reader import count_decodable
-from reprise.stages.sources import bring
+from reprise.media.decoder import count_decodable
+from reprise.stages.sources import fetch_source
 from yt_dlp.extractor.youtube import YoutubeIE
 
 from tests.unit.fetch.server import Behaviour, serving
@@ -138,25 +138,25 @@ def test_youtube_refusals(
 def test_a_bot_check_stops_this_shard_and_the_others(refusal: dict[str, Any], tmp_path: Path) -> None:
     refusal["reason"] = "Sign in to confirm you\u2019re not a bot"
     store = Store(tmp_path)
-    first = bring(VIDEO_ID, youtube(QUICK, store), store)
-    second = bring("lmnopqrstuv", youtube(QUICK, store), store)
+    first = fetch_source(VIDEO_ID, youtube(QUICK, store), store)
+    second = fetch_source("lmnopqrstuv", youtube(QUICK, store), store)
     assert (first.status, first.attempts, first.is_transient) == ("bot_check", 1, True)
     assert (second.status, second.attempts, second.is_transient) == ("stopped", 0, True)
     refusal["reason"] = "Video unavailable"
     over = QUICK.model_copy(update={"cooldown_s": 0})
-    assert bring("lmnopqrstuv", youtube(over, store), store).status == "unavailable"
+    assert fetch_source("lmnopqrstuv", youtube(over, store), store).status == "unavailable"
 
 
 def test_a_permanent_refusal_is_remembered(refusal: dict[str, Any], tmp_path: Path) -> None:
     store = Store(tmp_path)
-    assert bring(VIDEO_ID, youtube(QUICK, store), store).status == "unavailable"
+    assert fetch_source(VIDEO_ID, youtube(QUICK, store), store).status == "unavailable"
     refusal["reason"] = "Private video"
-    assert bring(VIDEO_ID, youtube(QUICK, store), store).status == "unavailable"
+    assert fetch_source(VIDEO_ID, youtube(QUICK, store), store).status == "unavailable"
 
 
 def test_what_is_no_id_is_not_asked_for(tmp_path: Path) -> None:
     for name in ("short", "../../etc/pa", "abc&list=xyz"):
-        assert bring(name, youtube(QUICK, Store(tmp_path)), Store(tmp_path)).status == "bad_id"
+        assert fetch_source(name, youtube(QUICK, Store(tmp_path)), Store(tmp_path)).status == "bad_id"
 
 
 def test_cookies_must_be_there(tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from reprise.media.decoder import count_decodable, iter_frames, read_frames
 from reprise.media.errors import MediaError
 from reprise.media.probe import packet_index
-from reprise.media.reader import count_decodable, iter_frames, read_frames
 
 from tests.unit.videos import X264, barcode_video, numbers, run_ffmpeg, truncated
 

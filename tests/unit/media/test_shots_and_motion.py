@@ -7,10 +7,11 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 import pytest
+from reprise.media.decoder import iter_frames
 from reprise.media.ffmpeg import QUIET, ffmpeg_executable
+from reprise.media.keys import FactsKey
 from reprise.media.motion import is_static
-from reprise.media.reader import iter_frames
-from reprise.media.settings import FactsKey, Motion, Shots
+from reprise.media.settings import Motion, Shots
 from reprise.media.shots import ShotCounter, detector_name
 from reprise.stages.facts import measure
 

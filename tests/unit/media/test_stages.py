@@ -14,8 +14,8 @@ import pytest
 from reprise.core.files import file_digest
 from reprise.core.schemas import CLIP_LEDGER, CLIPS, FACTS, FRAME_PLAN, SOURCES, read_table, write_table
 from reprise.core.shards import shard_of
+from reprise.media.decoder import read_frames
 from reprise.media.probe import packet_index
-from reprise.media.reader import read_frames
 
 from tests.unit.videos import X264, barcode_video, numbers, run_ffmpeg, truncated
 
@@ -281,7 +281,7 @@ def test_a_clip_that_was_spoilt_later_stops_the_plan(made: Path, videos: Path, t
 @pytest.mark.parametrize(
     ("key", "message"),
     [
-        ({"shards": 2, "route": {"kind": "folder", "pth": "x"}}, "route.folder.pth"),
+        ({"shards": 2, "route": {"kind": "folder", "pth": "x"}}, "route.pth"),
         ({"shards": 2, "route": {"kind": "ftp"}}, "ftp"),
         ({"shards": 2, "route": {"kind": "folder", "path": "nowhere"}}, "no folder 'nowhere'"),
         ({"shards": 2, "route": {"kind": "archive", "path": "no.zip"}}, "no file fits"),

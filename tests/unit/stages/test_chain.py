@@ -10,6 +10,8 @@ import pytest
 from reprise.core.schemas import ITEMS, METRICS, REQUESTS, RESPONSES, VERDICTS, read_table, write_table
 from reprise.stages.chain import commands
 
+from tests.unit.rows import item_row, request_row, response_row
+
 READERS = ("authors", "robust")
 
 
@@ -34,35 +36,24 @@ def files(folder: Path, key: str = "k") -> tuple[list[str], list[str]]:
     folder.mkdir()
     names = [f"{video}/{place}" for video in "abc" for place in range(2)]
     both = [(name, role) for name in names for role in ("pos", "neg")]
-    items = [
-        {"item_id": name, "clip_id": name[0], "unit": name[0], "task": "coref", "texts": [], "answer": "", "groups": []}
-        for name in names
-    ]
+    items = [item_row(name, clip_id=name[0], unit=name[0], task="coref") for name in names]
     requests = [
-        {"request_id": f"{name}#{role}", "item_id": name, "clip_id": name[0], "role": role, "ask": "choose", "system": "",
-         "prompt": "", "options": ["Yes", "No"], "option_texts": [], "expected": "Yes" if role == "pos" else "No",
-         "max_tokens": 1}
-        for name, role in both
-    ]  # fmt: skip
-    responses = [
-        {"request_id": f"{name}#{role}", "item_id": name, "role": role, "text": "Yes" if name[0] == "a" else "No",
-         "scores": [], "frames_shown": 1, "prompt_sha256": "", "tokens_in": 1, "tokens_out": 1, "error": "", "key": key}
-        for name, role in both
-    ]  # fmt: skip
+        request_row(f"{name}#{role}", clip_id=name[0], expected="Yes" if role == "pos" else "No") for name, role in both
+    ]
+    responses = [response_row(f"{name}#{role}", "Yes" if name[0] == "a" else "No", key=key) for name, role in both]
     for name, rows, schema in (
         ("items", items, ITEMS),
         ("requests", requests, REQUESTS),
         ("responses", responses, RESPONSES),
     ):
         write_table(pl.DataFrame(rows, schema=schema), folder / f"{name}.parquet", schema)
-    kept = {"form": "entail", "items": None, "frames_min": {}}
     keys = {
-        "run": {"run": "r", "key": "k", "answers": {"sampling": {"rule": "none"}}},
-        "verdicts": {"readings": {"entail": "plain"}, "embedders": {}},
+        "run": {"run": "r", "key": "k", "answers": {"adapter": "random", "sampling": {"rule": "none"}}},
+        "verdicts": {"reading": "plain"},
         "metrics": {
             "benchmark": "velociti",
-            "bootstrap": {"draws": 50, "level": 0.95, "seed": 0},
-            "protocols": {"entail": kept},
+            "form": "entail",
+            "bootstrap": {"draws": 100, "level": 0.95, "seed": 0},
         },
     }
     for name, value in keys.items():
@@ -76,7 +67,7 @@ def files(folder: Path, key: str = "k") -> tuple[list[str], list[str]]:
             "robust": "robust.parquet",
         }
         paths = {name: str(folder / file) for name, file in (given | options).items()}
-        return [stage, "--protocol", "entail", *(word for name, path in paths.items() for word in (f"--{name}", path))]
+        return [stage, *(word for name, path in paths.items() for word in (f"--{name}", path))]
 
     read = words("verdicts", requests="requests.parquet", responses="responses.parquet", store="store")
     return read, words("metrics", items="items.parquet", out="metrics.parquet")

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -12,18 +13,22 @@ import pytest
 from reprise.core.errors import UserError
 from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, RESPONSES
 from reprise.core.store import Store
-from reprise.models.adapters.base import Answer, AnswerError, Clip, ModelSpec, Request
+from reprise.fetch.keys import ReleaseKey
+from reprise.models.adapters.base import Answer, AnswerError, Clip, Request
 from reprise.models.adapters.baselines import Constant, Oracle, Random
 from reprise.models.devices import take_gpus
 from reprise.models.journal import Journal, asking_alone
 from reprise.stages.infer import Work, ask_all, gather_work
 from reprise.stages.release import release_folder
 
-SPEC = ModelSpec(None, "cpu", 1, "float32", "sdpa", False, {})
+from tests.unit.asked import request, spec
+from tests.unit.rows import request_row
+
+SPEC = spec()
 
 
-def request(name: str, expected: str = "Yes", ask: str = "score") -> Request:
-    return Request(name, name, "pos", ask, "", f"prompt {name}", ("Yes", "No"), expected, 1)
+def yes_or_no(name: str, expected: str = "Yes", ask: str = "score") -> Request:
+    return request(f"prompt {name}", ask, ("Yes", "No"), max_tokens=1, request_id=name, item_id=name, expected=expected)
 
 
 class Counting:
@@ -46,7 +51,7 @@ def works(*clips: tuple[str, Sequence[Request]]) -> list[Work]:
 
 
 def test_what_the_journal_holds_is_not_asked_again(tmp_path: Path) -> None:
-    asked = works(("c1", [request("a"), request("b")]), ("c2", [request("c")]))
+    asked = works(("c1", [yes_or_no("a"), yes_or_no("b")]), ("c2", [yes_or_no("c")]))
     first, second = Counting(), Counting()
     rows, _ = ask_all(asked, first, Journal(tmp_path / "j"), "k")  # type: ignore[arg-type]
     again, timings = ask_all(asked, second, Journal(tmp_path / "j"), "k")  # type: ignore[arg-type]
@@ -55,7 +60,7 @@ def test_what_the_journal_holds_is_not_asked_again(tmp_path: Path) -> None:
 
 
 def test_a_failure_fails_its_clip_is_counted_and_is_asked_again(tmp_path: Path) -> None:
-    asked = works(("c1", [request("a"), request("b"), request("c")]), ("c2", [request("d")]))
+    asked = works(("c1", [yes_or_no("a"), yes_or_no("b"), yes_or_no("c")]), ("c2", [yes_or_no("d")]))
     rows, _ = ask_all(asked, Counting("b"), Journal(tmp_path / "j"), "k")  # type: ignore[arg-type]
     assert [row["error"] for row in rows] == ["", "out_of_memory", "out_of_memory", ""]
     second = Counting()
@@ -65,8 +70,8 @@ def test_a_failure_fails_its_clip_is_counted_and_is_asked_again(tmp_path: Path) 
 
 
 def test_the_same_question_about_a_clip_is_asked_once(tmp_path: Path) -> None:
-    twin = request("a")
-    other = Request("z", "z", "neg", twin.ask, twin.system, twin.prompt, twin.options, "No", 1)
+    twin = yes_or_no("a")
+    other = replace(twin, request_id="z", item_id="z", role="neg", expected="No")
     model = Counting()
     rows, _ = ask_all(works(("c1", [twin, other])), model, Journal(tmp_path / "j"), "k")  # type: ignore[arg-type]
     assert len(model.asked) == 1 and [row["text"] for row in rows] == ["prompt a", "prompt a"]
@@ -74,13 +79,9 @@ def test_the_same_question_about_a_clip_is_asked_once(tmp_path: Path) -> None:
 
 def tables(statuses: dict[str, str]) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
     requests = pl.DataFrame(
-        [
-            {"request_id": f"{name}#pos", "item_id": name, "clip_id": name, "role": "pos", "ask": "score", "system": "",
-             "prompt": "seen in \ue000 frames", "options": ["Yes", "No"], "option_texts": [], "expected": "Yes", "max_tokens": 1}
-            for name in statuses
-        ],
+        [request_row(f"{name}#pos", clip_id=name, ask="score", prompt="seen in \ue000 frames") for name in statuses],
         schema=REQUESTS,
-    )  # fmt: skip
+    )
     plans = pl.DataFrame(
         [
             {"clip_id": name, "indices": [1, 5], "times_s": [0.1, 0.5], "note": ""}
@@ -113,7 +114,7 @@ def test_a_clip_without_a_plan_is_an_error(tmp_path: Path) -> None:
 
 
 def test_responses_have_the_declared_schema(tmp_path: Path) -> None:
-    rows, _ = ask_all(works(("c1", [request("a")])), Counting(), Journal(tmp_path / "j"), "k")  # type: ignore[arg-type]
+    rows, _ = ask_all(works(("c1", [yes_or_no("a")])), Counting(), Journal(tmp_path / "j"), "k")  # type: ignore[arg-type]
     assert set(rows[0]) == set(RESPONSES)
 
 
@@ -123,7 +124,7 @@ CLIP = Clip("c", None, (), ())
 
 
 def test_the_oracle_knows_and_the_constant_does_not_care() -> None:
-    asked = [request("a", "Yes"), request("b", "No"), request("c", "No", "choose")]
+    asked = [yes_or_no("a", "Yes"), yes_or_no("b", "No"), yes_or_no("c", "No", "choose")]
     assert [(answer.scores, answer.text) for answer in Oracle(SPEC).answers(CLIP, asked)] == [
         ((1.0, 0.0), ""), ((0.0, 1.0), ""), ((), "No"),
     ]  # fmt: skip
@@ -133,27 +134,27 @@ def test_the_oracle_knows_and_the_constant_does_not_care() -> None:
 
 
 def test_a_constant_beyond_the_options_is_the_users_mistake() -> None:
-    spec = ModelSpec(None, "cpu", 1, "float32", "sdpa", False, {"option": 2})
     with pytest.raises(UserError, match=r"told to take option 2 of \['Yes', 'No'\]"):
-        list(Constant(spec).answers(CLIP, [request("a")]))
+        list(Constant(spec(option=2)).answers(CLIP, [yes_or_no("a")]))
 
 
 def test_random_depends_on_seed_clip_and_prompt_alone() -> None:
-    asked = [request(str(number)) for number in range(400)]
+    asked = [yes_or_no(str(number)) for number in range(400)]
     first = [answer.scores for answer in Random(SPEC).answers(CLIP, asked)]
     assert first == [answer.scores for answer in Random(SPEC).answers(CLIP, asked)]
-    other = ModelSpec(None, "cpu", 1, "float32", "sdpa", False, {"seed": 1})
-    assert first != [answer.scores for answer in Random(other).answers(CLIP, asked)]
+    assert first != [answer.scores for answer in Random(spec(seed=1)).answers(CLIP, asked)]
     assert 0.4 < sum(yes > no for yes, no in first) / len(first) < 0.6
     assert all(yes + no == pytest.approx(1) for yes, no in first)
 
 
 def free(name: str, expected: str = "a cat") -> Request:
-    return Request(name, name, "role", "write", "", f"prompt {name}", (), expected, 64)
+    return request(
+        f"prompt {name}", "write", max_tokens=64, request_id=name, item_id=name, role="role", expected=expected
+    )
 
 
 def drawing(**settings: object) -> Random:
-    return Random(ModelSpec(None, "cpu", 1, "float32", "sdpa", False, settings))
+    return Random(spec(**settings))
 
 
 def test_random_draws_a_text_for_an_open_question() -> None:
@@ -175,7 +176,7 @@ def test_random_answers_a_packed_question_key_by_key(expected: str, keys: set[st
     ("system", "text"), [("", "3"), ("Answer within '<<<output>>>' tags.", "<<<output>>>3<<</output>>>")]
 )
 def test_random_puts_its_choice_where_the_prompt_wants_it(system: str, text: str) -> None:
-    asked = Request("r", "r", "role", "write", system, "prompt", ("3",), "", 64)
+    asked = request("prompt", "write", ("3",), system=system, max_tokens=64, request_id="r", item_id="r", role="role")
     assert [answer.text for answer in drawing().answers(CLIP, [asked])] == [text]
 
 
@@ -198,7 +199,7 @@ def test_two_jobs_never_share_a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_more_gpus_than_there_are_is_the_users_mistake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
-    with pytest.raises(UserError, match="the model needs 4 GPUs, this machine shows 1"):
+    with pytest.raises(UserError, match="the model needs 4 GPUs, found 1 here"):
         take_gpus(4, tmp_path)
 
 
@@ -214,7 +215,11 @@ def test_more_gpus_than_there_are_is_the_users_mistake(tmp_path: Path, monkeypat
 )
 def test_a_release_that_cannot_come_is_named(tmp_path: Path, release: dict[str, str], message: str) -> None:
     with pytest.raises(UserError) as error:
-        release_folder("velociti", release, ["*.csv"], Store(tmp_path), tmp_path)
+        release_folder(
+            ReleaseKey.model_validate({"benchmark": "velociti", "release": release, "files": ["*.csv"]}),
+            Store(tmp_path),
+            tmp_path,
+        )
     assert message in str(error.value)
 
 

@@ -5,13 +5,14 @@ from typing import Any
 
 import polars as pl
 import pytest
-from reprise.benchmarks import load_judged, mmbench_video
+from pydantic import ValidationError
+from reprise.benchmarks.answering import answers_as_given
 from reprise.benchmarks.human_ratings import agreement, read_ratings
 from reprise.benchmarks.prompts import load_prompts
 from reprise.commands.static_questions import mean_ratings
 from reprise.core.errors import UserError
-from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, VERDICTS
-from reprise.models.adapters.base import Clip, ModelSpec, Request
+from reprise.core.schemas import ITEMS, RESPONSES, VERDICTS
+from reprise.models.adapters.base import Clip
 from reprise.models.adapters.wordmatch import WordMatch, overlap
 from reprise.models.journal import Journal
 from reprise.reading.ratings import read_rating, read_rating_authors
@@ -19,6 +20,12 @@ from reprise.stages.infer import LazyModel, ask_all, gather_text_work
 from reprise.stages.judge_requests import given_answers, judge_requests
 from reprise.stages.judgements import judgements
 from reprise.stats.measures import Resampling
+
+from tests.unit.asked import request, spec
+from tests.unit.benchmarks.whole import Whole
+from tests.unit.rows import item_row, request_table, response_row, verdict_row
+
+mmbench_video = Whole("mmbench_video")
 
 PROMPTS = load_prompts(Path("resources/prompts/mmbench_video.yaml"))
 JUDGE = PROMPTS["judge"]
@@ -73,31 +80,29 @@ def test_a_rating_is_read_or_it_is_not(reply: str, robust: int | None, authors: 
 
 def items_of(count: int) -> pl.DataFrame:
     rows = [
-        {
-            "item_id": str(i), "clip_id": f"v{i // 2}.whole", "unit": f"v{i // 2}", "task": "News",
-            "texts": [{"name": "question", "text": f"Question {i}?"}, {"name": "subtitles", "text": ""}],
-            "answer": f"the answer {i}", "groups": [{"name": "hl", "text": "yes"}],
-        }
+        item_row(
+            str(i),
+            clip_id=f"v{i // 2}.whole",
+            unit=f"v{i // 2}",
+            task="News",
+            texts=[{"name": "question", "text": f"Question {i}?"}, {"name": "subtitles", "text": ""}],
+            answer=f"the answer {i}",
+            groups=["hl"],
+        )
         for i in range(count)
-    ]  # fmt: skip
+    ]
     return pl.DataFrame(rows, schema=ITEMS)
 
 
 def response(item: int, text: str, error: str = "") -> dict[str, Any]:
-    return {
-        "request_id": f"{item}#unpacked", "item_id": str(item), "role": "unpacked", "text": text, "scores": [],
-        "frames_shown": 8, "prompt_sha256": "", "tokens_in": 0, "tokens_out": 0, "error": error, "key": "run",
-    }  # fmt: skip
+    return response_row(f"{item}#unpacked", text, frames_shown=8, tokens_in=0, tokens_out=0, error=error, key="run")
 
 
 def asked(items: pl.DataFrame, responses: list[dict[str, Any]]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Answers and judge's requests of an unpacked run."""
-    rows = [
-        row | {"ask": "write", "max_tokens": 9}
-        for row in mmbench_video.requests(items, "unpacked", PROMPTS["unpacked"])
-    ]
-    requests, said = pl.DataFrame(rows, schema=REQUESTS), pl.DataFrame(responses, schema=RESPONSES)
-    answers = given_answers(load_judged("mmbench_video"), "unpacked", items, requests, said, "run")
+    rows = mmbench_video.requests(items, "unpacked", PROMPTS["unpacked"])
+    requests, said = request_table(rows, "write", 9), pl.DataFrame(responses, schema=RESPONSES)
+    answers = given_answers(answers_as_given, items, requests, said, "run")
     return answers, judge_requests(answers, items, JUDGE, 64)
 
 
@@ -142,7 +147,9 @@ def test_judges_that_reply_otherwise_are_counted_and_never_dropped() -> None:
         replies = [reply(f"{i}#{reader}", text) for i, text in enumerate(said)]
         frame = judgements(answers, pl.DataFrame(replies, schema=RESPONSES), reader)
         assert frame["score"].to_list() == ratings
-        found = mmbench_video.measures("unpacked", items_of(4), frame, RESAMPLING, drop_unread=reader == "authors")
+        found = mmbench_video.measures(
+            "unpacked", items_of(4), frame, RESAMPLING, convention="authors" if reader == "authors" else "fixed"
+        )
         (whole,) = [one for one in found if (one.metric, one.group) == ("mean", "overall")]
         unread = ratings.count(None)
         assert (whole.asked, whole.scored, whole.failed, whole.unparsed) == (4, 4 - unread, 0, unread)
@@ -169,12 +176,12 @@ def test_overlap_of_words(reference: str, candidate: str, f1: float, recall: flo
 
 
 def wordmatch(**settings: Any) -> WordMatch:
-    return WordMatch(ModelSpec(None, "cpu", 1, "float32", "sdpa", False, settings))
+    return WordMatch(spec(**settings))
 
 
 def rate(prompt: str, **settings: Any) -> str:
-    request = Request("1#robust", "1", "unpacked", "write", "", prompt, (), "", 64)
-    return next(iter(wordmatch(**settings).answers(Clip("v", None, (), ()), [request]))).text
+    asked = request(prompt, "write", max_tokens=64, request_id="1#robust", item_id="1", role="unpacked")
+    return next(iter(wordmatch(**settings).answers(Clip("v", None, (), ()), [asked]))).text
 
 
 def test_the_local_judge_rates_what_the_prompt_shows() -> None:
@@ -188,7 +195,7 @@ def test_the_local_judge_rates_what_the_prompt_shows() -> None:
     assert rate(shown.format("a red circle,\nI think, of two shapes"), measure="recall") == "3"
     with pytest.raises(UserError, match="wordmatch needs the lines"):
         rate("Does the video entail the caption?")
-    with pytest.raises(UserError, match=r"settings\.measure: found 'bleu'"):
+    with pytest.raises(ValidationError, match="should be 'f1' or 'recall', found 'bleu'"):
         wordmatch(measure="bleu")
 
 
@@ -225,11 +232,7 @@ def test_mean_absolute_error_against_people(tmp_path: Path) -> None:
     path = tmp_path / "ratings.csv"
     path.write_text("run,item_id,rating\nr,0,2\nr,0,3\nr,1,1\nr,2,3\nother,3,0\n")
     scores = [3, 0, None, 1]
-    rows = [
-        {"request_id": "", "item_id": str(i), "role": "", "value": "", "score": score, "right": False,
-         "unparsed": score is None, "failed": False, "key": "k"}
-        for i, score in enumerate(scores)
-    ]  # fmt: skip
+    rows = [verdict_row("", item_id=str(i), score=score, unparsed=score is None) for i, score in enumerate(scores)]
     verdicts = pl.DataFrame(rows, schema=VERDICTS)
     (found,) = agreement(verdicts, items_of(4), read_ratings(path), "r", RESAMPLING)
     assert (found.value, found.asked, found.unparsed) == (pytest.approx(0.75), 3, 1)

@@ -1,7 +1,7 @@
 """Exact binomial tests: hand-worked values and scipy."""
 
 import pytest
-from reprise.stats import Alternative, binomial_p, clopper_pearson
+from reprise.stats.binomial import Alternative, binomial_p, clopper_pearson
 from scipy.stats import binomtest
 
 CASES = [

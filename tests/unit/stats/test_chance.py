@@ -3,7 +3,7 @@
 from itertools import permutations
 
 import pytest
-from reprise.stats import (
+from reprise.stats.chance import (
     PairChance,
     chance_all_above,
     chance_all_right,

@@ -5,19 +5,23 @@ import time
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from reprise.stats import (
+from reprise.stats.binomial import clopper_pearson
+from reprise.stats.clusters import (
+    EXACT_IN_SINGLE,
     Estimate,
+    FloatArray,
     Interval,
     Ratio,
-    clopper_pearson,
+    cluster_sums,
     clustered_difference_interval,
     clustered_interval,
     clustered_intervals,
     clustered_mean_of_groups_interval,
     clustered_ratio_interval,
     clustered_statistic_interval,
+    quantile,
+    resampled_sums,
 )
-from reprise.stats.clusters import EXACT_IN_SINGLE, FloatArray, cluster_sums, quantile, resampled_sums
 from scipy.stats import bootstrap, norm
 
 Z = float(norm.ppf(0.975))

@@ -4,7 +4,7 @@ import random
 
 import polars as pl
 import pytest
-from reprise.stats import clustered_interval
+from reprise.stats.clusters import clustered_interval
 from reprise.stats.measures import Measure, Resampling, difference, measure, ones
 
 

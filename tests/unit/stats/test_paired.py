@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from reprise.stats import compare_paired, mcnemar_p, sign_flip_p
+from reprise.stats.paired import compare_paired, mcnemar_p, sign_flip_p
 from scipy.stats import binomtest, norm, permutation_test
 
 

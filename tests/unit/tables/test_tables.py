@@ -6,10 +6,11 @@ from typing import Any
 
 import polars as pl
 import pytest
-from reprise.config import Row, TableSpec
+from reprise.config.tables import Row, TableSpec
 from reprise.core.errors import UserError
 from reprise.core.schemas import METRICS, READERS_DIFFER
 from reprise.tables.build import Builder
+from reprise.tables.keys import TableKey
 from reprise.tables.published import COLUMNS, Published
 from reprise.tables.render import render
 
@@ -56,7 +57,7 @@ def builder(folder: Path, rows: list[dict[str, Any]], **changes: Any) -> Builder
     key = {
         "benchmark": "velociti", "benchmark_title": "VELOCITI", "paper": "P", "table": "table2", "suite": "s",
         "suite_title": "S", "notice": "", "missing_share_max": 0.1, "show_published": True,
-        "runs": ["velociti/entail/fps1/ov"], "judged": [], "first_judge": "", "judges": {}, "adopted": {}, "imported": [],
+        "runs": ["velociti/entail/fps1/ov"], "spec": SPEC, "forms": {},
     }  # fmt: skip
     values = published(
         folder,
@@ -65,7 +66,7 @@ def builder(folder: Path, rows: list[dict[str, Any]], **changes: Any) -> Builder
         "velociti,table2,GPT-4o [subset],,control,strict,63.3",
         "velociti,table3,OV-7B,,control,strict,1.0",
     )
-    return Builder(key | changes, TableSpec.model_validate(SPEC), pl.DataFrame(rows, schema=METRICS), values)
+    return Builder(TableKey.model_validate(key | changes), pl.DataFrame(rows, schema=METRICS), values)
 
 
 def authors(row: dict[str, Any], value: float) -> dict[str, Any]:
@@ -156,8 +157,8 @@ def test_a_metric_of_nothing_is_a_dash_and_never_zero(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("velociti,table2,X,,control,strict,43.1%", "line 2: value '43.1%' is no number"),
-        ("velociti,table2,X,,control,strict,", "line 2: value '' is no number"),
+        ("velociti,table2,X,,control,strict,43.1%", "line 2: value '43.1%' is not a number"),
+        ("velociti,table2,X,,control,strict,", "line 2: value '' is not a number"),
         ("velociti,table2,X,,control,strict,nan", "line 2: value 'nan' is not finite"),
         ("velociti,table2,X,,control,strict,1\nvelociti,table2,X,,control,strict,2", "line 3: table2 has"),
     ],
@@ -185,10 +186,9 @@ def vinoground_builder(folder: Path, spec: dict[str, Any], rows: list[dict[str, 
     key = {
         "benchmark": "vinoground", "benchmark_title": "Vinoground", "paper": "P", "table": "table5", "suite": "s",
         "suite_title": "S", "notice": "", "missing_share_max": 0.1, "show_published": True,
-        "runs": ["vinoground/paper/linspace1/ov"], "judged": [], "first_judge": "", "judges": {}, "adopted": {}, "imported": [],
+        "runs": ["vinoground/paper/linspace1/ov"], "spec": {"title": "T", "caption": "C."} | spec, "forms": {},
     }  # fmt: skip
-    table = TableSpec.model_validate({"title": "T", "caption": "C."} | spec)
-    return Builder(key, table, pl.DataFrame(rows, schema=METRICS), Published(path, "table5"))
+    return Builder(TableKey.model_validate(key), pl.DataFrame(rows, schema=METRICS), Published(path, "table5"))
 
 
 def pair_metric(name: str, group: str, value: float | None, **changes: Any) -> dict[str, Any]:

@@ -57,5 +57,5 @@ def _seconds(value: str | float, video: str) -> float:
         for part in str(value).split(":"):
             total = total * 60 + float(part)
     except ValueError as error:
-        raise UserError(f"video '{video}': '{value}' is no time; expected seconds or [h:]m:s.") from error
+        raise UserError(f"video '{video}': '{value}' is not a time; expected seconds or [h:]m:s.") from error
     return total

@@ -1,4 +1,4 @@
-"""Entries of a release with a mistake that need not stop the others: they stay, are named, and are counted."""
+"""Flawed entries of a release: they are kept, named and counted, and do not stop the others."""
 
 from collections import defaultdict
 from typing import Any
@@ -7,12 +7,12 @@ import polars as pl
 
 from reprise.core.log import log
 
-FLAW, FLAWS = "flaw", "flaws"
+FLAWS = "flaws"
 NAMED = 5
 
 
 class Flaws:
-    """Mistakes of a release: said when they are found, and kept by entry for the items that come of it."""
+    """Mistakes of a release: logged when they are found, and kept by entry for the items that come from it."""
 
     def __init__(self) -> None:
         self._found: dict[str, list[str]] = defaultdict(list)
@@ -21,21 +21,19 @@ class Flaws:
         log.info(f"{where}: {flaw}")
         self._found[entry].append(flaw)
 
-    def groups(self, entry: str) -> list[dict[str, str]]:
-        """What the groups of an entry's items say of it; nothing where it has no flaw."""
+    def of(self, entry: str) -> list[str]:
+        """The flaws of an entry as one text, for the items made from it; nothing if it has none."""
         flaws = self._found.get(entry)
-        return [{"name": FLAW, "text": f"{entry}: {'; '.join(flaws)}"}] if flaws else []
+        return [f"{entry}: {'; '.join(flaws)}"] if flaws else []
 
 
 def flaws_of(items: pl.DataFrame) -> list[str]:
     """What is wrong with which entries, each entry once."""
-    entry = pl.element()
-    found = items["groups"].list.eval(entry.filter(entry.struct.field("name") == FLAW).struct.field("text"))
-    return found.explode().drop_nulls().unique(maintain_order=True).to_list()
+    return items["flaws"].explode().drop_nulls().unique(maintain_order=True).to_list()
 
 
 def flaw_numbers(items: pl.DataFrame) -> list[dict[str, Any]]:
-    """How many flawed entries the items come of, as a number with their names for its note; none where all are well."""
+    """The number of flawed entries behind the items, with a note that names them; no number if there are none."""
     flaws = flaws_of(items)
     if not flaws:
         return []

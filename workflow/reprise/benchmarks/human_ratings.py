@@ -12,7 +12,7 @@ COLUMNS = ("run", "item_id", "rating")
 
 
 def read_ratings(path: Path) -> pl.DataFrame:
-    """One row a rated answer (run, item_id, rating): the mean over the people who rated it."""
+    """One row per rated answer (run, item_id, rating): the mean over the people who rated it."""
     try:
         frame = pl.read_csv(path, infer_schema=False)
     except (pl.exceptions.PolarsError, OSError) as error:
@@ -22,7 +22,7 @@ def read_ratings(path: Path) -> pl.DataFrame:
     numbers = frame["rating"].cast(pl.Float64, strict=False)
     for line, (text, rating) in enumerate(zip(frame["rating"], numbers, strict=True), start=2):
         if rating is None or not 0 <= rating <= 3:
-            raise UserError(f"{path}: line {line}: rating '{text}' is no number from 0 to 3.")
+            raise UserError(f"{path}: line {line}: rating '{text}' is not a number from 0 to 3.")
     return (
         frame.with_columns(rating=numbers).group_by("run", "item_id", maintain_order=True).agg(pl.col("rating").mean())
     )
@@ -31,7 +31,7 @@ def read_ratings(path: Path) -> pl.DataFrame:
 def agreement(
     verdicts: pl.DataFrame, items: pl.DataFrame, ratings: pl.DataFrame, run: str, resampling: Resampling
 ) -> list[Measure]:
-    """Mean absolute error of a judge against people, over the answers of a run that both rated; none, no measure."""
+    """Mean absolute error of a judge against people, over the answers of a run that both rated."""
     mine = ratings.filter(pl.col("run") == run)
     unknown = mine.filter(~pl.col("item_id").is_in(items["item_id"].to_list()))
     if unknown.height:

@@ -18,8 +18,6 @@ _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 class Prompt:
     """One variant of a benchmark's prompt."""
 
-    name: str
-    source: str
     system: str
     user: str
 
@@ -39,7 +37,7 @@ def load_prompts(path: Path) -> dict[str, Prompt]:
             raise UserError(
                 f"{path}: {name}: found keys {sorted(entry)}, expected user, and optionally system, source."
             )
-        prompts[name] = Prompt(name, entry.get("source", ""), entry.get("system", ""), entry["user"])
+        prompts[name] = Prompt(entry.get("system", ""), entry["user"])
     return prompts
 
 

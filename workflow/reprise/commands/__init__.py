@@ -1,1 +1,8 @@
-"""What a person types beside snakemake: `python -m reprise <command>`."""
+"""Commands besides snakemake: `reprise <command>`, or `python -m reprise <command>`."""
+
+import typer
+
+
+def command_line(about: str) -> typer.Typer:
+    """A program of several commands; a bug keeps Python's own traceback."""
+    return typer.Typer(help=about, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)

@@ -1,4 +1,4 @@
-"""`adopt`: carry a run's answers over a change of key that cannot have altered them, after trying a sample."""
+"""`adopt`: keep a run's answers after a change of key that cannot have altered them; a sample is asked again."""
 
 import random
 from collections.abc import Callable
@@ -7,49 +7,52 @@ from typing import Any, NamedTuple, cast
 
 import polars as pl
 
-from reprise.config import load
-from reprise.core.errors import UserError, suggestion
+from reprise.config.load import load
+from reprise.core.errors import UserError
 from reprise.core.files import canonical_json
+from reprise.core.keyfile import read_key
+from reprise.core.paths import Run
 from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, RESPONSES, read_table
 from reprise.core.store import append_line, read_lines
 from reprise.models.journal import Journal, entry_id, journal_path
-from reprise.plan.plan import Plan, Run
-from reprise.stages.arguments import read_key
+from reprise.models.keys import ModelRunKey
+from reprise.plan.keys import write_keys
+from reprise.plan.runs import Plan
 from reprise.stages.infer import LazyModel, Work, gather_text_work, gather_work, prompt_digest
 
-# Changes of these parts of a key are changes of what is asked, of whom or how: never carried over.
-FIXED_PARTS = ("adapter", "model", "settings", "dtype", "attention", "prompt", "form", "ask", "max_tokens", "sampling")
+# A change of any other part of a key can alter answers, so they are never carried over.
+CHANGEABLE_PARTS = ("code", "versions")
 
 
 def adopt_run(name: str, why: str, sample: int, judge: str | None = None) -> None:
     """Ask a sample again under the new key; if every answer is the same, copy the journal and say so.
 
-    With a judge it is about what that judge replied to the run's answers.
+    With a judge, that judge's replies to the run's answers are carried over.
     """
     plan = Plan(load(Path()))
-    run = _find_run(plan, name)
+    run = plan.find_run(name)
     if run.model in plan.imports.models:
         raise UserError(f"adopt: '{name}' is imported; its answers are read from its files again, run snakemake.")
     asked = _asked_as_judge(plan, run, judge) if judge else _asked(plan, run)
     name = f"{name}/{judge}" if judge else name
     old, old_key = _old_answers(asked.responses, name)
-    plan.write_keys()
-    new = read_key(asked.key)
-    if new["key"] == old_key:
+    write_keys(plan)
+    new = read_key(asked.key, ModelRunKey)
+    if new.key == old_key:
         print(f"{name}: the key has not changed; there is nothing to adopt.")
         return
     _refuse_other_changes(plan, old_key, new, name)
     works = asked.works()
     _check_sample(works, old, LazyModel(new, plan.store, plan.config.models[asked.model].threads), sample, name)
-    carried = _copy_answers(works, journal_path(plan.store, old_key), Journal(journal_path(plan.store, new["key"])))
-    note = [name, old_key, new["key"], why, sample, carried]
+    carried = _copy_answers(works, journal_path(plan.store, old_key), Journal(journal_path(plan.store, new.key)))
+    note = [name, old_key, new.key, why, sample, carried]
     append_line(plan.store.root / "adopted.jsonl", canonical_json(note))
-    plan.write_keys()
+    write_keys(plan)
     print(f"{name}: {carried} answers carried over after {sample} of them came out the same. Run snakemake now.")
 
 
 def _copy_answers(works: list[Work], old: Path, target: Journal) -> int:
-    """Copy the answers to these questions from one journal to another; how many came over."""
+    """Copy the answers to these questions from one journal to another; returns their number."""
     source = Journal(old)
     carried = 0
     for work in works:
@@ -63,15 +66,8 @@ def _copy_answers(works: list[Work], old: Path, target: Journal) -> int:
     return carried
 
 
-def _find_run(plan: Plan, name: str) -> Run:
-    runs = {run.name: run for run in plan.runs()}
-    if name not in runs:
-        raise UserError(f"adopt: no run '{name}' in suite '{plan.config.name}'.{suggestion(name, runs)}")
-    return runs[name]
-
-
 class Asked(NamedTuple):
-    """Who was asked, under which key, what came of it, and what was asked."""
+    """A model or judge, its key, its answers and its questions."""
 
     model: str
     key: Path
@@ -84,16 +80,15 @@ def _asked(plan: Plan, run: Run) -> Asked:
     results = plan.results
 
     def works() -> list[Work]:
-        ledgers = [results / "clips" / run.benchmark / f"{shard}.parquet" for shard in range(plan.config.suite.shards)]
+        ledgers = [results.ledger("clips", run.benchmark, shard) for shard in range(plan.config.suite.shards)]
         return gather_work(
-            read_table(results / "requests" / run.benchmark / f"{run.protocol}.parquet", REQUESTS),
-            read_table(results / "frames" / run.benchmark / f"{run.sampling}.parquet", FRAME_PLAN),
+            read_table(results.requests(run.benchmark, run.protocol), REQUESTS),
+            read_table(results.frames(run.benchmark, run.sampling), FRAME_PLAN),
             pl.concat([read_table(path, CLIP_LEDGER) for path in ledgers]),
             plan.store,
         )
 
-    responses = results / "responses" / f"{run.name}.parquet"
-    return Asked(run.model, results / "keys" / f"{run.name}.json", responses, works)
+    return Asked(run.model, results.run_key(run), results.responses(run), works)
 
 
 def _asked_as_judge(plan: Plan, run: Run, judge: str) -> Asked:
@@ -107,26 +102,28 @@ def _asked_as_judge(plan: Plan, run: Run, judge: str) -> Asked:
         )
 
     def works() -> list[Work]:
-        return gather_text_work(read_table(results / "judge_requests" / f"{run.name}.parquet", REQUESTS))
+        return gather_text_work(read_table(results.judge_requests(run), REQUESTS))
 
-    key = results / "keys/judges" / run.benchmark / run.protocol / f"{judge}.json"
-    return Asked(judge, key, results / "judge_responses" / run.name / f"{judge}.parquet", works)
+    key = results.judge_key(run.benchmark, run.protocol, judge)
+    return Asked(judge, key, results.judge_responses(run, judge), works)
 
 
 def _old_answers(path: Path, name: str) -> tuple[dict[str, dict[str, Any]], str]:
     if not path.is_file():
-        raise UserError(f"adopt: {path} is not there, so '{name}' has no answers to carry over. Run snakemake.")
+        raise UserError(f"adopt: {path}: not found, so '{name}' has no answers to carry over. Run snakemake.")
     table = read_table(path, RESPONSES)
     return {row["request_id"]: row for row in table.iter_rows(named=True)}, str(table["key"][0])
 
 
-def _refuse_other_changes(plan: Plan, old_key: str, new: dict[str, Any], name: str) -> None:
+def _refuse_other_changes(plan: Plan, old_key: str, new: ModelRunKey, name: str) -> None:
     """Only code and library versions may differ; a change of model, prompt or settings is another run."""
     path = plan.store.root / "keys.jsonl"
     known = {str(key): cast(dict[str, Any], answers) for key, answers in read_lines(path)}
     if old_key not in known:
         raise UserError(f"adopt: {path} does not know key {old_key[:12]} of '{name}'; its answers must be asked again.")
-    changed = [part for part in FIXED_PARTS if known[old_key].get(part) != new["answers"].get(part)]
+    old_answers, answers = known[old_key], new.answers.model_dump(mode="json")
+    fixed = answers.keys() - set(CHANGEABLE_PARTS)
+    changed = sorted(part for part in fixed if old_answers.get(part) != answers[part])
     if changed:
         raise UserError(
             f"adopt: '{name}' differs in {', '.join(changed)}, which can alter answers. "

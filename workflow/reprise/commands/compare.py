@@ -5,12 +5,14 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.benchmarks import load_benchmark
-from reprise.config import load
-from reprise.core.errors import UserError, suggestion
+from reprise.benchmarks.registry import load_scores
+from reprise.benchmarks.scoring import Answered
+from reprise.config.load import load
+from reprise.core.errors import UserError
+from reprise.core.paths import Run
 from reprise.core.schemas import ITEMS, VERDICTS, read_table
-from reprise.plan.plan import Plan, Run
-from reprise.stats import PairedComparison, compare_paired
+from reprise.plan.runs import Plan
+from reprise.stats.paired import PairedComparison, compare_paired
 
 HEADER = (
     "| metric | test | samples | videos | difference | 95 % interval | p (sign flips over videos) | p (McNemar) |\n"
@@ -21,11 +23,7 @@ HEADER = (
 def compare_runs(first: str, second: str) -> None:
     """Print first minus second, in percentage points."""
     plan = Plan(load(Path()))
-    runs = {run.name: run for run in plan.runs()}
-    for name in (first, second):
-        if name not in runs:
-            raise UserError(f"compare: no run '{name}' in suite '{plan.config.name}'.{suggestion(name, runs)}")
-    one, other = runs[first], runs[second]
+    one, other = plan.find_run(first), plan.find_run(second)
     form, other_form = (_form(plan, run) for run in (one, other))
     if (one.benchmark, form) != (other.benchmark, other_form):
         raise UserError(f"compare: '{first}' asks {one.benchmark} {form}, '{second}' {other.benchmark} {other_form}.")
@@ -42,11 +40,11 @@ def _form(plan: Plan, run: Run) -> str:
 
 def _outcomes(plan: Plan, run: Run, form: str) -> dict[str, pl.DataFrame]:
     reader = plan.first_judge(run.benchmark) if plan.is_judged(run.benchmark, run.protocol) else "robust"
-    path = plan.results / "verdicts" / run.name / f"{reader}.parquet"
+    path = plan.results.verdicts(run, reader)
     if not path.is_file():
-        raise UserError(f"compare: {path} is not there. Run snakemake for a table with this run first.")
-    items = read_table(plan.results / "annotations" / run.benchmark / "items.parquet", ITEMS)
-    return load_benchmark(run.benchmark).outcomes(form, items, read_table(path, VERDICTS))
+        raise UserError(f"compare: {path} not found. Run snakemake for a table with this run first.")
+    items = read_table(plan.results.items(run.benchmark), ITEMS)
+    return load_scores(run.benchmark).SCORES[form].outcomes(Answered(items, read_table(path, VERDICTS)))
 
 
 def _by_task(ours: pl.DataFrame, theirs: pl.DataFrame, plan: Plan) -> Iterator[tuple[str, PairedComparison]]:

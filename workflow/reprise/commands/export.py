@@ -1,35 +1,44 @@
 """`export`: a run's answers in its authors' file formats, for their scorers and for `import`."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
-from reprise.config import load
-from reprise.core.errors import UserError, suggestion
+from reprise.benchmarks.rows import chosen_items
+from reprise.config.load import load
+from reprise.core.errors import UserError
 from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, read_table
-from reprise.external import has_importer, load_importer
+from reprise.external import AnswerFiles, has_importer, load_importer
 from reprise.media.sampling import frames_shown
-from reprise.plan.plan import Plan
-from reprise.stages.requests import chosen_items
+from reprise.plan.runs import Plan
 
 
 def export_run(name: str, folder: Path) -> None:
     """Write the files and print their names; a question whose clip is missing is written as one that failed."""
     plan = Plan(load(Path()))
-    runs = {run.name: run for run in plan.runs()}
-    if name not in runs:
-        raise UserError(f"export: no run '{name}' in suite '{plan.config.name}'.{suggestion(name, runs)}")
-    run = runs[name]
+    run = plan.find_run(name)
     protocol = plan.config.benchmarks[run.benchmark].protocols[run.protocol]
-    if not has_importer(run.benchmark) or protocol.form not in load_importer(run.benchmark).FORMS:
-        raise UserError(f"export: the authors of {run.benchmark} have no files of answers to form '{protocol.form}'.")
-    responses = plan.results / "responses" / f"{name}.parquet"
+    formats = load_importer(run.benchmark).FORMS if has_importer(run.benchmark) else {}
+    write = formats[protocol.form].write if protocol.form in formats else None
+    if write is None:
+        raise UserError(
+            f"export: the authors of {run.benchmark} have no file format of answers to form '{protocol.form}'."
+            f"{_others(formats)}"
+        )
+    responses = plan.results.responses(run)
     if not responses.is_file():
-        raise UserError(f"export: {responses} is not there. Make it first: snakemake {responses}")
-    items = read_table(plan.results / "annotations" / run.benchmark / "items.parquet", ITEMS)
-    requests = read_table(plan.results / "requests" / run.benchmark / f"{run.protocol}.parquet", REQUESTS)
+        raise UserError(f"export: {responses} not found. Make it first: snakemake {responses}")
+    items = read_table(plan.results.items(run.benchmark), ITEMS)
+    requests = read_table(plan.results.requests(run.benchmark, run.protocol), REQUESTS)
     answers = read_table(responses, RESPONSES).select("request_id", "text", "scores", "error")
     answered = requests.join(answers, on="request_id", how="left", maintain_order="left")
     answered = answered.with_columns(answered["error"].fill_null("missing"))
     frames = frames_shown(plan.config.main.samplings[run.sampling])
     label = run.model if frames is None else f"{run.model}-frame{frames}"
-    for path in load_importer(run.benchmark).write(folder, label, chosen_items(items, protocol.items), answered):
+    for path in write(folder, label, chosen_items(items, protocol.items), answered):
         print(path)
+
+
+def _others(formats: Mapping[str, AnswerFiles]) -> str:
+    """The forms whose answers can be exported."""
+    known = [form for form, files in formats.items() if files.write is not None]
+    return f" Forms that have one: {', '.join(known)}." if known else ""

@@ -6,9 +6,11 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from reprise.config import TableSpec, load
+from reprise.config.load import load
+from reprise.config.tables import TableSpec
 from reprise.core.errors import UserError, unknown
-from reprise.plan.plan import Plan
+from reprise.core.paths import TABLES
+from reprise.plan.runs import Plan
 from reprise.tables.build import SHOWN, column_name
 
 
@@ -38,7 +40,7 @@ def incomplete_cells(plan: Plan, folder: Path, names: Collection[str] = ()) -> l
 
 
 def _gaps(table: str, spec: TableSpec, shown: Counter[Gap]) -> Iterator[Gap]:
-    """Rows of one section may share their label (as for two numbers of frames): each wants a number of its own."""
+    """Rows of one section may share their label (as for two numbers of frames): each needs a number of its own."""
     for section in spec.sections:
         for row in section.resolved():
             for column in spec.columns:
@@ -51,7 +53,7 @@ def _gaps(table: str, spec: TableSpec, shown: Counter[Gap]) -> Iterator[Gap]:
 
 
 def _shown(path: Path, suite: str) -> Counter[Gap]:
-    """The numbers that a table shows, one a cell; what is compared with published numbers is beside the cell."""
+    """The numbers that a table shows, one a cell; a comparison with a published number is no cell."""
     try:
         with path.open(encoding="utf-8", newline="") as stream:
             rows = list(csv.DictReader(stream))
@@ -72,10 +74,10 @@ def _shown(path: Path, suite: str) -> Counter[Gap]:
 def list_incomplete(names: Collection[str], suite: str | None) -> None:
     """Print the gaps of a suite's tables, a line a row."""
     plan = Plan(load(Path(), {"suite": suite} if suite else None))
-    gaps = incomplete_cells(plan, Path("results/tables"), names)
+    gaps = incomplete_cells(plan, TABLES, names)
     rows: dict[tuple[str, str, str], list[str]] = {}
     for gap in gaps:
         rows.setdefault((gap.table, gap.section, gap.row), []).append(f"{gap.column} ({gap.metric})")
     for (table, section, row), cells in rows.items():
         print(f"{table}: {section}{': ' if section else ''}{row}: {', '.join(cells)}")
-    print(f"{len(gaps)} numbers lack in {len({gap.table for gap in gaps})} tables")
+    print(f"{len(gaps)} numbers are missing in {len({gap.table for gap in gaps})} tables")

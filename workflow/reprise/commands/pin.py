@@ -8,7 +8,7 @@ from reprise.core.errors import UserError, suggestion
 from reprise.core.files import write_text
 
 UNPINNED_MODEL = re.compile(r"^repo:[ ]*(?P<repo>\S+)[ ]*$", re.MULTILINE)
-# In a suite, repo and revision stand in one block or one line, in this order.
+# In a suite, repo and revision are in one block or one line, in this order.
 UNPINNED_BLOCK = re.compile(r"(?P<head>repo:[ ]*(?P<repo>[^\s,}]+),?\s+revision:[ ]*)unpinned\b")
 REVISION_LINE = re.compile(r"^(revision:[ ]*)unpinned\b", re.MULTILINE)
 
@@ -16,6 +16,8 @@ REVISION_LINE = re.compile(r"^(revision:[ ]*)unpinned\b", re.MULTILINE)
 def pin_files(root: Path, names: Sequence[str]) -> None:
     """Pin the named models and suites, or all."""
     files = {path.stem: path for folder in ("suites", "models") for path in (root / "config" / folder).glob("*.yaml")}
+    if not files:
+        raise UserError("pin: no models and no suites in config/. Run it in the folder of the Snakefile.")
     for name in names:
         if name not in files:
             raise UserError(
@@ -53,6 +55,8 @@ def _resolve(repo: str, kind: str, path: Path) -> str:
             "Check the name and the network; a gated repository needs HF_TOKEN."
         ) from error
     if not revision or not re.fullmatch(r"[0-9a-f]{40}", revision):
-        raise UserError(f"{path}: the hub answered '{revision}' for '{repo}', which is no commit. It stays unpinned.")
+        raise UserError(
+            f"{path}: the hub answered '{revision}' for '{repo}', which is not a commit. It stays unpinned."
+        )
     print(f"{path}: {repo} is {revision}")
     return revision

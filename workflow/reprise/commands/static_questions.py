@@ -7,20 +7,21 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.config import load
+from reprise.config.load import load
 from reprise.core.errors import UserError
+from reprise.core.paths import Run
 from reprise.core.schemas import VERDICTS, read_table
-from reprise.plan.plan import Plan
+from reprise.plan.runs import Plan
 
 
 def list_static(runs: Sequence[str], judge: str | None, least: float) -> None:
-    """Print item and mean rating of every static question as csv; how many of how many, to stderr."""
+    """Print item and mean rating of every static question as csv; the counts go to stderr."""
     plan = Plan(load(Path()))
-    chosen = judge or plan.first_judge(runs[0].split("/")[0])
-    paths = [plan.results / "verdicts" / run / f"{chosen}.parquet" for run in runs]
+    named = [Run.parse(name) for name in runs]
+    paths = [plan.results.verdicts(run, judge or plan.first_judge(run.benchmark)) for run in named]
     for path in paths:
         if not path.is_file():
-            raise UserError(f"static: {path} is not there. Make it first: snakemake {path}")
+            raise UserError(f"static: {path}: not found. Make it first: snakemake {path}")
     means = mean_ratings([read_table(path, VERDICTS) for path in paths])
     found = means.filter(pl.col("rating") >= least)
     csv.writer(sys.stdout, lineterminator="\n").writerows([("item_id", "rating"), *found.rows()])

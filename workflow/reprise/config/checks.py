@@ -1,214 +1,192 @@
-"""What no file of the configuration can know alone: names that other files, and the benchmarks' modules, define."""
+"""Checks across files: names that other files, or the benchmarks' modules, define."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reprise.benchmarks import MODULES, load_benchmark
 from reprise.benchmarks.prompts import load_prompts
-from reprise.config.external import import_problems, is_import
-from reprise.config.schema import Column, Configuration, Model, Protocol, Row, TableSpec
-from reprise.core.errors import UserError, suggestion, unknown
-from reprise.media import sampling
+from reprise.benchmarks.registry import benchmark_names, load_answers, load_scores, load_statistics, unmatched_forms
+from reprise.config.benchmark import Benchmark, Protocol
+from reprise.config.configuration import Configuration
+from reprise.config.imported import folder_problems, form_problems
+from reprise.config.model import Model
+from reprise.config.problems import Problems
+from reprise.config.stand_in import stand_in_problems
+from reprise.config.tables import Column, Row, TableSpec
+from reprise.core.errors import choices
 from reprise.models.adapters import ADAPTERS
 
+TERMS = ("local", "none", "all")
 
-def cross_checks(found: Configuration, suite_file: str) -> list[str]:
-    """What no file can know alone: names that other files define."""
-    problems = [
-        f"config/config.yaml: samplings.{name}: {reason}"
-        for name, rule in found.main.samplings.items()
-        for reason in _rule_problems(rule)
-    ]
-    for slug, model in found.models.items():
-        reasons = _model_problems(model) + (import_problems(slug, model, found) if is_import(model) else [])
-        problems += [f"config/models/{slug}.yaml: {reason}" for reason in reasons]
-    for term in found.suite.run:
-        if isinstance(term, str) and term not in {"local", "none", "all", *found.models}:
-            allowed = ["local", "none", "all", *sorted(found.models)]
-            problems.append(f"{suite_file}: run: unknown model '{term}'.{suggestion(term, allowed)}")
-    judges = [("judges", judge) for judge in found.suite.judges]
-    for name, entry in found.suite.benchmarks.items():
-        judges += [(f"benchmarks.{name}.judges", judge) for judge in entry.judges or []]
-    for place, judge in judges:
-        problems += [f"{suite_file}: {place}: {reason}" for reason in _judge_problems(judge, found)]
-    for name, entry in found.suite.benchmarks.items():
-        problems += [
-            f"{suite_file}: benchmarks.{name}.also: '{run}': {problem}"
-            for run in entry.also
-            for problem in _name_problems(run, name, found)
+
+@dataclass
+class Checks:
+    """The checks across files. A problem that only follows from a file with problems is not reported."""
+
+    found: Configuration
+    unreadable: Collection[str]
+    """models and benchmarks whose files have problems"""
+    suite_file: str
+    problems: Problems
+
+    def run(self, root: Path) -> None:
+        """Note all problems."""
+        self._suite()
+        for slug in self.found.models:
+            place = slug if slug in self.found.external else "settings"
+            for key, reason in folder_problems(slug, self.found, self.unreadable) if self.found.is_import(slug) else ():
+                self.problems.add(self.found.file_of(slug), f"{place}.{key}", reason)
+        for name, benchmark in self.found.benchmarks.items():
+            self._benchmark(name, benchmark, root)
+        for name, tables in self.found.tables.items():
+            file = self.found.suite.benchmarks[name].tables
+            if tables.benchmark != name:
+                reason = f"found '{tables.benchmark}', expected '{name}' as in {self.suite_file}."
+                self.problems.add(file, "benchmark", reason)
+            for number, spec in tables.tables.items():
+                self._rows(file, f"tables.{number}", spec, name)
+                if name in self.found.benchmarks:
+                    self._columns(file, f"tables.{number}", spec, name)
+
+    def _add(self, file: str, place: str, reasons: Sequence[str]) -> None:
+        for reason in reasons:
+            self.problems.add(file, place, reason)
+
+    def _suite(self) -> None:
+        suite = self.found.suite
+        for term in suite.run:
+            if isinstance(term, str):
+                reasons = _unknown("model", term, [*TERMS, *self.found.models, *self.unreadable])
+                self._add(self.suite_file, "run", [f"{one} Also: {', '.join(TERMS)}, {{gpus: N}}." for one in reasons])
+        self._add(self.suite_file, "judges", [one for judge in suite.judges for one in self._judge(judge)])
+        self._add(self.suite_file, "stand_in", stand_in_problems(self.found, self.unreadable))
+        for name, entry in suite.benchmarks.items():
+            reasons = [one for judge in entry.judges or [] for one in self._judge(judge)]
+            self._add(self.suite_file, f"benchmarks.{name}.judges", reasons)
+            for run in entry.extra_runs:
+                place = f"benchmarks.{name}.extra_runs: '{run}'"
+                self._add(self.suite_file, place, self._run(run, name))
+
+    def _judge(self, judge: str) -> list[str]:
+        """A judge must exist, and must be able to write."""
+        model = self.found.models.get(judge)
+        if model is None:
+            return self._unknown_model(judge)
+        asked = ADAPTERS[model.adapter].asked(model.settings)
+        if "write" in asked:
+            return []
+        return [f"'{judge}' cannot judge: adapter '{model.adapter}' gives {', '.join(asked)}."]
+
+    def _unknown_model(self, name: str) -> list[str]:
+        return _unknown("model", name, [*self.found.models, *self.unreadable])
+
+    def _run(self, run: str, benchmark: str) -> list[str]:
+        """The names of a run must exist, and its model must be able to answer it."""
+        protocol, sampling, model = run.split("/")
+        spec, known = self.found.benchmarks.get(benchmark), self.found.models.get(model)
+        samplings = self.found.main.samplings
+        reasons = [
+            *self._unknown_model(model),
+            *(_unknown("protocol", protocol, spec.protocols) if spec else []),
+            *_unknown("sampling", sampling, samplings),
         ]
-    for name, tables in found.tables.items():
-        file = found.suite.benchmarks[name].tables
-        if tables.benchmark != name:
-            problems.append(f"{file}: benchmark: found '{tables.benchmark}', expected '{name}' as in {suite_file}.")
-        for number, spec in tables.tables.items():
-            for row in spec.rows():
-                reasons = [reason for column in spec.columns for reason in _run_problems(row, column, name, found)]
-                problems += [f"{file}: tables.{number}: row '{row.label}': {p}" for p in dict.fromkeys(reasons)]
-    return problems
+        if reasons or spec is None or known is None:
+            return reasons
+        asked = spec.protocols[protocol]
+        if self.found.is_import(model):
+            return form_problems(benchmark, asked.form)
+        return [*_ask_problems(known, asked), *_frames_problems(known, sampling, samplings[sampling])]
 
+    # --- tables --------------------------------------------------------------------------------------------------
 
-def benchmark_problems(found: Configuration, root: Path) -> list[str]:
-    """Names that a benchmark's module and its prompts define: forms, prompts, metrics, groups."""
-    problems: list[str] = []
-    for name, spec in found.benchmarks.items():
+    def _rows(self, file: str, place: str, spec: TableSpec, benchmark: str) -> None:
+        for row in spec.rows():
+            for column in spec.columns:
+                self._add(file, f"{place}: row '{row.label}'", self._cell(row, column, benchmark))
+
+    def _cell(self, row: Row, column: Column, benchmark: str) -> list[str]:
+        cell = row.in_column(column)
+        if cell.model is None or row.dataset or row.chance:
+            return []
+        if cell.protocol is None or cell.sampling is None:
+            return ["names a model, so it (or its section) must name a protocol and a sampling too."]
+        reasons = self._run(f"{cell.protocol}/{cell.sampling}/{cell.model}", benchmark)
+        if row.judge is not None:
+            reasons += self._unknown_model(row.judge)
+        if column.ratio is not None:
+            reasons += _unknown("sampling", column.ratio.over, self.found.main.samplings)
+        return reasons
+
+    def _columns(self, file: str, place: str, spec: TableSpec, name: str) -> None:
+        scores = load_scores(name)
+        metrics = {metric for form in scores.SCORES.values() for metric in form.metrics} | load_statistics(name).metrics
+        for column in spec.columns:
+            shown = [column.ratio.metric] if column.ratio else spec.metrics_of(column)
+            reasons = [reason for metric in shown for reason in _unknown("metric", metric, metrics)]
+            if column.shows == "metrics" and not spec.metrics_of(column):
+                reasons.append("names no metric, and neither does its table.")
+            self._add(file, f"{place}: column '{column.title}'", reasons)
+        groups = {c.group for c in spec.columns} | {row.group for row in spec.rows()} | {spec.compared_with}
+        known = (*scores.GROUPS, *self.found.benchmarks[name].groups)
+        for group in sorted(group for group in groups if group):
+            self._add(file, place, _unknown("group", group, known))
+
+    # --- benchmarks ----------------------------------------------------------------------------------------------
+
+    def _benchmark(self, name: str, benchmark: Benchmark, root: Path) -> None:
+        """Names that a benchmark's module and its prompts define: forms, prompts, metrics."""
         file = f"config/benchmarks/{name}.yaml"
-        if name not in MODULES:
-            problems.append(str(unknown("benchmark", name, MODULES, file)))
-            continue
-        forms = load_benchmark(name).FORMS
-        prompts = load_prompts(root / spec.prompts)
-        for protocol, settings in spec.protocols.items():
-            named = [("form", settings.form, forms), ("prompt", settings.prompt, prompts)]
-            if settings.judge is not None:
-                named.append(("judge", settings.judge, prompts))
-            for what, value, allowed in named:
-                if value not in allowed:
-                    problems.append(str(unknown(what, value, allowed, f"{file}: protocols.{protocol}.{what}")))
-            for metric in set(settings.frames_min) - forms.get(settings.form, frozenset(settings.frames_min)):
-                problems.append(
-                    str(unknown("metric", metric, forms[settings.form], f"{file}: protocols.{protocol}.frames_min"))
-                )
-        if name in found.tables:
-            tables_file = found.suite.benchmarks[name].tables
-            for table, table_spec in found.tables[name].tables.items():
-                problems += [
-                    f"{tables_file}: tables.{table}: {p}" for p in _column_problems(table_spec, name, spec.groups)
-                ]
-    return problems
+        if name not in benchmark_names():
+            self._add(file, "", _unknown("benchmark", name, benchmark_names()))
+            return
+        for module, reason in unmatched_forms(name):
+            self.problems.add(module, "", reason)
+        forms, judged, prompts = load_scores(name).SCORES, load_answers(name), load_prompts(root / benchmark.prompts)
+        for key, protocol in benchmark.protocols.items():
+            place = f"protocols.{key}"
+            self._add(file, f"{place}.form", _unknown("form", protocol.form, forms))
+            self._add(file, f"{place}.prompt", _unknown("prompt", protocol.prompt, prompts))
+            if protocol.judge is not None:
+                self._add(file, f"{place}.judge", _unknown("prompt", protocol.judge, prompts))
+            for metric in protocol.frames_min if protocol.form in forms else ():
+                self._add(file, f"{place}.frames_min", _unknown("metric", metric, forms[protocol.form].metrics))
+            if protocol.judge is not None and protocol.form in forms and protocol.form not in judged:
+                listed = ", ".join(judged) or "none"
+                reason = f"answers to form '{protocol.form}' cannot be judged. Forms whose answers can be: {listed}."
+                self.problems.add(file, f"{place}.judge", reason)
+            self._add(file, f"{place}.answers_of", _answers_problems(protocol, benchmark))
 
 
-def _column_problems(spec: TableSpec, benchmark: str, more_groups: Sequence[str]) -> list[str]:
-    module = load_benchmark(benchmark)
-    known_groups = (*module.GROUPS, *more_groups)
-    metrics = {name for form in module.FORMS.values() for name in form} | module.STATISTICS
-    named = [(column, metric) for column in spec.columns for metric in measured_metrics(spec, column)]
-    problems = [
-        f"column '{column.title}': unknown metric '{metric}'.{suggestion(metric, metrics)} "
-        f"Allowed: {', '.join(sorted(metrics))}."
-        for column, metric in named
-        if metric not in metrics
-    ]
-    problems += [
-        f"column '{c.title}': names no metric, and neither does its table."
-        for c in spec.columns
-        if c.shows == "metrics" and not spec.metrics_of(c)
-    ]
-    groups = {c.group for c in spec.columns} | {row.group for row in spec.rows()} | {spec.compared_with}
-    return problems + [
-        f"unknown group '{group}'.{suggestion(group, known_groups)} Allowed: {', '.join(known_groups)}."
-        for group in sorted({group for group in groups if group} - set(known_groups))
-    ]
+def _unknown(what: str, name: str, allowed: Collection[str]) -> list[str]:
+    return [] if name in allowed else [f"unknown {what} '{name}'.{choices(name, allowed)}"]
 
 
-def measured_metrics(spec: TableSpec, column: Column) -> list[str]:
-    """The metrics of a benchmark that a column shows; a ratio's own name is the csv's of published numbers."""
-    return [column.ratio.metric] if column.ratio else spec.metrics_of(column)
-
-
-def _rule_problems(rule: dict[str, Any]) -> list[str]:
-    try:
-        sampling.check(rule)
-    except UserError as error:
-        return [str(error)]
-    return []
-
-
-def _model_problems(model: Model) -> list[str]:
-    if model.adapter not in ADAPTERS:
-        hint = suggestion(model.adapter, ADAPTERS)
-        return [f"adapter: unknown adapter '{model.adapter}'.{hint} Allowed: {', '.join(sorted(ADAPTERS))}."]
-    adapter = ADAPTERS[model.adapter]
-    head = model.settings.get("head")
-    if adapter.heads and head is not None and head not in adapter.heads:
-        return [f"settings.head: unknown head '{head}'. Allowed: {', '.join(sorted(adapter.heads))}."]
-    if not adapter.needs_weights:
+def _answers_problems(protocol: Protocol, benchmark: Benchmark) -> list[str]:
+    """Answers can serve two protocols only where both ask the same."""
+    if protocol.answers_of is None:
         return []
-    if (model.checkpoint is None) == (model.repo is None):
-        return ["say either checkpoint (a local folder) or repo (a hub id), and not both."]
-    if model.repo is not None and model.revision is None:
-        return ["revision: missing; write `unpinned` and run `python -m reprise pin` to resolve it."]
-    return []
-
-
-def _run_problems(row: Row, column: Column, benchmark: str, found: Configuration) -> list[str]:
-    place = row.under(column)
-    if place.model is None or row.dataset or row.chance:
-        return []
-    if place.protocol is None or place.sampling is None:
-        return ["names a model, so it (or its section) must name a protocol and a sampling too."]
-    problems = _name_problems(f"{place.protocol}/{place.sampling}/{place.model}", benchmark, found)
-    if row.judge is not None and row.judge not in found.models:
-        problems.append(str(unknown("model", row.judge, found.models, "judge")))
-    if column.ratio is not None and column.ratio.over not in found.main.samplings:
-        problems.append(str(unknown("sampling", column.ratio.over, found.main.samplings, "ratio.over")))
-    return problems
-
-
-def _name_problems(run: str, benchmark: str, found: Configuration) -> list[str]:
-    protocol, sampling, model = run.split("/")
-    spec = found.benchmarks.get(benchmark)
-    checks = [
-        ("model", model, list(found.models)),
-        ("protocol", protocol, list(spec.protocols) if spec else [protocol]),
-        ("sampling", sampling, list(found.main.samplings)),
-    ]
-    problems = [
-        f"unknown {what} '{value}'.{suggestion(value, allowed)} Allowed: {', '.join(sorted(allowed))}."
-        for what, value, allowed in checks
-        if value not in allowed
-    ]
-    if problems or spec is None:
-        return problems
-    return [
-        *_import_run_problems(f"{benchmark}/{protocol}/{sampling}", model, found),
-        *_ask_problems(found.models[model], spec.protocols[protocol]),
-        *_frames_problems(found.models[model], sampling, found.main.samplings[sampling]),
-    ]
-
-
-def _import_run_problems(run: str, slug: str, found: Configuration) -> list[str]:
-    """A run of an imported model that its file does not list."""
-    if not is_import(found.models[slug]):
-        return []
-    listed = found.models[slug].settings.get("runs", {})
-    if run in listed:
-        return []
-    return [
-        f"model '{slug}' is imported, but settings.runs of config/models/{slug}.yaml does not list '{run}'. "
-        f"Listed: {', '.join(listed) or 'nothing'}."
-    ]
+    other = benchmark.protocols.get(protocol.answers_of)
+    if other is None:
+        return _unknown("protocol", protocol.answers_of, benchmark.protocols)
+    differing = [one for one in ("form", "prompt", "ask") if getattr(protocol, one) != getattr(other, one)]
+    return [f"'{protocol.answers_of}' asks another question: {', '.join(differing)} differ."] if differing else []
 
 
 def _ask_problems(model: Model, protocol: Protocol) -> list[str]:
     """A model that cannot give what a protocol asks for."""
-    adapter = ADAPTERS.get(model.adapter)
-    if adapter is None or protocol.ask in adapter.asked(model.settings):
+    given = ADAPTERS[model.adapter].asked(model.settings)
+    if protocol.ask in given:
         return []
-    given = ", ".join(adapter.asked(model.settings))
-    return [f"the protocol asks for '{protocol.ask}', adapter '{model.adapter}' gives {given}."]
+    return [f"the protocol asks for '{protocol.ask}', adapter '{model.adapter}' gives {', '.join(given)}."]
 
 
 def _frames_problems(model: Model, name: str, rule: dict[str, Any]) -> list[str]:
-    """A model that must see frames and is shown none, or one without eyes that is shown some."""
-    adapter = ADAPTERS.get(model.adapter)
-    wanted = "shown" if adapter is None else adapter.frames
+    """A model that needs frames and is shown none, or one that takes no frames and is shown some."""
+    wanted = ADAPTERS[model.adapter].frames
     is_blind = rule.get("rule") == "none"
     if wanted == "needed" and is_blind:
-        return [f"{model.adapter} needs frames, sampling '{name}' shows none. Name a sampling of another rule."]
+        return [f"{model.adapter} needs frames, but sampling '{name}' shows none. Use a sampling of another rule."]
     if wanted == "never" and not is_blind:
-        return [f"adapter '{model.adapter}' sees no frames, sampling '{name}' shows some. Say `sampling: none`."]
+        return [f"adapter '{model.adapter}' takes no frames, but sampling '{name}' shows some. Use `sampling: none`."]
     return []
-
-
-def _judge_problems(judge: str, found: Configuration) -> list[str]:
-    """A judge must exist, and must write."""
-    if judge not in found.models:
-        names = sorted(found.models)
-        return [f"unknown model '{judge}'.{suggestion(judge, names)} Allowed: {', '.join(names)}."]
-    model = found.models[judge]
-    adapter = ADAPTERS.get(model.adapter)
-    if adapter is None or "write" in adapter.asked(model.settings):
-        return []
-    return [f"'{judge}' cannot judge: adapter '{model.adapter}' gives {', '.join(adapter.asked(model.settings))}."]

@@ -1,162 +1,142 @@
-"""Reading the configuration: every problem of every file, reported at once."""
+"""Reading the configuration of a suite: every problem of every file, reported at once."""
 
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-import yaml
 from pydantic import BaseModel, ValidationError
 
-from reprise.config.checks import benchmark_problems, cross_checks
-from reprise.config.schema import Benchmark, Configuration, Main, Model, Suite, Tables
-from reprise.config.stand_in import stand_in_problems, with_stand_in
-from reprise.core.errors import UserError, suggestion
+from reprise.config.benchmark import Benchmark
+from reprise.config.checks import Checks
+from reprise.config.configuration import EXTERNAL, Configuration
+from reprise.config.main import Main
+from reprise.config.model import External, Model
+from reprise.config.problems import Problems
+from reprise.config.stand_in import with_stand_in
+from reprise.config.suite import Suite
+from reprise.config.tables import Tables
+from reprise.config.yaml_files import line_of, load_yaml
+from reprise.core.errors import UserError, choices, suggestion
+from reprise.core.names import SLUG, SLUG_IN_WORDS
+from reprise.core.settings import dotted, mistakes
 
 T = TypeVar("T", bound=BaseModel)
 
-
-class _UniqueKeys(yaml.SafeLoader):
-    """A loader that refuses a key said twice, which YAML would let the second one win."""
+MAIN = "config/config.yaml"
 
 
-def _mapping(loader: _UniqueKeys, node: yaml.MappingNode) -> dict[Any, Any]:
-    seen = set()
-    for key, _ in node.value:
-        if key.value in seen:
-            raise yaml.constructor.ConstructorError(None, None, f"key '{key.value}' is there twice", key.start_mark)
-        seen.add(key.value)
-    loader.flatten_mapping(node)
-    return dict(loader.construct_pairs(node, deep=True))
-
-
-_UniqueKeys.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
-
-
-def load_yaml(path: Path) -> Any:
-    """Read one YAML file; a missing or broken one is the user's to mend."""
-    try:
-        with path.open(encoding="utf-8") as stream:
-            return yaml.load(stream, Loader=_UniqueKeys)  # a SafeLoader
-    except FileNotFoundError as error:
-        raise UserError(f"{path}: no such file.") from error
-    except yaml.YAMLError as error:
-        raise UserError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
-
-
-class _Reader:
-    """Reads files into models and gathers the problems instead of stopping at the first."""
+class _ConfigFiles:
+    """Reads files into their types, and notes the problems instead of stopping at the first."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.problems: list[str] = []
+        self.problems = Problems()
 
-    def model(self, kind: type[T], name: str) -> T | None:
+    def read(self, kind: type[T], file: str) -> T | None:
+        """One file; None if it has problems."""
         try:
-            return kind.model_validate(load_yaml(self.root / name))
+            content = load_yaml(self.root / file)
         except UserError as error:
-            self.problems.append(str(error).replace(f"{self.root}/", ""))
+            self.problems.add(str(error).replace(f"{self.root}/", ""), "", "")
+            return None
+        try:
+            return kind.model_validate(content)
         except ValidationError as error:
-            self.problems += [f"{name}: {_problem(kind, detail)}" for detail in error.errors()]
-        return None
+            for place, words in mistakes(error, content):
+                line = f"line {line_of(self.root / file, place)}"
+                self.problems.add(file, f"{line}: {dotted(place)}" if place else "", words)
+            return None
+
+    def names(self, folder: str) -> list[str]:
+        """The names that the files of a folder define; an invalid name is a problem."""
+        stems = sorted(path.stem for path in (self.root / folder).glob("*.yaml"))
+        for stem in stems:
+            if not re.fullmatch(SLUG, stem):
+                self.problems.add(f"{folder}/{stem}.yaml", "", f"'{stem}' cannot be a name. Allowed: {SLUG_IN_WORDS}.")
+        return [stem for stem in stems if re.fullmatch(SLUG, stem)]
+
+    def models(self) -> dict[str, Model | None]:
+        """The models that have a file each."""
+        return {name: self.read(Model, f"config/models/{name}.yaml") for name in self.names("config/models")}
+
+    def external(self) -> dict[str, Model | None]:
+        """The models that one file lists, because their answers were made elsewhere."""
+        path = self.root / EXTERNAL
+        if not path.is_file():
+            return {}
+        listed = self.read(External, EXTERNAL)
+        if listed is None:
+            return dict.fromkeys(
+                re.findall(rf"^({SLUG}) *:", path.read_text(encoding="utf-8", errors="replace"), re.MULTILINE)
+            )
+        return dict(listed.models())
+
+    def benchmarks(self, suite: Suite, suite_file: str) -> dict[str, Benchmark | None]:
+        """The benchmarks of a suite."""
+        known = self.names("config/benchmarks")
+        for name in sorted(set(suite.benchmarks) - set(known)):
+            reason = f"unknown benchmark '{name}'.{choices(name, known)} These are the files in config/benchmarks/."
+            self.problems.add(suite_file, "benchmarks", reason)
+        return {
+            name: self.read(Benchmark, f"config/benchmarks/{name}.yaml") if name in known else None
+            for name in suite.benchmarks
+        }
+
+    def tables(self, suite: Suite, suite_file: str) -> dict[str, Tables]:
+        """The tables of the suite's benchmarks."""
+        there = [str(path.relative_to(self.root)) for path in (self.root / "config/tables").glob("**/*.yaml")]
+        found = {}
+        for name, entry in suite.benchmarks.items():
+            if not (self.root / entry.tables).is_file():
+                reason = f"no file '{entry.tables}'.{suggestion(entry.tables, there)}"
+                self.problems.add(suite_file, f"benchmarks.{name}.tables", reason)
+            elif tables := self.read(Tables, entry.tables):
+                found[name] = tables
+        return found
 
 
-def _problem(kind: type[BaseModel], detail: Any) -> str:
-    """One pydantic finding as: dotted key, what was found, what is allowed."""
-    key = ".".join(str(part) for part in detail["loc"]) or "(whole file)"
-    if detail["type"] == "extra_forbidden":
-        allowed = _fields_at(kind, detail["loc"][:-1])
-        return (
-            f"{key}: unknown key.{suggestion(str(detail['loc'][-1]), allowed)} Allowed: {', '.join(sorted(allowed))}."
-        )
-    if detail["type"] == "missing":
-        return f"{key}: missing."
-    message = detail["msg"].replace("Input should", "should").replace("String should", "should")
-    return f"{key}: {message}, found {detail['input']!r}."
-
-
-def _fields_at(kind: type[BaseModel], place: tuple[Any, ...]) -> list[str]:
-    """The keys that may stand at a dotted place of a model."""
-    current: Any = kind
-    for part in place:
-        current = _step(current, part)
-    return sorted(current.model_fields) if isinstance(current, type) and issubclass(current, BaseModel) else []
-
-
-def _step(current: Any, part: Any) -> Any:
-    """The annotation one step down: into a field, a container's values, or the member of a union that fits."""
-    if isinstance(current, type) and issubclass(current, BaseModel):
-        field = current.model_fields.get(str(part))
-        return _unwrap(field.annotation, field.discriminator) if field else None
-    arguments = getattr(current, "__args__", ())
-    models = [a for a in arguments if isinstance(a, type) and issubclass(a, BaseModel)]
-    for model in models:
-        kind = model.model_fields.get("kind")
-        if model.__name__ == part or (kind is not None and part in getattr(kind.annotation, "__args__", ())):
-            return model
-    return _unwrap(arguments[-1], None) if arguments else None
-
-
-def _unwrap(annotation: Any, discriminator: Any) -> Any:
-    """Strip `Annotated` and `| None`, so that the next step meets a model, a container or a union of models."""
-    if hasattr(annotation, "__metadata__"):
-        return _unwrap(annotation.__origin__, discriminator)
-    arguments = [a for a in getattr(annotation, "__args__", ()) if a is not type(None)]
-    is_optional = len(arguments) == 1 and len(getattr(annotation, "__args__", ())) == 2
-    return _unwrap(arguments[0], discriminator) if is_optional else annotation
-
-
-def load(root: Path, overrides: dict[str, Any] | None = None) -> Configuration:
-    """Read the whole configuration of the chosen suite, or raise one error that lists every problem."""
-    reader = _Reader(root)
-    main = reader.model(Main, "config/config.yaml")
-    if main is None:
-        raise _all_problems(reader.problems)
-    main = _override(main, overrides or {})
-    suites = sorted(path.stem for path in (root / "config/suites").glob("*.yaml"))
-    if main.suite not in suites:
-        raise UserError(
-            f"config/config.yaml: suite: unknown suite '{main.suite}'.{suggestion(main.suite, suites)} "
-            f"Allowed: {', '.join(suites)} (the files in config/suites/)."
-        )
-    suite_file = f"config/suites/{main.suite}.yaml"
-    suite = reader.model(Suite, suite_file)
-    if suite is None:
-        raise _all_problems(reader.problems)
-    benchmarks = {name: reader.model(Benchmark, f"config/benchmarks/{name}.yaml") for name in suite.benchmarks}
-    tables = {name: reader.model(Tables, entry.tables) for name, entry in suite.benchmarks.items()}
-    models = {
-        path.stem: reader.model(Model, f"config/models/{path.name}")
-        for path in sorted((root / "config/models").glob("*.yaml"))
-    }
+def load(root: Path, overrides: Mapping[str, Any] | None = None) -> Configuration:
+    """Read the whole configuration of the chosen suite, or end with one error that lists every problem."""
+    files = _ConfigFiles(root)
+    problems = files.problems
+    main = files.read(Main, MAIN)
+    own, external = files.models(), files.external()
+    for slug in sorted(set(own) & set(external)):
+        problems.add(EXTERNAL, slug, f"config/models/{slug}.yaml defines this model too. Remove one of the two.")
+    models = external | own
+    suites = files.names("config/suites")
+    if main is not None:
+        main = _override(main, overrides or {}, problems)
+    if main is not None and main.suite not in suites:
+        reason = f"unknown suite '{main.suite}'.{choices(main.suite, suites)} These are the files in config/suites/."
+        problems.add(MAIN, "suite", reason)
+    suite_file = f"config/suites/{main.suite}.yaml" if main else ""
+    suite = files.read(Suite, suite_file) if main and main.suite in suites else None
+    if main is None or suite is None:
+        raise problems.error()
+    benchmarks, tables = files.benchmarks(suite, suite_file), files.tables(suite, suite_file)
     found = Configuration.model_construct(
         name=main.suite,
         main=main,
         suite=suite,
         benchmarks={name: value for name, value in benchmarks.items() if value},
-        tables={name: value for name, value in tables.items() if value},
+        tables=tables,
         models={name: value for name, value in models.items() if value},
+        external=frozenset(external),
     )
-    problems = reader.problems + cross_checks(found, suite_file) + benchmark_problems(found, root)
-    problems += stand_in_problems(found, suite_file)
+    unreadable = {name for name, value in {**models, **benchmarks}.items() if value is None}
+    Checks(found, unreadable, suite_file, problems).run(root)
     if problems:
-        raise _all_problems(problems)
+        raise problems.error()
     return with_stand_in(found)
 
 
-def _override(main: Main, overrides: dict[str, Any]) -> Main:
-    """Apply what Snakemake's `--config key=value` said."""
-    unknown = sorted(set(overrides) - set(Main.model_fields))
-    if unknown:
-        raise UserError(
-            f"--config {unknown[0]}: unknown key.{suggestion(unknown[0], Main.model_fields)} "
-            f"Allowed: {', '.join(sorted(Main.model_fields))}."
-        )
+def _override(main: Main, overrides: Mapping[str, Any], problems: Problems) -> Main | None:
+    """Apply the overrides of Snakemake's `--config key=value`."""
     try:
-        return Main.model_validate(main.model_dump() | overrides)
+        return Main.model_validate({**main.model_dump(), **overrides})
     except ValidationError as error:
-        raise _all_problems([f"--config: {_problem(Main, detail)}" for detail in error.errors()]) from error
-
-
-def _all_problems(problems: list[str]) -> UserError:
-    if len(problems) == 1:
-        return UserError(problems[0])
-    return UserError(f"{len(problems)} problems in the configuration:\n" + "\n".join(f"  - {p}" for p in problems))
+        for place, words in mistakes(error, overrides):
+            problems.add("--config", dotted(place), words)
+        return None

@@ -1,38 +1,33 @@
-"""A baseline in place of every model: a suite can play all tables through where none of their models runs."""
+"""Replaces every model by a baseline, so that a suite can make all tables without running their models."""
 
+from collections.abc import Collection
 from hashlib import sha256
 
-from reprise.config.schema import Configuration, Model
-from reprise.core.errors import unknown
+from reprise.config.configuration import Configuration
+from reprise.config.model import Model
+from reprise.core.errors import choices
 from reprise.models.adapters import ADAPTERS, ANYTHING
 
 
-def stand_in_problems(found: Configuration, suite_file: str) -> list[str]:
+def stand_in_problems(found: Configuration, unreadable: Collection[str]) -> list[str]:
     """A stand-in must exist, run on any machine, and answer whatever is asked."""
     name = found.suite.stand_in
-    if name is None:
+    if name is None or name in unreadable:
         return []
-    where = f"{suite_file}: stand_in"
-    able = [slug for slug, model in found.models.items() if _is_able(model)]
+    able = sorted(slug for slug, model in found.models.items() if _is_able(model))
     if name not in found.models:
-        return [str(unknown("model", name, able, where))]
+        return [f"unknown model '{name}'.{choices(name, able)}"]
     if name not in able:
-        adapter = found.models[name].adapter
         return [
-            f"{where}: '{name}' (adapter '{adapter}') needs weights or a server, or cannot answer all kinds of "
-            f"questions. Allowed: {', '.join(sorted(able))}."
+            f"'{name}' (adapter '{found.models[name].adapter}') needs weights or a server, or cannot answer all kinds "
+            f"of questions. Allowed: {', '.join(able)}."
         ]
     return []
 
 
 def _is_able(model: Model) -> bool:
-    adapter = ADAPTERS.get(model.adapter)
-    return (
-        adapter is not None
-        and not adapter.needs_weights
-        and not adapter.is_remote
-        and set(ANYTHING) <= set(adapter.asks)
-    )
+    adapter = ADAPTERS[model.adapter]
+    return not adapter.needs_weights and not adapter.is_remote and set(ANYTHING) <= set(adapter.asks)
 
 
 def with_stand_in(found: Configuration) -> Configuration:

@@ -1,1 +1,1 @@
-"""What every other room stands on: errors, whole files, the store, schemas, keys."""
+"""Used by every other room: errors, whole files, the store, schemas, keys."""

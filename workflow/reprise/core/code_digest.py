@@ -1,9 +1,11 @@
-"""Digests of the library's own code: a comment or a docstring changes nothing, a statement does."""
+"""Digests of this library's code: a key file changes when the code of its job does. Comments, docstrings and
+imports for type checkers change nothing, a statement does."""
 
 import ast
-from collections.abc import Iterable
-from functools import cache
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import NamedTuple
 
 from reprise.core.files import text_digest, value_digest
 
@@ -11,108 +13,66 @@ WORKFLOW = Path(__file__).parents[2]
 PACKAGES = ("reprise", "synthetic")
 
 
-def modules_digest(modules: Iterable[str]) -> str:
-    """Digest of exactly these modules."""
-    return value_digest({module: _statements_digest(_module_file(module)) for module in sorted(set(modules))})[:16]
+class Module(NamedTuple):
+    """A digest of a module's statements, and the modules of this library that it imports."""
+
+    digest: str
+    imports: tuple[str, ...]
 
 
-@cache
-def closure_digest(module: str) -> str:
-    """Digest of a module and of every module of this library that it imports, directly or not."""
-    return modules_digest(_closure(module))
+class CodeDigests:
+    """The code of a folder as it is when it is first asked for; each file is read once."""
+
+    def __init__(self, folder: Path = WORKFLOW) -> None:
+        self._folder = folder
+        self._modules: dict[str, Module] = {}
+
+    def closure(self, roots: Sequence[str], without: Sequence[str] = ()) -> str:
+        """Digest of modules and of all that they import, directly or not, but for those that fit `without`."""
+        seen: dict[str, str] = {}
+        waiting = list(roots)
+        while waiting:
+            name = waiting.pop()
+            if name not in seen and not any(fnmatchcase(name, pattern) for pattern in without):
+                module = self._module(name)
+                seen[name] = module.digest
+                waiting += module.imports
+        return value_digest(seen)[:16]
+
+    def _module(self, name: str) -> Module:
+        if name not in self._modules:
+            tree = ast.parse(self._file(name).read_text(encoding="utf-8"))
+            imported: list[str] = []
+            _keep_what_runs(tree, imported)
+            imports = tuple(found for found in imported if self._file(found).is_file())
+            self._modules[name] = Module(text_digest(ast.dump(tree)), imports)
+        return self._modules[name]
+
+    def _file(self, module: str) -> Path:
+        path = self._folder.joinpath(*module.split("."))
+        return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
-@cache
-def _closure(module: str) -> frozenset[str]:
-    seen: set[str] = set()
-    waiting = [module]
-    while waiting:
-        name = waiting.pop()
-        if name not in seen:
-            seen.add(name)
-            waiting += _imports(_module_file(name))
-    return frozenset(seen)
+def _keep_what_runs(node: ast.AST, imported: list[str]) -> None:
+    """Drop docstrings and imports for type checkers below a node; list what may be imported modules of this library."""
+    for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+        statements = getattr(node, part, None)
+        if isinstance(statements, list):
+            statements[:] = [statement for statement in statements if not _is_for_readers(statement)]
+            for statement in statements:
+                imported += [name for name in _imports(statement) if name.split(".")[0] in PACKAGES]
+                _keep_what_runs(statement, imported)
 
 
-@cache
-def function_digest(module: str, function: str) -> str:
-    """Digest of one function of a module and of all that it uses of this library, directly or not.
-
-    A benchmark is one module: this keeps a change of its metrics from rerunning its reader. A name of another module
-    stands for that whole module.
-    """
-    path = _module_file(module)
-    named, imported = _top_level(path), _imported_names(path)
-    seen: set[str] = set()
-    helpers: set[str] = set()
-    waiting = [function]
-    while waiting:
-        name = waiting.pop()
-        if name in imported:
-            helpers.add(imported[name])
-        elif name in named and name not in seen:
-            seen.add(name)
-            waiting += [node.id for node in ast.walk(named[name]) if isinstance(node, ast.Name)]
-    own = {name: _node_digest(named[name]) for name in sorted(seen)}
-    return value_digest([own, {helper: closure_digest(helper) for helper in sorted(helpers)}])[:16]
+def _is_for_readers(node: ast.AST) -> bool:
+    """Whether a statement is a docstring, or only for type checkers."""
+    if isinstance(node, ast.If):
+        return isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
-@cache
-def _imported_names(path: Path) -> dict[str, str]:
-    """The names that a file takes from other modules of this library, with those modules."""
-    return {
-        alias.asname or alias.name: node.module
-        for node in _tree(path).body
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] in PACKAGES
-        for alias in node.names
-    }
-
-
-@cache
-def _top_level(path: Path) -> dict[str, ast.stmt]:
-    """The definitions and assignments of a module by name."""
-    found: dict[str, ast.stmt] = {}
-    for node in _tree(path).body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            found[node.name] = node
-        elif isinstance(node, ast.Assign | ast.AnnAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            found |= {target.id: node for target in targets if isinstance(target, ast.Name)}
-    return found
-
-
-def _module_file(module: str) -> Path:
-    path = WORKFLOW.joinpath(*module.split("."))
-    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-
-
-@cache
-def _tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
-@cache
-def _imports(path: Path) -> tuple[str, ...]:
-    """Modules of this library that a file imports, wherever in it the import stands."""
-    found = []
-    for node in ast.walk(_tree(path)):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] in PACKAGES:
-            found.append(node.module)
-            found += [f"{node.module}.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names if alias.name.split(".")[0] in PACKAGES]
-    return tuple(name for name in found if _module_file(name).is_file())
-
-
-@cache
-def _statements_digest(path: Path) -> str:
-    return _node_digest(_tree(path))
-
-
-def _node_digest(node: ast.AST) -> str:
-    """Digest of the statements under a node, docstrings left out."""
-    copy = ast.parse(ast.unparse(node))
-    for part in ast.walk(copy):
-        if isinstance(part, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(part):
-            part.body = part.body[1:]
-    return text_digest(ast.dump(copy))
+def _imports(node: ast.AST) -> list[str]:
+    """Names that a statement imports, any of which may be a module."""
+    if isinstance(node, ast.ImportFrom) and node.module:
+        return [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return [alias.name for alias in node.names] if isinstance(node, ast.Import) else []

@@ -4,12 +4,35 @@ import gc
 import sys
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
+from pathlib import Path
 
+from reprise.core.faults import fault_of, fault_of_ffmpeg
 from reprise.core.log import log_to_stderr
+
+MOST_CHOICES, NEAREST = 25, 8
 
 
 class UserError(Exception):
-    """A mistake that the user can mend: printed without a traceback."""
+    """A mistake that the user can correct: printed without a traceback."""
+
+
+class MachineError(UserError):
+    """A failure of this machine; the same command may succeed later."""
+
+
+def stop_on_fault(error: BaseException, store: Path | None = None) -> None:
+    """End the job if an error is caused by this machine and not by the file."""
+    fault = fault_of(error, store)
+    if fault is not None:
+        raise MachineError(fault) from error
+
+
+def stop_on_fault_of_ffmpeg(returncode: int, stderr: str, target: Path) -> None:
+    """End the job, and leave no partial file, if this machine prevented ffmpeg from writing."""
+    fault = fault_of_ffmpeg(returncode, stderr, target)
+    if fault is not None:
+        target.unlink(missing_ok=True)
+        raise MachineError(fault)
 
 
 def suggestion(found: str, allowed: Iterable[str]) -> str:
@@ -18,10 +41,20 @@ def suggestion(found: str, allowed: Iterable[str]) -> str:
     return f" Did you mean '{close[0]}'?" if close else ""
 
 
+def choices(found: str, allowed: Iterable[str]) -> str:
+    """` Did you mean 'x'? Allowed: ...`; of a long list only the names that are nearest to what was found."""
+    names = sorted(set(allowed))
+    if len(names) <= MOST_CHOICES:
+        listed = ", ".join(names) or "nothing"
+    else:
+        nearest = get_close_matches(found, names, n=NEAREST, cutoff=0)
+        listed = f"{', '.join(nearest)}, ... ({len(names)} in all)"
+    return f"{suggestion(found, names)} Allowed: {listed}."
+
+
 def unknown(what: str, found: str, allowed: Iterable[str], where: str) -> UserError:
     """The error for a name that is not on a list of allowed ones."""
-    names = sorted(allowed)
-    return UserError(f"{where}: unknown {what} '{found}'.{suggestion(found, names)} Allowed: {', '.join(names)}.")
+    return UserError(f"{where}: unknown {what} '{found}'.{choices(found, allowed)}")
 
 
 def run_command(main: Callable[[], None]) -> None:
@@ -32,5 +65,11 @@ def run_command(main: Callable[[], None]) -> None:
     except UserError as error:
         print(f"Error: {error}", file=sys.stderr)
         sys.exit(1)
+    except (OSError, MemoryError) as error:
+        fault = fault_of(error)
+        if fault is None:
+            raise
+        print(f"Error: {fault}", file=sys.stderr)
+        sys.exit(1)
     finally:
-        gc.freeze()  # spares the end of the process a search for garbage among all that the libraries keep
+        gc.freeze()  # saves a garbage collection of the libraries' objects at exit

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from reprise.core.errors import UserError
+from reprise.core.faults import named
 
 
 def canonical_json(value: Any) -> str:
@@ -34,12 +35,13 @@ def file_digest(path: Path) -> str:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """A temporary path beside `path` that takes its place only if the block succeeds."""
+    """A temporary path next to `path` that replaces it only if the block succeeds."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.stem}.{os.getpid()}.tmp{path.suffix}")
     try:
-        yield temporary
-        temporary.replace(path)
+        with named(path):
+            yield temporary
+            temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -51,7 +53,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_if_changed(path: Path, text: str) -> bool:
-    """Write only when the content differs, so that an unchanged file keeps its time; says whether it wrote."""
+    """Write only when the content differs, so that an unchanged file keeps its time; returns whether it wrote."""
     if path.is_file() and path.read_text(encoding="utf-8") == text:
         return False
     write_text(path, text)
@@ -69,7 +71,7 @@ def read_json(path: Path) -> Any:
 
 
 def matching_files(folder: Path, patterns: Iterable[str]) -> dict[str, Path]:
-    """The files of a folder that fit one of these patterns, by their relative names; none where there is no folder."""
+    """The files of a folder that fit one of these patterns, by their relative names; none if there is no folder."""
     paths = sorted({path for pattern in patterns for path in folder.glob(pattern) if path.is_file()})
     return {path.relative_to(folder).as_posix(): path for path in paths}
 

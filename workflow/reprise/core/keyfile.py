@@ -1,32 +1,44 @@
-"""Key files: the JSON that holds one stage's settings, checked so that an error names the file and the key."""
+"""Key files: the JSON that holds one job's settings, checked so that an error names the file and the key.
+
+Each room of the library states the keys of what it computes; the plan fills them in and writes them.
+"""
 
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import ClassVar, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from reprise.core.errors import UserError
 from reprise.core.files import read_json
+from reprise.core.settings import Settings, dotted, mistakes
 
-T = TypeVar("T", bound="Key")
-
-
-class Settings(BaseModel):
-    """A group of settings; a key it does not know is a mistake."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+T = TypeVar("T", bound=BaseModel)
+# How a job gets its settings, whose values are in the key file, and how it logs.
+CARRIERS = (
+    *("reprise.core.errors", "reprise.core.keyfile", "reprise.core.log", "reprise.core.paths", "reprise.core.faults"),
+    *("reprise.*.keys", "reprise.*.settings", "reprise.stages.arguments"),
+)
 
 
 class Key(Settings):
-    """A whole key file; `code` is the digest of the code behind a stage, there to change when the code does."""
+    """A whole key file, or the part of one that names code: `code` is the digest of the modules behind a job."""
 
-    code: Any = None
+    STAGE: ClassVar[str] = ""
+    """the module that does the job"""
+    CARRIERS: ClassVar[tuple[str, ...]] = CARRIERS
+    """patterns of modules that such a job uses and that do not affect its output"""
+    code: str = ""
+
+    def modules(self) -> tuple[str, ...]:
+        """The modules that, with all that they import, affect the job's output."""
+        return (self.STAGE,)
 
 
 def read_key(path: Path, kind: type[T]) -> T:
-    """Read a key file into its model, or say which of its keys is wrong."""
+    """Read a key file into its model, or raise an error that names the wrong key."""
+    content = read_json(path)
     try:
-        return kind.model_validate(read_json(path))
+        return kind.model_validate(content)
     except ValidationError as error:
-        found = [f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}" for detail in error.errors()]
-        raise UserError(f"{path}: {'; '.join(found)}. Correct the configuration that this key comes from.") from error
+        found = [f"{dotted(place)}: {words}" for place, words in mistakes(error, content)]
+        raise UserError(f"{path}: {' '.join(found)} Correct the configuration that this key comes from.") from error

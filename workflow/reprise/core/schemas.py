@@ -33,7 +33,9 @@ ITEMS = _schema(
     task=pl.String,  # VELOCITI test, Vinoground score, TemporalBench split, ...
     texts=NAMED_TEXTS,  # caption texts, question, options, by role
     answer=pl.String,  # ground truth; empty where the protocol defines it
-    groups=NAMED_TEXTS,  # categories, dataset, dimensions, membership in a subset
+    groups=pl.List(pl.String),  # sets of items that it belongs to: categories, data sets, a subset that a protocol asks
+    tags=NAMED_TEXTS,  # what else is known of it, such as the half of a pair
+    flaws=pl.List(pl.String),  # what is wrong with the entries of the release that it comes from
 )
 
 SOURCES = _schema(
@@ -117,7 +119,7 @@ ANSWERS = _schema(
     request_id=pl.String,  # of the judge's request about it: <item id>#<reader>
     item_id=pl.String,
     role=pl.String,
-    reader=pl.String,  # robust | authors: who took the answer out of what the model said
+    reader=pl.String,  # robust | authors: which reader took the answer out of the response
     text=pl.String,
     error=pl.String,  # error class of the model, `unreadable`, or empty for an answer
     replies=pl.List(pl.String),  # what a judge may reply: the options of the question, or ratings where it has none
@@ -141,7 +143,7 @@ VERDICTS = _schema(
 
 METRICS = _schema(
     run=pl.String,
-    judge=pl.String,  # whose ratings these are; null where nobody rates
+    judge=pl.String,  # whose ratings these are; null if nothing is rated
     metric=pl.String,
     group=pl.String,
     value=pl.Float64,  # null where nothing was asked
@@ -155,7 +157,7 @@ METRICS = _schema(
     missing=pl.Int32,
     convention=pl.String,  # fixed | authors
     reader=pl.String,  # robust | authors
-    note=pl.String,  # why a value is null although answers are there, or which entries are flawed; usually null
+    note=pl.String,  # why a value is null although there are answers, or which entries are flawed; usually null
     key=pl.String,
 )
 
@@ -164,15 +166,8 @@ METRICS = _schema(
 READERS_DIFFER = "readers_differ"
 
 
-def in_group_named(name: str) -> pl.Expr:
-    """Whether an item is in the group of this name, such as a subset."""
-    entry = pl.element()
-    is_member = (entry.struct.field("name") == name) & (entry.struct.field("text") == "yes")
-    return pl.col("groups").list.eval(is_member).list.any()
-
-
 def table_of(rows: Sequence[Mapping[str, Any]], schema: pl.Schema) -> pl.DataFrame:
-    """Rows as a table. Lists of texts, few of which differ, come over once each: polars takes long over a list."""
+    """Rows as a table. Each different list of texts is converted once: polars converts lists slowly."""
     return pl.DataFrame([_column(name, [row.get(name) for row in rows], dtype) for name, dtype in schema.items()])
 
 
@@ -194,7 +189,7 @@ def write_table(frame: pl.DataFrame, path: Path, schema: pl.Schema) -> None:
 
 
 def read_table(path: Path, schema: pl.Schema, without: Collection[str] = ()) -> pl.DataFrame:
-    """Read a table and refuse another schema with the column that differs; what nobody needs stays unread."""
+    """Read a table's columns of the schema; an error names the column that differs."""
     try:
         found = pl.read_parquet_schema(path)
         problems = [

@@ -1,4 +1,4 @@
-"""Which shard a unit belongs to: known before any data is there, the same on every machine."""
+"""Which shard a unit belongs to: known before any data exists, the same on every machine."""
 
 from hashlib import sha256
 

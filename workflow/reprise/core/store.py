@@ -1,4 +1,4 @@
-"""What must survive a failed job, a deleted `results/` and a change of suite: content-addressed and append-only."""
+"""The store: content-addressed, append-only, and kept when a job fails or `results/` is deleted."""
 
 import json
 import os
@@ -6,24 +6,25 @@ import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from reprise.core.faults import named
 from reprise.core.files import canonical_json, file_digest, value_digest
 
 KINDS = ("release", "sources", "clips", "facts", "weights", "journal", "embeddings")
 
 
 class Store:
-    """A folder of objects addressed by kind and digest, beside a log of known file digests."""
+    """A folder of objects addressed by kind and digest, and a log of known file digests."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self._digests: dict[tuple[object, ...], str] | None = None
 
     def path(self, kind: str, digest: str, suffix: str) -> Path:
-        """Where an object of this digest lies, whether or not it is there."""
+        """The path of an object with this digest, whether or not it exists."""
         return self.root / kind / digest[:2] / f"{digest}{suffix}"
 
-    def adopt(self, temporary: Path, kind: str, digest: str, suffix: str) -> Path:
-        """Move a finished file into its place by rename; an object that is already there is kept."""
+    def keep_file(self, temporary: Path, kind: str, digest: str, suffix: str) -> Path:
+        """Move a finished file to its path by rename; an object that exists already stays as it is."""
         target = self.path(kind, digest, suffix)
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.exists():
@@ -33,7 +34,7 @@ class Store:
         return target
 
     def scratch(self, name: str) -> Path:
-        """A path for work in progress on the store's own file system, so that `adopt` can rename it."""
+        """A path for work in progress on the store's own file system, so that `keep_file` can rename it."""
         folder = self.root / "tmp"
         folder.mkdir(parents=True, exist_ok=True)
         return folder / f"{os.getpid()}.{name}"
@@ -83,19 +84,20 @@ class Store:
 
 
 def append_line(path: Path, line: str, *, to_disk: bool = True) -> None:
-    """Append one line, in one write call so that several jobs may append to one file, and bring the file to disk."""
+    """Append one line, in one write call so that several jobs may append to one file, and sync it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
     try:
-        os.write(handle, f"{line}\n".encode())
-        if to_disk:
-            os.fsync(handle)
+        with named(path):
+            os.write(handle, f"{line}\n".encode())
+            if to_disk:
+                os.fsync(handle)
     finally:
         os.close(handle)
 
 
 def read_lines(path: Path) -> Iterator[list[object]]:
-    """The JSON values of an append-only file; a line torn by a kill is passed over."""
+    """The JSON values of an append-only file; a line cut short by a kill is skipped."""
     if not path.is_file():
         return
     with path.open(encoding="utf-8") as stream:

@@ -11,7 +11,7 @@ from reprise.core.errors import UserError
 
 
 def read_rows(path: Path) -> pl.DataFrame:
-    """Rows of a released table, whatever its file type, all columns as they come."""
+    """Rows of a released table of any file type, all columns unchanged."""
     readers: dict[str, Callable[[Path], pl.DataFrame]] = {
         ".parquet": pl.read_parquet,
         ".csv": partial(pl.read_csv, infer_schema=False),
@@ -34,11 +34,11 @@ def _refuse_double_columns(path: Path, separator: str) -> None:
         header = next(csv.reader(stream, delimiter=separator), [])
     twice = sorted({name for name in header if header.count(name) > 1})
     if twice:
-        raise UserError(f"{path}: column '{twice[0]}' is there twice. Found: {', '.join(header)}.")
+        raise UserError(f"{path}: duplicate column '{twice[0]}'. Found: {', '.join(header)}.")
 
 
 def only_table(files: Sequence[Path], columns: Sequence[str]) -> Path:
-    """The one file of a release that is a table of these columns; beside others it is told by them."""
+    """The one file of a release that is a table with these columns."""
     tables = [path for path in files if path.suffix in {".parquet", ".csv", ".tsv", ".json", ".jsonl"}]
     if len(tables) > 1:
         tables = [path for path in tables if set(columns) <= set(_columns(path))]

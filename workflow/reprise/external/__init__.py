@@ -1,6 +1,7 @@
 """Answers made elsewhere, in the formats of a benchmark's authors: one module a benchmark, named as the benchmark's."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -9,38 +10,40 @@ from typing import TYPE_CHECKING, Protocol, cast
 if TYPE_CHECKING:
     import polars as pl
 
-    from reprise.external.answers import Given
+    from reprise.external.answers import ImportedAnswers
 
 FOLDER = Path("resources/imports")
+
+
+@dataclass(frozen=True)
+class AnswerFiles:
+    """How the authors' files hold answers to one form of question."""
+
+    find: Callable[[Path, int | None], list[Path]]
+    """The files of a run in a folder of its own, by the frames that it shows of every clip, where that is known."""
+    candidates: Callable[[Path], list[list[Path]]]
+    """For every file that a run needs, its candidates in a folder, for any number of frames."""
+    read: "Callable[[Sequence[Path], pl.DataFrame, pl.DataFrame], ImportedAnswers]"
+    """Files, items and requests -> the answers, and what is wrong with the files."""
+    write: "Callable[[Path, str, pl.DataFrame, pl.DataFrame], list[Path]] | None" = None
+    """Folder, name of the model, items, and requests with their answers -> files as the authors' scorer reads them."""
 
 
 class Importer(Protocol):
     """What a module of this package defines."""
 
-    FORMS: Collection[str]
-    """forms of question that the authors' files hold answers to"""
-
-    def files(self, folder: Path, form: str, frames: int | None) -> list[Path]:
-        """The files of a run that are there; `frames` is what the run shows of every clip, where that is known."""
-        ...
-
-    def read(self, files: Sequence[Path], form: str, items: "pl.DataFrame", requests: "pl.DataFrame") -> "Given":
-        """The answers to a run's requests, and what is wrong with the files."""
-        ...
-
-    def write(self, folder: Path, name: str, items: "pl.DataFrame", answered: "pl.DataFrame") -> list[Path]:
-        """Write a run's requests and answers, side by side, as the authors' scorer reads them; returns the files."""
-        ...
+    FORMS: Mapping[str, AnswerFiles]
+    """the forms of question that the authors' files hold answers to"""
 
 
 class RatingImporter(Protocol):
-    """What a module of this package defines besides where a judge rates answers."""
+    """What a module of this package also defines where a judge rates answers."""
 
     def rating_files(self, folder: Path) -> list[Path]:
-        """The file of ratings that is there."""
+        """The file of ratings in a folder; empty where there is none."""
         ...
 
-    def read_ratings(self, files: Sequence[Path], items: "pl.DataFrame") -> "Given":
+    def read_ratings(self, files: Sequence[Path], items: "pl.DataFrame") -> "ImportedAnswers":
         """Replies of a judge by item."""
         ...
 
@@ -56,6 +59,6 @@ def load_importer(benchmark: str) -> Importer:
 
 
 def load_rating_importer(benchmark: str) -> RatingImporter | None:
-    """The module that knows a benchmark's files of ratings; none where nobody rates."""
+    """The module that knows a benchmark's files of ratings; None where no judge rates answers."""
     module = import_module(f"reprise.external.{benchmark}")
     return cast(RatingImporter, module) if hasattr(module, "read_ratings") else None

@@ -1,4 +1,4 @@
-"""What all imports share: answers as they come, and what is wrong with a file, named by file, line and id."""
+"""Shared by all imports: answers, and problems of their files, named by file, line and id."""
 
 import codecs
 import csv
@@ -7,19 +7,19 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from reprise.core.errors import UserError
 from reprise.core.files import whole_file
 from reprise.models.adapters.base import Answer
 from reprise.reading.readers import CONTRADICTORY
 
-# Error classes of imported answers, beside those that concern one reader only (`readers.FORGIVEN`).
+# Error classes of imported answers, apart from those that concern one reader only (`readers.FORGIVEN`).
 NO_ANSWER = "no_answer"
 NO_TEXT = "no_text"
-RATED_ONLY = "rated_only"  # a rating is there, the text that was rated is not
+RATED_ONLY = "rated_only"  # there is a rating, but not the text that was rated
 
 # What can be wrong with an imported answer; a table counts them by these words.
 UNKNOWN_ID = "unknown id"
@@ -33,11 +33,14 @@ NO_NUMBER = "no number"
 NO_TRUTH = "its question has no ground truth"
 EMPTY_FILE = "empty file"
 
+LookedAt: TypeAlias = Literal["character", "element", "text"]
+"""What an authors' scorer compares of a list of texts: the first character of its first element, or the element."""
+
 csv.field_size_limit(2**27)  # a packed reply may be longer than the csv module's own limit
 
 
 class Place(NamedTuple):
-    """Where an answer stands."""
+    """Where an answer is."""
 
     file: Path
     line: int
@@ -45,7 +48,7 @@ class Place(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """What is wrong with what stands there."""
+    """What is wrong at a place."""
 
     file: str
     line: int | None
@@ -53,14 +56,14 @@ class Problem(NamedTuple):
     problem: str
 
 
-class Given:
-    """One answer a question; a second one that differs makes the answer contradictory, with the last text."""
+@dataclass
+class ImportedAnswers:
+    """One answer per question; a second one that differs makes the answer contradictory, with the last text."""
 
-    def __init__(self) -> None:
-        self.answers: dict[str, Answer] = {}
-        self.problems: list[Problem] = []
+    answers: dict[str, Answer] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
 
-    def complain(self, place: Place, problem: str) -> None:
+    def note(self, place: Place, problem: str) -> None:
         self.problems.append(Problem(str(place.file), place.line, place.id, problem))
 
     def add(self, question: str, answer: Answer, place: Place) -> None:
@@ -68,9 +71,9 @@ class Given:
         if known is answer:
             return
         if known == answer:
-            self.complain(place, REPEATED)
+            self.note(place, REPEATED)
         else:
-            self.complain(place, DISAGREES)
+            self.note(place, DISAGREES)
             self.answers[question] = replace(answer, error=CONTRADICTORY)
 
 
@@ -101,11 +104,11 @@ def write_problems(problems: Sequence[Problem], unanswered: Sequence[str], path:
 # --- JSON, one answer a line -----------------------------------------------------------------------------------------
 
 
-def read_jsonl(path: Path, given: Given) -> Iterator[tuple[Place, object]]:
-    """`{idx, response}` line by line; a line that is none is named and passed over."""
-    entries = list(_entries(path, given))
-    if not entries and not given.problems:
-        given.complain(Place(path, 0, ""), EMPTY_FILE)
+def read_jsonl(path: Path, imported: ImportedAnswers) -> Iterator[tuple[Place, object]]:
+    """`{idx, response}` line by line; any other line is noted and skipped."""
+    entries = list(_entries(path, imported))
+    if not entries and not imported.problems:
+        imported.note(Place(path, 0, ""), EMPTY_FILE)
     for name in ("idx", "response"):
         if entries and not any(name in entry for _, entry in entries):
             found = ", ".join(map(str, entries[0][1]))
@@ -115,10 +118,10 @@ def read_jsonl(path: Path, given: Given) -> Iterator[tuple[Place, object]]:
         if "idx" in entry and "response" in entry:
             yield place, entry["response"]
         else:
-            given.complain(place, NO_FIELD)
+            imported.note(place, NO_FIELD)
 
 
-def _entries(path: Path, given: Given) -> Iterator[tuple[int, dict[str, Any]]]:
+def _entries(path: Path, imported: ImportedAnswers) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, line in enumerate(path.read_bytes().removeprefix(codecs.BOM_UTF8).split(b"\n"), start=1):
         if not line.strip():
             continue
@@ -129,15 +132,14 @@ def _entries(path: Path, given: Given) -> Iterator[tuple[int, dict[str, Any]]]:
         if isinstance(entry, dict):
             yield number, entry
         else:
-            given.complain(Place(path, number, ""), BROKEN_LINE)
+            imported.note(Place(path, number, ""), BROKEN_LINE)
 
 
-def said(response: object, looked_at: Literal["character", "element", "text"]) -> tuple[Answer, str]:
+def response_as_answer(response: object, looked_at: LookedAt) -> tuple[Answer, str]:
     """A response as an answer, and what is wrong with it.
 
-    A list with one text is that text. Where the authors' scorer would see something else in the list than in the text
-    (`looked_at`: the first character of its first element, or the whole element), the list stays as it is written, so
-    that their reader sees what their scorer sees: a wrong answer, but not a lacking one.
+    A list with one text is that text. Where the authors' scorer would see something else in the list than in the text,
+    the list stays as it is written, so that their reader sees what their scorer sees: a wrong answer, but an answer.
     """
     if isinstance(response, str):
         return Answer(text=response), ""
@@ -152,12 +154,12 @@ def said(response: object, looked_at: Literal["character", "element", "text"]) -
 
 
 def of_frames(candidates: Sequence[Path], frames: int | None, where: Path) -> list[Path]:
-    """The one file among these for a run that shows so many frames; a name may say `-frame<N>`."""
-    said_frames = {path: re.search(r"-frame(\d+)(?=[-.])", path.name) for path in candidates}
-    fitting = [path for path, match in said_frames.items() if match is not None and int(match[1]) == frames]
-    if len(fitting) == 1:
-        return fitting
-    if len(candidates) > 1 or any(match is not None and frames is not None for match in said_frames.values()):
+    """The one file for a run with this number of frames; a name may say `-frame<N>`."""
+    named = {path: _frames_in_name(path) for path in candidates}
+    exact = [path for path, number in named.items() if number is not None and number == frames]
+    if len(exact) == 1:
+        return exact
+    if len(candidates) > 1 or any(number is not None and frames is not None for number in named.values()):
         shown = "a number of frames that depends on the clip" if frames is None else f"{frames} frames"
         names = ", ".join(path.name for path in candidates)
         raise UserError(
@@ -165,6 +167,23 @@ def of_frames(candidates: Sequence[Path], frames: int | None, where: Path) -> li
             "for each run, in a folder of its own or with -frame<N> in its name."
         )
     return list(candidates)
+
+
+def fitting(candidates: Sequence[Path], frames: int | None) -> list[Path]:
+    """The files that fit a run with this number of frames: those named so, else those without a number."""
+    named = {path: _frames_in_name(path) for path in candidates}
+    exact = [path for path, number in named.items() if number is not None and number == frames]
+    return exact or [path for path, number in named.items() if number is None]
+
+
+def could_be(path: Path, frames: int | None) -> bool:
+    """Whether a file, by its name, can hold the answers of a run with this number of frames."""
+    return _frames_in_name(path) in (None, frames)
+
+
+def _frames_in_name(path: Path) -> int | None:
+    match = re.search(r"-frame(\d+)(?=[-.])", path.name)
+    return int(match[1]) if match else None
 
 
 # --- tables ----------------------------------------------------------------------------------------------------------
@@ -178,7 +197,7 @@ class Record(NamedTuple):
 
 
 def read_records(path: Path, value: str = "") -> tuple[list[str], list[Record]]:
-    """Columns and rows of a csv, tsv, xlsx or json file; of a json object `{index: value}` under the name given."""
+    """Columns and rows of a csv, tsv, xlsx or json file; of a json object `{index: value}` under the name `value`."""
     try:
         if path.suffix == ".xlsx":
             return _sheet(path)
@@ -231,7 +250,7 @@ def _objects(content: object, value: str) -> tuple[list[str], list[Record]]:
 
 
 def cell_text(cell: object) -> str:
-    """A cell as text; a whole number has no point, what is no number is blank."""
+    """A cell as text; a whole number has no point, and NaN is blank."""
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return ""
     if isinstance(cell, float) and cell.is_integer():
@@ -240,7 +259,7 @@ def cell_text(cell: object) -> str:
 
 
 def need_columns(path: Path, columns: Sequence[str], *choices: Sequence[str]) -> Sequence[str]:
-    """The first choice whose columns are all there."""
+    """The first choice of which no column is missing."""
     for choice in choices:
         if set(choice) <= set(columns):
             return choice

@@ -7,22 +7,24 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.benchmarks.image_choice import CHOICE, CIRCULAR, LETTERS, ROTATION_STEP
+from reprise.benchmarks.mmbench_video.images.taxonomy import LETTERS, ROTATION_STEP
+from reprise.benchmarks.mmbench_video.taxonomy import LEAF
+from reprise.benchmarks.rows import items_of
 from reprise.core.errors import UserError
 from reprise.core.files import whole_file
+from reprise.external import AnswerFiles
 from reprise.external.answers import (
     EMPTY_FILE,
     NO_ANSWER,
     RATED_ONLY,
     UNKNOWN_ID,
-    Given,
+    ImportedAnswers,
     Place,
     need_columns,
     read_records,
 )
 from reprise.models.adapters.base import Answer
 
-FORMS = ("unpacked", "packed", CIRCULAR, CHOICE)
 TYPES = (".tsv", ".xlsx", ".json")
 RATINGS = (("index", "score"), ("index", "rating"))
 CHOICES = ("index", "answer", "prediction")
@@ -33,9 +35,14 @@ FAILED_ELSEWHERE = "failed_elsewhere"
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 
-def files(folder: Path, form: str, frames: int | None) -> list[Path]:
+def _files(folder: Path, frames: int | None) -> list[Path]:
     """The table of predictions; one of ratings alone where there is no other."""
-    return _only(_tables(folder, rated=False) or _tables(folder, rated=True), folder)
+    return _only(_candidates(folder)[0], folder)
+
+
+def _candidates(folder: Path) -> list[list[Path]]:
+    """All tables of predictions; those of ratings alone where there are no others."""
+    return [_tables(folder, rated=False) or _tables(folder, rated=True)]
 
 
 def rating_files(folder: Path) -> list[Path]:
@@ -56,24 +63,34 @@ def _only(found: Sequence[Path], folder: Path) -> list[Path]:
     return list(found)
 
 
-def read(files: Sequence[Path], form: str, items: pl.DataFrame, requests: pl.DataFrame) -> Given:
-    """Answers by index; those of one video are packed into one reply where the run asks so."""
-    if form in (CIRCULAR, CHOICE):
-        return _read_choices(files, requests)
-    given = Given()
-    by_index = Given()
-    for place, column, cell in _cells(files, items, PREDICTIONS, given):
-        by_index.add(place.id, _predicted(cell) if column == "prediction" else Answer(error=RATED_ONLY), place)
-    given.problems += by_index.problems
-    for request in requests.iter_rows(named=True):
-        mine = items.filter(pl.col("clip_id") == request["clip_id"])["item_id"] if form == "packed" else None
-        answer = (
-            by_index.answers.get(request["item_id"], Answer(error=NO_ANSWER))
-            if mine is None
-            else _packed({index: by_index.answers.get(index, Answer(error=NO_ANSWER)) for index in mine})
-        )
-        given.answers[request["request_id"]] = answer
-    return given
+def _read_unpacked(files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame) -> ImportedAnswers:
+    """Answers by index."""
+    by_index = _by_index(files, items)
+    asked = requests.select("request_id", "item_id").iter_rows()
+    answers = {request: by_index.answers.get(item, Answer(error=NO_ANSWER)) for request, item in asked}
+    return ImportedAnswers(answers, by_index.problems)
+
+
+def _read_packed(files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame) -> ImportedAnswers:
+    """Answers by index, those of one video packed into one reply."""
+    by_index = _by_index(files, items)
+    of_clip: dict[str, list[str]] = {}
+    for item, clip in items.select("item_id", "clip_id").iter_rows():
+        of_clip.setdefault(clip, []).append(item)
+    asked = requests.select("request_id", "clip_id").iter_rows()
+    answers = {
+        request: _packed({item: by_index.answers.get(item, Answer(error=NO_ANSWER)) for item in of_clip.get(clip, ())})
+        for request, clip in asked
+    }
+    return ImportedAnswers(answers, by_index.problems)
+
+
+def _by_index(files: Sequence[Path], items: pl.DataFrame) -> ImportedAnswers:
+    """Answers by the ids of items, not yet by requests."""
+    imported, found = ImportedAnswers(), ImportedAnswers()
+    for place, column, cell in _cells(files, items, PREDICTIONS, imported):
+        found.add(place.id, _predicted(cell) if column == "prediction" else Answer(error=RATED_ONLY), place)
+    return ImportedAnswers(found.answers, imported.problems + found.problems)
 
 
 def _predicted(cell: str) -> Answer:
@@ -82,16 +99,16 @@ def _predicted(cell: str) -> Answer:
     return Answer(text=cell) if cell.strip() else Answer(error=NO_ANSWER)
 
 
-def _read_choices(files: Sequence[Path], requests: pl.DataFrame) -> Given:
+def _read_choices(files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame) -> ImportedAnswers:
     """Answers about images. A rotation is known by the letter that is right in it, whichever way the options turned."""
     known = {
         (row["item_id"].split("/")[1], row["expected"]): row["request_id"] for row in requests.iter_rows(named=True)
     }
-    given = Given()
+    imported = ImportedAnswers()
     for path in files:
         columns, records = read_records(path, "prediction")
         if not columns:
-            given.complain(Place(path, 0, ""), EMPTY_FILE)
+            imported.note(Place(path, 0, ""), EMPTY_FILE)
             continue
         need_columns(path, columns, CHOICES)
         for record in records:
@@ -100,14 +117,14 @@ def _read_choices(files: Sequence[Path], requests: pl.DataFrame) -> Given:
             first = str(int(index) % ROTATION_STEP) if index.isdigit() else index
             request = known.get((first, record.cells["answer"].strip()))
             if request is None:
-                given.complain(place, UNKNOWN_ID)
+                imported.note(place, UNKNOWN_ID)
             else:
-                given.add(request, _predicted(record.cells["prediction"]), place)
-    return given
+                imported.add(request, _predicted(record.cells["prediction"]), place)
+    return imported
 
 
 def _packed(answers: dict[str, Answer]) -> Answer:
-    """One reply of the answers that are there; the others are lacking in it."""
+    """One reply made of the answers that did not fail."""
     texts = {index: answer.text for index, answer in answers.items() if not answer.error}
     if texts:
         return Answer(text=json.dumps(texts, ensure_ascii=False))
@@ -115,23 +132,23 @@ def _packed(answers: dict[str, Answer]) -> Answer:
     return Answer(error=errors.pop() if len(errors) == 1 else NO_ANSWER)
 
 
-def read_ratings(files: Sequence[Path], items: pl.DataFrame) -> Given:
+def read_ratings(files: Sequence[Path], items: pl.DataFrame) -> ImportedAnswers:
     """Ratings by index, as the replies of a judge; the harness writes -1 where its judge gave none."""
-    given = Given()
-    for place, _, cell in _cells(files, items, RATINGS, given):
-        given.add(place.id, Answer(text=re.sub(r"^(-?\d+)\.0+$", r"\1", cell.strip())), place)
-    return given
+    imported = ImportedAnswers()
+    for place, _, cell in _cells(files, items, RATINGS, imported):
+        imported.add(place.id, Answer(text=re.sub(r"^(-?\d+)\.0+$", r"\1", cell.strip())), place)
+    return imported
 
 
 def _cells(
-    files: Sequence[Path], items: pl.DataFrame, choices: Sequence[Sequence[str]], given: Given
+    files: Sequence[Path], items: pl.DataFrame, choices: Sequence[Sequence[str]], imported: ImportedAnswers
 ) -> Iterator[tuple[Place, str, str]]:
     """Place, column and cell of every row about a question of the release."""
     known = set(items["item_id"])
     for path in files:
         columns, records = read_records(path, choices[0][1])
         if not columns:
-            given.complain(Place(path, 0, ""), EMPTY_FILE)
+            imported.note(Place(path, 0, ""), EMPTY_FILE)
             continue
         column = need_columns(path, columns, *choices)[1]
         for record in records:
@@ -139,48 +156,44 @@ def _cells(
             if place.id in known:
                 yield place, column, record.cells[column]
             else:
-                given.complain(place, UNKNOWN_ID)
+                imported.note(place, UNKNOWN_ID)
 
 
-def write(folder: Path, name: str, items: pl.DataFrame, answered: pl.DataFrame) -> list[Path]:
-    """The harness's table, which only has answers one by one; a failed one is blank. Control characters are dropped."""
+def _write_unpacked(folder: Path, name: str, items: pl.DataFrame, answered: pl.DataFrame) -> list[Path]:
+    return [_write_sheet(folder / f"{name}_MMBench-Video.xlsx", _question_rows(items, answered))]
+
+
+def _write_choices(folder: Path, name: str, items: pl.DataFrame, answered: pl.DataFrame) -> list[Path]:
+    data_set = answered["item_id"][0].split("/")[0]
+    return [_write_sheet(folder / f"{name}_{data_set}.xlsx", _choice_rows(answered))]
+
+
+def _write_sheet(path: Path, rows: Sequence[Sequence[str]]) -> Path:
+    """The harness's table; a failed answer is blank. Control characters are dropped."""
     from openpyxl import Workbook
 
-    form = answered["role"][0]
-    if form.startswith("rotation"):
-        rows = _choice_rows(answered)
-        title = answered["item_id"][0].split("/")[0]
-    elif form == "unpacked":
-        rows = _question_rows(items, answered)
-        title = "MMBench-Video"
-    else:
-        raise UserError(
-            "export: packed replies have no file format of their own; only unpacked answers can be exported."
-        )
     book = Workbook(write_only=False)
     sheet = book.active
     for number, row in enumerate(rows, start=1):
         for column, text in enumerate(row, start=1):
             sheet.cell(number, column, CONTROL.sub("", text)).data_type = "s"  # never a formula
-    path = folder / f"{name}_{title}.xlsx"
     with whole_file(path) as temporary:
         book.save(temporary)
-    return [path]
+    return path
 
 
 def _question_rows(items: pl.DataFrame, answered: pl.DataFrame) -> list[tuple[str, ...]]:
     texts = {row["item_id"]: row["text"] for row in answered.filter(pl.col("error") == "").iter_rows(named=True)}
     rows: list[tuple[str, ...]] = [("index", "video", "video_type", "question", "answer", "dimensions", "prediction")]
-    for item in items.iter_rows(named=True):
-        question = next(text["text"] for text in item["texts"] if text["name"] == "question")
-        leaves = [group["text"] for group in item["groups"] if group["name"] == "leaf"]
-        index, answer = item["item_id"], texts.get(item["item_id"], "")
-        rows.append((index, item["unit"], item["task"], question, item["answer"], repr(leaves), answer))
+    for item in items_of(items):
+        leaves = repr([tag.text for tag in item.tags if tag.name == LEAF])
+        known = (item.item_id, item.unit, item.task, item.texts["question"], item.answer, leaves)
+        rows.append((*known, texts.get(item.item_id, "")))
     return rows
 
 
 def _choice_rows(answered: pl.DataFrame) -> list[tuple[str, ...]]:
-    """One row a rotation, numbered as the harness does."""
+    """One row per rotation, numbered as the harness does."""
     rows: list[tuple[str, ...]] = [("index", *LETTERS, "answer", "prediction")]
     for row in answered.iter_rows(named=True):
         index, turn = row["item_id"].split("/")[1], int(row["role"].removeprefix("rotation"))
@@ -188,3 +201,13 @@ def _choice_rows(answered: pl.DataFrame) -> list[tuple[str, ...]]:
         options = [*row["option_texts"], *[""] * (len(LETTERS) - len(row["option_texts"]))]
         rows.append((number, *options, row["expected"], "" if row["error"] else row["text"]))
     return rows
+
+
+CHOICE_FILES = AnswerFiles(_files, _candidates, _read_choices, _write_choices)
+# The harness has no file format of packed replies, only of the answers in them.
+FORMS = {
+    "unpacked": AnswerFiles(_files, _candidates, _read_unpacked, _write_unpacked),
+    "packed": AnswerFiles(_files, _candidates, _read_packed),
+    "circular": CHOICE_FILES,
+    "choice": CHOICE_FILES,
+}

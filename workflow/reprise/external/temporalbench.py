@@ -1,16 +1,27 @@
-"""TemporalBench's answer files: `{idx, response}` a line, one file a task, named by the model and its frames."""
+"""TemporalBench's answer files: `{idx, response}` a line, one file per task, named by the model and its frames."""
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import polars as pl
 
+from reprise.benchmarks.temporalbench.taxonomy import CENTRAL
 from reprise.core.files import write_text
-from reprise.external.answers import NO_TRUTH, UNKNOWN_ID, Given, of_frames, read_jsonl, said
+from reprise.external import AnswerFiles
+from reprise.external.answers import (
+    NO_TRUTH,
+    UNKNOWN_ID,
+    ImportedAnswers,
+    LookedAt,
+    of_frames,
+    read_jsonl,
+    response_as_answer,
+)
 
 # Form of question -> what the authors' folder of its answers, or the file's name, holds; the last two names are ours.
-FORMS = {
+MARKS = {
     "short": "short_qa",
     "long": "long_qa",
     "caption": "short_caption",
@@ -18,47 +29,67 @@ FORMS = {
     "decentralized": "short_decentralized",
 }
 
-# Both kinds of four options are asked about the same items.
-ITEMS_OF = {form: form for form in FORMS} | {"centralized": "central", "decentralized": "central"}
+
+def _files(mark: str, folder: Path, frames: int | None) -> list[Path]:
+    """The file of the run's frames among those of the task."""
+    return of_frames(_candidates(mark, folder)[0], frames, folder)
 
 
-def files(folder: Path, form: str, frames: int | None) -> list[Path]:
-    """The authors' own folder of the task if it is there; else a file whose name says the task; else the only file."""
-    own = folder / f"temporalbench_{FORMS[form]}"
+def _candidates(mark: str, folder: Path) -> list[list[Path]]:
+    """Those in the authors' own folder of the task if it exists; else those named after it; else all others."""
+    own = folder / f"temporalbench_{mark}"
     if own.is_dir():
-        return of_frames(sorted(own.glob("*.jsonl")), frames, own)
+        return [sorted(own.glob("*.jsonl"))]
     found = sorted(folder.glob("*.jsonl"))
-    named = [path for path in found if FORMS[form] in path.name]
-    unnamed = [path for path in found if not any(mark in path.name for mark in FORMS.values())]
-    return of_frames(named or unnamed, frames, folder)
+    named = [path for path in found if mark in path.name]
+    unnamed = [path for path in found if not any(other in path.name for other in MARKS.values())]
+    return [named or unnamed]
 
 
-def read(files: Sequence[Path], form: str, items: pl.DataFrame, requests: pl.DataFrame) -> Given:
+def _read(
+    task: str, looked_at: LookedAt, files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame
+) -> ImportedAnswers:
     """Answers by idx."""
-    given = Given()
+    imported = ImportedAnswers()
     questions = {row["item_id"]: row for row in requests.iter_rows(named=True)}
     for path in files:
-        for place, response in read_jsonl(path, given):
-            question = questions.get(f"{ITEMS_OF[form]}/{place.id}")
+        for place, response in read_jsonl(path, imported):
+            question = questions.get(f"{task}/{place.id}")
             if question is None:
-                given.complain(place, UNKNOWN_ID)
+                imported.note(place, UNKNOWN_ID)
                 continue
-            answer, problem = said(response, "text" if form == "caption" else "element")
+            answer, problem = response_as_answer(response, looked_at)
             for one in (problem, "" if question["expected"].strip() else NO_TRUTH):
                 if one:
-                    given.complain(place, one)
-            given.add(question["request_id"], answer, place)
-    return given
+                    imported.note(place, one)
+            imported.add(question["request_id"], answer, place)
+    return imported
 
 
-def write(folder: Path, name: str, items: pl.DataFrame, answered: pl.DataFrame) -> list[Path]:
+def _write(task: str, mark: str, folder: Path, name: str, items: pl.DataFrame, answered: pl.DataFrame) -> list[Path]:
     """One file in the authors' folder of the task; a failed answer has no line, as in the authors' runner."""
-    form = answered["role"][0]
-    prefix = f"{ITEMS_OF[form]}/"
     lines = [
-        json.dumps({"idx": row["item_id"].removeprefix(prefix), "response": row["text"]}, ensure_ascii=False)
+        json.dumps({"idx": row["item_id"].removeprefix(f"{task}/"), "response": row["text"]}, ensure_ascii=False)
         for row in answered.filter(pl.col("error") == "").iter_rows(named=True)
     ]
-    path = folder / f"temporalbench_{FORMS[form]}" / f"{name}.jsonl"
+    path = folder / f"temporalbench_{mark}" / f"{name}.jsonl"
     write_text(path, "".join(f"{line}\n" for line in lines))
     return [path]
+
+
+def _answers(form: str, task: str, looked_at: LookedAt = "element") -> AnswerFiles:
+    """The files of a form, whose items belong to a task; the part of a response that the authors' scorer compares."""
+    mark = MARKS[form]
+    return AnswerFiles(
+        partial(_files, mark), partial(_candidates, mark), partial(_read, task, looked_at), partial(_write, task, mark)
+    )
+
+
+FORMS = {
+    "short": _answers("short", "short"),
+    "long": _answers("long", "long"),
+    "caption": _answers("caption", "caption", "text"),
+    # Both kinds of four options are asked about the same items.
+    "centralized": _answers("centralized", CENTRAL),
+    "decentralized": _answers("decentralized", CENTRAL),
+}

@@ -1,23 +1,25 @@
-"""VELOCITI's answer files: one csv a test, by video and event, without captions."""
+"""VELOCITI's answer files: one csv per test, by video and event, without captions."""
 
 import ast
 import csv
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import polars as pl
 
 from reprise.core.errors import UserError
 from reprise.core.files import whole_file
+from reprise.external import AnswerFiles
 from reprise.external.answers import (
     EMPTY_FILE,
     NO_ANSWER,
     NO_NUMBER,
     UNKNOWN_ID,
-    Given,
+    ImportedAnswers,
     Place,
     need_columns,
     read_records,
@@ -27,11 +29,14 @@ from reprise.reading.readers import OTHER
 
 IDENTITY = ("test_name", "video_id", "event")
 SCORES, PREDICTIONS, CHOICES = ("pos_score", "neg_score"), ("pos_pred", "neg_pred"), ("gt_A", "gt_B")
-FORMS = {"entail": (SCORES, PREDICTIONS), "mc": (CHOICES,)}
 ROLE = {"pos_score": "pos", "neg_score": "neg", "pos_pred": "pos", "neg_pred": "neg", "gt_A": "a", "gt_B": "b"}
 
 
-class Row(NamedTuple):
+Pairs: TypeAlias = Sequence[tuple[str, str]]
+"""Pairs of columns that may hold both answers about a sample; the first has scores, if any has."""
+
+
+class SampleAnswers(NamedTuple):
     """Both answers about one sample."""
 
     place: Place
@@ -39,32 +44,37 @@ class Row(NamedTuple):
     """column -> cell"""
 
 
-def files(folder: Path, form: str, frames: int | None) -> list[Path]:
-    """All csv files of the folder; their rows say the test."""
+def _files(folder: Path, frames: int | None) -> list[Path]:
+    """All csv files of the folder; their rows name the test."""
     return sorted(folder.glob("*.csv"))
 
 
-def read(files: Sequence[Path], form: str, items: pl.DataFrame, requests: pl.DataFrame) -> Given:
+def _candidates(folder: Path) -> list[list[Path]]:
+    """Each file on its own."""
+    return [[path] for path in _files(folder, None)]
+
+
+def _read(pairs: Pairs, files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame) -> ImportedAnswers:
     """Answers by test, video and event, several of one event in the order of the file."""
-    given = Given()
-    rows: dict[str, list[Row]] = {}
+    imported = ImportedAnswers()
+    rows: dict[str, list[SampleAnswers]] = {}
     for path in files:
         columns, records = read_records(path)
         if not columns:
-            given.complain(Place(path, 0, ""), EMPTY_FILE)
+            imported.note(Place(path, 0, ""), EMPTY_FILE)
             continue
-        named = need_columns(path, columns, *((*IDENTITY, *pair) for pair in FORMS[form]))[len(IDENTITY) :]
+        named = need_columns(path, columns, *((*IDENTITY, *pair) for pair in pairs))[len(IDENTITY) :]
         for record in records:
             event = event_id(record.cells)
-            row = Row(Place(path, record.line, event), {column: record.cells[column] for column in named})
+            row = SampleAnswers(Place(path, record.line, event), {column: record.cells[column] for column in named})
             rows.setdefault(event, []).append(row)
     questions = {(row["item_id"], row["role"]): row for row in requests.iter_rows(named=True)}
-    for item_id, row in matched(rows, items["item_id"].to_list(), requests["item_id"].to_list(), given):
+    for item_id, row in matched(rows, items["item_id"].to_list(), requests["item_id"].to_list(), imported):
         for column, cell in row.answers.items():
             question = questions.get((item_id, ROLE[column]))
             if question is not None:
-                given.add(question["request_id"], _answer(column, cell, question, row.place, given), row.place)
-    return given
+                imported.add(question["request_id"], _answer(column, cell, question, row.place, imported), row.place)
+    return imported
 
 
 def event_id(cells: Mapping[str, str]) -> str:
@@ -73,20 +83,23 @@ def event_id(cells: Mapping[str, str]) -> str:
     stem = Path(video).stem if Path(video).suffix in {".mp4", ".mkv", ".webm", ".avi"} else video
     event = cells["event"].strip()
     if event.startswith("["):
-        # What is no list is an event that no sample has.
+        # An invalid list is an event that no sample has.
         with suppress(ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             event = "-".join(map(str, ast.literal_eval(event)))
     return f"{cells['test_name'].strip()}/{stem}/{event or 'Ev'}"
 
 
 def matched(
-    rows: Mapping[str, Sequence[Row]], released: Sequence[str], asked: Sequence[str], given: Given
-) -> list[tuple[str, Row]]:
+    rows: Mapping[str, Sequence[SampleAnswers]],
+    released: Sequence[str],
+    asked: Sequence[str],
+    imported: ImportedAnswers,
+) -> list[tuple[str, SampleAnswers]]:
     """Item and row, where an event has as many rows as samples: of the whole release, or of what the run asks."""
     known, subset = _by_event(released), _by_event(asked)
     for event in [event for event in rows if event not in known]:
         for row in rows[event]:
-            given.complain(row.place, UNKNOWN_ID)
+            imported.note(row.place, UNKNOWN_ID)
     events = [event for event in rows if event in known]
     for members in (known, subset):
         if all(len(rows[event]) == len(members.get(event, ())) for event in events):
@@ -101,7 +114,9 @@ def matched(
     )
 
 
-def _unequal(rows: Mapping[str, Sequence[Row]], events: Sequence[str], members: Mapping[str, Sequence[str]]) -> int:
+def _unequal(
+    rows: Mapping[str, Sequence[SampleAnswers]], events: Sequence[str], members: Mapping[str, Sequence[str]]
+) -> int:
     return sum(len(rows[event]) != len(members.get(event, ())) for event in events)
 
 
@@ -112,11 +127,11 @@ def _by_event(item_ids: Sequence[str]) -> dict[str, list[str]]:
     return found
 
 
-def _answer(column: str, cell: str, question: Mapping[str, Any], place: Place, given: Given) -> Answer:
+def _answer(column: str, cell: str, question: Mapping[str, Any], place: Place, imported: ImportedAnswers) -> Answer:
     if column in SCORES:
         score = _number(cell)
         if math.isnan(score):
-            given.complain(place, NO_NUMBER)
+            imported.note(place, NO_NUMBER)
         # One option alone, such as a text and a clip that match, has its own score.
         return Answer(scores=(score,) if len(question["options"]) == 1 else (score, 1 - score))
     if not cell.strip():
@@ -133,25 +148,24 @@ def _number(cell: str) -> float:
     return value if math.isfinite(value) else math.nan
 
 
-def write(folder: Path, name: str, items: pl.DataFrame, answered: pl.DataFrame) -> list[Path]:
-    """One csv a test; a failed score is blank, a failed answer in words is `error`."""
+def _write(pairs: Pairs, folder: Path, name: str, items: pl.DataFrame, answered: pl.DataFrame) -> list[Path]:
+    """One csv per test; a failed score is blank, a failed answer in words is `error`."""
     has_scores = answered["scores"].list.len().fill_null(0).max() != 0
-    roles = answered["role"].unique().to_list()
-    columns = CHOICES if "a" in roles else SCORES if has_scores else PREDICTIONS
-    given = {(row["item_id"], row["role"]): row for row in answered.iter_rows(named=True)}
+    columns = pairs[0] if has_scores else pairs[-1]
+    answers = {(row["item_id"], row["role"]): row for row in answered.iter_rows(named=True)}
     paths = []
     for (test,), rows in items.group_by("task", maintain_order=True):
         paths.append(folder / f"{test}.csv")
         with whole_file(paths[-1]) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
-            lines = [_line(item_id, columns, given) for item_id in rows["item_id"]]
+            lines = [_line(item_id, columns, answers) for item_id in rows["item_id"]]
             csv.writer(stream, lineterminator="\n").writerows([(*IDENTITY, *columns), *lines])
     return paths
 
 
-def _line(item_id: str, columns: Sequence[str], given: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[str]:
+def _line(item_id: str, columns: Sequence[str], answers: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[str]:
     test, video, event, _ = item_id.rsplit("/", 3)
     events = "[" + ", ".join(f'"{one}"' for one in event.split("-")) + "]" if "-" in event else event
-    return [test, video, events, *(_cell(column, given[item_id, ROLE[column]]) for column in columns)]
+    return [test, video, events, *(_cell(column, answers[item_id, ROLE[column]]) for column in columns)]
 
 
 def _cell(column: str, row: Mapping[str, Any]) -> str:
@@ -161,3 +175,10 @@ def _cell(column: str, row: Mapping[str, Any]) -> str:
     if row["error"] or not scores or sum(scores) <= 0:
         return ""
     return repr(scores[0] if len(scores) == 1 else scores[0] / sum(scores))
+
+
+def _answers(*pairs: tuple[str, str]) -> AnswerFiles:
+    return AnswerFiles(_files, _candidates, partial(_read, pairs), partial(_write, pairs))
+
+
+FORMS = {"entail": _answers(SCORES, PREDICTIONS), "mc": _answers(CHOICES)}

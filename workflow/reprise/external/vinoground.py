@@ -8,41 +8,43 @@ from pathlib import Path
 import polars as pl
 
 from reprise.core.files import write_text
-from reprise.external.answers import NO_TRUTH, UNKNOWN_ID, Given, of_frames, read_jsonl, said
+from reprise.external import AnswerFiles
+from reprise.external.answers import NO_TRUTH, UNKNOWN_ID, ImportedAnswers, of_frames, read_jsonl, response_as_answer
 
-FORMS = ("questions",)
 KINDS = {"text": "textscore", "video": "videoscore"}
 
 
-def files(folder: Path, form: str, frames: int | None) -> list[Path]:
+def _files(folder: Path, frames: int | None) -> list[Path]:
     """One file of each kind; the authors' runners put the number of frames into the name."""
-    found = []
-    for kind in KINDS.values():
-        name = re.compile(rf"{kind}(?:-frame\d+)?-response\.jsonl")
-        found += of_frames([path for path in sorted(folder.iterdir()) if name.fullmatch(path.name)], frames, folder)
-    return found
+    return [path for group in _candidates(folder) for path in of_frames(group, frames, folder)]
 
 
-def read(files: Sequence[Path], form: str, items: pl.DataFrame, requests: pl.DataFrame) -> Given:
+def _candidates(folder: Path) -> list[list[Path]]:
+    """The files of each kind, for any number of frames."""
+    names = [re.compile(rf"{kind}(?:-frame\d+)?-response\.jsonl") for kind in KINDS.values()]
+    return [[path for path in sorted(folder.iterdir()) if name.fullmatch(path.name)] for name in names]
+
+
+def _read(files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame) -> ImportedAnswers:
     """Answers by kind and idx, such as `7_pos`."""
-    given = Given()
+    imported = ImportedAnswers()
     questions = {row["item_id"]: row for row in requests.iter_rows(named=True)}
     for path in files:
         task = next(task for task, kind in KINDS.items() if path.name.startswith(kind))
-        for place, response in read_jsonl(path, given):
+        for place, response in read_jsonl(path, imported):
             question = questions.get(f"{place.id}/{task}")
             if question is None:
-                given.complain(place, UNKNOWN_ID)
+                imported.note(place, UNKNOWN_ID)
                 continue
-            answer, problem = said(response, "character")
+            answer, problem = response_as_answer(response, "character")
             for one in (problem, "" if question["expected"] else NO_TRUTH):
                 if one:
-                    given.complain(place, one)
-            given.add(question["request_id"], answer, place)
-    return given
+                    imported.note(place, one)
+            imported.add(question["request_id"], answer, place)
+    return imported
 
 
-def write(folder: Path, name: str, items: pl.DataFrame, answered: pl.DataFrame) -> list[Path]:
+def _write(folder: Path, name: str, items: pl.DataFrame, answered: pl.DataFrame) -> list[Path]:
     """Both files; a failed answer has no line, as in the authors' runners."""
     paths = []
     for task, kind in KINDS.items():
@@ -54,3 +56,6 @@ def write(folder: Path, name: str, items: pl.DataFrame, answered: pl.DataFrame) 
         paths.append(folder / f"{kind}-response.jsonl")
         write_text(paths[-1], "".join(f"{line}\n" for line in lines))
     return paths
+
+
+FORMS = {"questions": AnswerFiles(_files, _candidates, _read, _write)}

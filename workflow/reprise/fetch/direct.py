@@ -38,7 +38,7 @@ def http(settings: Http) -> Fetcher:
 
 
 def download(url: str, target: Path, settings: Http) -> None:
-    """Bring one file, going on behind the bytes that are already there."""
+    """Download one file, continuing after the bytes that an earlier try has written."""
     have = target.stat().st_size if target.is_file() else 0
     try:
         with closing(_open(url, settings.timeout_s, have)) as response:
@@ -52,7 +52,7 @@ def download(url: str, target: Path, settings: Http) -> None:
         with error:
             if error.code == 416 and have:
                 target.unlink()
-                raise FetchError("network", "HTTP 416: cannot go on behind what is there") from error
+                raise FetchError("network", "HTTP 416: cannot resume after the bytes already written") from error
             raise FetchError(status_of_http(error.code), f"HTTP {error.code} {error.reason}") from error
     except (URLError, HTTPException, TimeoutError, ConnectionError) as error:
         raise FetchError("network", _words(error)) from error

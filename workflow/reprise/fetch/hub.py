@@ -31,18 +31,20 @@ def huggingface(settings: Huggingface, store: Store) -> Fetcher:
             f"route.revision: {settings.repo} is 'unpinned'. Run `python -m reprise pin` with network access first, or "
             "use a folder or an archive on this machine as the route."
         )
-    shelf = _Shelf(settings, store)
+    repository = _Repository(settings, store)
     return Fetcher(
         lambda source_id: ["huggingface", settings.repo, settings.revision, safe_name(settings.member, source_id)],
-        shelf.fetch,
-        shelf.estimate,
+        repository.fetch,
+        repository.estimate,
         attempts=settings.attempts,
         is_remote=True,
     )
 
 
 @dataclass
-class _Shelf:
+class _Repository:
+    """The files of one data set repository."""
+
     settings: Huggingface
     store: Store
     _members: Members | None = None
@@ -50,11 +52,11 @@ class _Shelf:
 
     def fetch(self, source_id: str, folder: Path) -> Fetched:
         if not self.settings.files:
-            return Fetched(self._bring(safe_name(self.settings.member, source_id)), is_borrowed=True)
+            return Fetched(self._download(safe_name(self.settings.member, source_id)), is_borrowed=True)
         return self._archives().fetch(source_id, folder)
 
     def estimate(self, source_ids: Sequence[str]) -> int:
-        """What the server says; twice for archives, which lie beside what is taken out of them."""
+        """The sizes that the server states; double for archives, which are kept with their extracted members."""
         loose = [safe_name(self.settings.member, source_id) for source_id in source_ids if ".." not in source_id]
         try:
             names = [name for name in self._files() if not self._is_here(name)] or loose
@@ -66,12 +68,12 @@ class _Shelf:
         return sum(getattr(entry, "size", 0) for entry in found) * (2 if self.settings.files else 1)
 
     def _archives(self) -> Members:
-        """All archives, brought once; what kept them from coming is not asked for again for every source."""
+        """All archives, downloaded once; after a failure they are not asked for again for every source."""
         if self._refused is not None:
             raise self._refused
         if self._members is None:
             try:
-                files = [self._bring(name) for name in self._files()]
+                files = [self._download(name) for name in self._files()]
             except FetchError as error:
                 self._refused = error
                 raise
@@ -93,10 +95,10 @@ class _Shelf:
     def _is_here(self, name: str) -> bool:
         return any((self.store.root / "hub").glob(f"*/snapshots/{self.settings.revision}/{name}"))
 
-    def _bring(self, name: str) -> Path:
-        return with_retries(lambda: self._bring_once(name), self.settings)
+    def _download(self, name: str) -> Path:
+        return with_retries(lambda: self._download_once(name), self.settings)
 
-    def _bring_once(self, name: str) -> Path:
+    def _download_once(self, name: str) -> Path:
         repo = self.settings.repo
         try:
             found: str = hf_hub_download(

@@ -1,4 +1,4 @@
-"""Routes without a network: the toy world, a folder, archives on this machine."""
+"""Routes without a network: a folder, archives on this machine."""
 
 import json
 import os
@@ -10,30 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from reprise.core.errors import UserError
-from reprise.core.files import canonical_json, file_digest, inside, value_digest, write_text
+from reprise.core.files import canonical_json, inside, value_digest, write_text
 from reprise.core.store import Store
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError, nothing, safe_name
-from reprise.fetch.parts import Holder, gather, opened_zip
+from reprise.fetch.parts import ArchiveFile, gather, opened_zip
 from reprise.fetch.pickles import read_videos
 from reprise.fetch.settings import Archive, Folder
 
 SUBTITLES = ".vtt"
-
-
-def toyworld() -> Fetcher:
-    """Render the toy world's videos; a change of its code makes other sources."""
-    from synthetic import toyworld as world
-    from synthetic.toyworld.render import render_source
-
-    code = value_digest({path.name: file_digest(path) for path in sorted(Path(world.__path__[0]).glob("*.py"))})
-
-    def fetch(source_id: str, folder: Path) -> Fetched:
-        target = folder / safe_name("{source_id}.mp4", source_id)
-        render_source(source_id, target)
-        subtitles = target.with_suffix(SUBTITLES)
-        return Fetched(target, subtitles=subtitles if subtitles.is_file() else None)
-
-    return Fetcher(lambda source_id: ["toyworld", code, source_id], fetch, nothing)
 
 
 def folder(settings: Folder, store: Store) -> Fetcher:
@@ -71,82 +55,82 @@ def archive(settings: Archive, store: Store) -> Fetcher:
 
 @dataclass
 class Members:
-    """Videos inside zips, whole or in parts, and inside pickles, found by name."""
+    """Videos inside zips, whole or in pieces, and inside pickles, found by name."""
 
-    archives: Sequence[Holder]
+    archives: Sequence[ArchiveFile]
     pattern: str
     store: Store
-    _where: dict[str, Holder] = field(default_factory=dict)
+    _where: dict[str, ArchiveFile] = field(default_factory=dict)
 
     def identity(self, source_id: str) -> Any:
-        holder, member = self._find(source_id)
-        return ["member", self._digest(holder), member]
+        file, member = self._find(source_id)
+        return ["member", self._digest(file), member]
 
     def fetch(self, source_id: str, scratch: Path) -> Fetched:
-        holder, member = self._find(source_id)
-        if holder.is_zip:
-            return Fetched(_extract(holder, member, scratch))
-        return Fetched(self._unpacked(holder, member), is_borrowed=True)
+        file, member = self._find(source_id)
+        if file.is_zip:
+            return Fetched(_extract(file, member, scratch))
+        return Fetched(self._unpacked(file, member), is_borrowed=True)
 
     def estimate(self, source_ids: Sequence[str]) -> int:
         """Unpacked sizes; a pickle unpacks to about its own size."""
         sizes = 0
-        for holder in self.archives:
-            if holder.is_zip:
-                with opened_zip(holder) as opened:
+        for file in self.archives:
+            if file.is_zip:
+                with opened_zip(file) as opened:
                     wanted = {safe_name(self.pattern, source_id) for source_id in source_ids if _is_safe(source_id)}
                     sizes += sum(entry.file_size for entry in opened.infolist() if entry.filename in wanted)
             else:
-                sizes += holder.size
+                sizes += file.size
         return sizes
 
-    def _find(self, source_id: str) -> tuple[Holder, str]:
+    def _find(self, source_id: str) -> tuple[ArchiveFile, str]:
         member = safe_name(self.pattern, source_id)
         if not self._where:
-            self._where = {name: holder for holder in reversed(self.archives) for name in self._names(holder)}
+            self._where = {name: file for file in reversed(self.archives) for name in self._names(file)}
         for name in (member, Path(member).stem):
             if name in self._where:
                 return self._where[name], name
-        raise FetchError("missing", f"no member '{member}' in {', '.join(holder.name for holder in self.archives)}")
+        raise FetchError("missing", f"no member '{member}' in {', '.join(file.name for file in self.archives)}")
 
-    def _digest(self, holder: Holder) -> str:
-        digests = [self.store.digest(path) for path in holder.parts]
+    def _digest(self, file: ArchiveFile) -> str:
+        digests = [self.store.digest(path) for path in file.parts]
         return digests[0] if len(digests) == 1 else value_digest(digests)
 
-    def _names(self, holder: Holder) -> list[str]:
-        if holder.is_zip:
+    def _names(self, file: ArchiveFile) -> list[str]:
+        if file.is_zip:
             try:
-                with opened_zip(holder) as opened:
+                with opened_zip(file) as opened:
                     return [entry.filename for entry in opened.infolist() if not entry.is_dir()]
             except zipfile.BadZipFile as error:
-                path = holder.parts[-1]
+                path = file.parts[-1]
                 raise UserError(f"{path}: not a whole zip ({error}). Delete it and get it again.") from error
-        index = self._index(holder)
+        index = self._index(file)
         if not index.is_file():
-            self._unpack(holder)
+            self._unpack(file)
         names: list[str] = json.loads(index.read_text(encoding="utf-8"))
         return names
 
-    def _index(self, holder: Holder) -> Path:
-        return self.store.path("sources", self._digest(holder), ".names.json")
+    def _index(self, file: ArchiveFile) -> Path:
+        return self.store.path("sources", self._digest(file), ".names.json")
 
-    def _unpack(self, holder: Holder) -> None:
-        """Bring all videos of a pickle into the store at once: it can only be read as a whole."""
-        videos = read_videos(holder.parts[0])
+    def _unpack(self, file: ArchiveFile) -> None:
+        """Put all videos of a pickle into the store at once: it can only be read as a whole."""
+        videos = read_videos(file.parts[0])
         for name, content in videos.items():
             scratch = self.store.scratch(f"{value_digest(name)}.mp4")
             scratch.write_bytes(content)
-            self.store.adopt(scratch, "sources", self._unpacked_digest(holder, name), ".mp4")
-        write_text(self._index(holder), canonical_json(sorted(videos)))
+            self.store.keep_file(scratch, "sources", self._unpacked_digest(file, name), ".mp4")
+        write_text(self._index(file), canonical_json(sorted(videos)))
 
-    def _unpacked(self, holder: Holder, name: str) -> Path:
-        path = self.store.path("sources", self._unpacked_digest(holder, name), ".mp4")
+    def _unpacked(self, file: ArchiveFile, name: str) -> Path:
+        path = self.store.path("sources", self._unpacked_digest(file, name), ".mp4")
         if not path.is_file():
-            self._unpack(holder)
+            self._unpack(file)
         return path
 
-    def _unpacked_digest(self, holder: Holder, name: str) -> str:
-        return value_digest(["unpacked", self._digest(holder), name])
+    def _unpacked_digest(self, file: ArchiveFile, name: str) -> str:
+        return value_digest(["unpacked", self._digest(file), name])
 
 
 def link_file(source: Path, target: Path) -> None:
@@ -166,11 +150,11 @@ def _is_safe(source_id: str) -> bool:
     return True
 
 
-def _extract(holder: Holder, member: str, scratch: Path) -> Path:
+def _extract(file: ArchiveFile, member: str, scratch: Path) -> Path:
     target = scratch / f"member{Path(member).suffix or '.mp4'}"
     try:
-        with opened_zip(holder) as opened, opened.open(member) as source, target.open("wb") as sink:
+        with opened_zip(file) as opened, opened.open(member) as source, target.open("wb") as sink:
             shutil.copyfileobj(source, sink, 1 << 20)
     except (zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
-        raise FetchError("failed", f"{holder.name}: {member}: {error}") from error
+        raise FetchError("failed", f"{file.name}: {member}: {error}") from error
     return target

@@ -1,4 +1,4 @@
-"""What can come of asking for a source: a file, or a named reason why not."""
+"""Outcomes of fetching a source: a file, or a named reason for the failure."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,11 +7,11 @@ from typing import Any
 
 from reprise.media.errors import STATUSES as MEDIA_STATUSES
 
-# Worth another try: a property of the day, the network or this machine, not of the video.
+# Worth another try: caused by the server, the network or this machine, not by the video.
 TRANSIENT = {
     "bot_check": "YouTube asks whether we are a bot",
     "rate_limited": "the server asks us to slow down",
-    "captcha": "the server wants a captcha",
+    "captcha": "the server asks for a captcha",
     "forbidden_media": "the server refuses the media file (HTTP 403)",
     "server_error": "the server failed (HTTP 5xx)",
     "network": "no connection, or one that broke",
@@ -24,7 +24,7 @@ TRANSIENT = {
 PERMANENT = {
     "removed": "taken down by its uploader or by the site",
     "private": "private",
-    "age_restricted": "wants a signed-in adult",
+    "age_restricted": "for signed-in adults only",
     "members_only": "for members of a channel",
     "geo_blocked": "blocked in this country",
     "paid": "must be bought or rented",
@@ -35,7 +35,7 @@ PERMANENT = {
     "not_found": "the server has no such file (HTTP 404, 410)",
     "forbidden": "the server refuses access (HTTP 401, 403)",
     "drm": "protected",
-    "gated": "the data set wants its licence accepted",
+    "gated": "the data set's licence must be accepted first",
     "bad_id": "no id of this site",
     "unsafe_path": MEDIA_STATUSES["unsafe_path"],
     "unsafe_pickle": "a pickle with anything but dict, str and bytes",
@@ -45,7 +45,7 @@ PERMANENT = {
 
 
 class FetchError(Exception):
-    """A source that did not come, with its status for the ledger."""
+    """A source that could not be fetched, with its status for the ledger."""
 
     def __init__(self, status: str, message: str) -> None:
         if status not in TRANSIENT and status not in PERMANENT:
@@ -61,22 +61,22 @@ class FetchError(Exception):
 
 @dataclass(frozen=True)
 class Fetched:
-    """A file that came, with its subtitles if there are any."""
+    """A fetched file, with its subtitles if there are any."""
 
     path: Path
     is_borrowed: bool = False
-    """Lies in somebody else's folder: to be linked, not moved."""
+    """In a folder outside the store: to be linked, not moved."""
     subtitles: Path | None = None
 
 
 @dataclass(frozen=True)
 class Fetcher:
-    """One route, ready to be asked."""
+    """One route, ready to fetch from."""
 
     identity: Callable[[str], Any]
-    """What a source is asked as: an object fetched under one identity is never fetched again."""
+    """The identity of a source: an object fetched under one identity is never fetched again."""
     fetch: Callable[[str, Path], Fetched]
-    """Bring one source, into this empty folder if it has to be written."""
+    """Fetch one source, into this empty folder if it has to be written."""
     estimate: Callable[[Sequence[str]], int]
     """Bytes that these sources will take, before any is asked for."""
     attempts: int = 1
@@ -94,5 +94,5 @@ def safe_name(pattern: str, source_id: str) -> str:
 
 
 def nothing(source_ids: Sequence[str]) -> int:
-    """The estimate of a route that takes no room worth speaking of."""
+    """The estimate of a route that takes next to no disk."""
     return 0

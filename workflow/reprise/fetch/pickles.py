@@ -10,7 +10,7 @@ from reprise.fetch.outcome import FetchError
 class _DataOnly(pickle.Unpickler):
     def find_class(self, module_name: str, global_name: str, /) -> Any:
         raise FetchError(
-            "unsafe_pickle", f"the pickle wants {module_name}.{global_name}; only dict, str and bytes are read"
+            "unsafe_pickle", f"the pickle needs {module_name}.{global_name}; only dict, str and bytes are read"
         )
 
 

@@ -1,4 +1,4 @@
-"""What the store remembers of every source it was asked for, so that only what is worth it is asked for again."""
+"""Records of every source that was tried, so that only those worth another try are tried again."""
 
 import json
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from reprise.fetch.outcome import TRANSIENT
 
 
 class Record(BaseModel):
-    """The latest outcome of asking for one source."""
+    """The latest outcome of fetching one source."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     asked_as: Any
@@ -29,12 +29,12 @@ class Record(BaseModel):
 
 
 def record_path(store: Store, asked: str) -> Path:
-    """Where the record of an identity's digest lies."""
+    """The path of the record of an identity's digest."""
     return store.path("sources", asked, ".json")
 
 
 def read_record(store: Store, asked: str) -> Record | None:
-    """The record, unless the object that it speaks of is gone."""
+    """The record, unless its object no longer exists."""
     path = record_path(store, asked)
     if not path.is_file():
         return None
@@ -59,7 +59,7 @@ def wants_another_try(ledgers: Iterable[Path], attempts: int) -> list[Path]:
 
 
 def forget_failures(store: Store, statuses: Iterable[str] = ()) -> int:
-    """On request: drop the memory of failures (of these statuses, or all), so that the next run asks again."""
+    """Delete the records of failures (of these statuses, or all), so that the next run tries again."""
     chosen = set(statuses)
     count = 0
     for path in sorted((store.root / "sources").glob("*/*.json")):
@@ -73,6 +73,6 @@ def forget_failures(store: Store, statuses: Iterable[str] = ()) -> int:
 
 
 def is_transient(status: str, is_remote: bool) -> bool:
-    """A damaged download may come whole next time; a damaged local file will not mend itself."""
+    """Whether another try may help: a damaged download may be whole next time, a damaged local file stays damaged."""
     damaged = {"truncated", "corrupt", "empty", "not_media", "no_frames"}
     return status in TRANSIENT or (is_remote and status in damaged)

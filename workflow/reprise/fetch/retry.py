@@ -1,4 +1,4 @@
-"""Trying again at once, with back-off, what may be better in a moment."""
+"""Immediate retries, with back-off, of failures that may pass in a moment."""
 
 import time
 from collections.abc import Callable

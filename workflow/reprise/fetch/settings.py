@@ -1,100 +1,157 @@
-"""Where source videos come from; part of what a clip is. Imports nothing heavy, so that a configuration can."""
+"""Where releases and source videos come from. Imports nothing heavy, so that a configuration can."""
 
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from reprise.core.keyfile import Key, Settings
+from reprise.core.names import REVISION
+from reprise.core.settings import Settings
 
 # Video only: nothing here listens, and no merge is needed. avc1 first: OpenCV wheels cannot decode AV1.
 AVC_FIRST = "bv*[vcodec^=avc1][height<=720]/b[vcodec^=avc1][height<=720]/bv*[height<=720]/b[height<=720]"
 
 
-class Toyworld(Settings):
+class Made(Settings):
+    """Videos that a plug-in of `reprise.fetch.plugins` makes."""
+
+    kind: str
+
+
+class Toyworld(Made):
     """Videos rendered from the toy world's scripts."""
 
     kind: Literal["toyworld"]
+    """`toyworld`: rendered from the toy world's scripts."""
 
 
-class Rehearsal(Settings):
-    """One of a few short rendered videos for any id: all stages run, and none of them for long."""
+class Rehearsal(Made):
+    """A few short rendered videos serve for all ids, so that all stages run quickly."""
 
     kind: Literal["rehearsal"]
+    """`rehearsal`: a few short test films serve for all ids."""
     joined: str | None = None
-    """Glob pattern of the ids that are two videos around a black span."""
+    """Glob pattern of the ids of concatenations: two videos around a black span."""
 
 
 class Folder(Settings):
     """Files on this machine; nothing is copied."""
 
     kind: Literal["folder"]
+    """`folder`: files on this machine, linked into the store."""
     path: str
+    """The folder."""
     pattern: str = "{source_id}.mp4"
+    """Name of a video's file in it."""
 
 
 class Archive(Settings):
-    """Members of zips, whole or in parts, or of pickles of {name: bytes}, on this machine."""
+    """Members of zips, whole or cut into pieces, or of pickles of {name: bytes}, on this machine."""
 
     kind: Literal["archive"]
+    """`archive`: members of archives on this machine."""
     path: str
-    """A file, or a glob pattern for several archives or the parts of one."""
+    """A file, or a glob pattern of several archives or of the pieces of one."""
     member: str = "{source_id}.mp4"
+    """Name of a video in the archives."""
 
 
 class Remote(Settings):
     """What every route over a network shares."""
 
     retries: int = Field(4, ge=0)
-    """Tries again at once, with back-off, for one run of the workflow."""
+    """How often one run of the workflow tries again."""
     backoff_s: float = Field(2.0, ge=0)
+    """Seconds before the second try; each further try waits twice as long."""
     timeout_s: float = Field(30.0, gt=0)
+    """Seconds without an answer after which a try has failed."""
     attempts: int = Field(3, ge=1)
-    """Runs of the workflow that try a source with a transient failure again."""
+    """How many runs of the workflow try a source whose failure may pass."""
     mb_per_source: float = Field(30.0, gt=0)
-    """Guess for the disk estimate where the server does not say."""
+    """MB per video, for the estimate of the disk space if the server does not state it."""
 
 
 class Http(Remote):
     """Direct links."""
 
     kind: Literal["http"]
+    """`http`: direct links."""
     url: str = Field(pattern=r"^https?://")
+    """Link of a video, with `{source_id}` in place of its id."""
     rate_limit_mb_s: float | None = Field(None, gt=0)
+    """Largest MB per second of one download; by default no limit."""
 
 
 class Huggingface(Remote):
     """Archives or loose files of a data set repository at a pinned revision."""
 
     kind: Literal["huggingface"]
+    """`huggingface`: files of a data set on the Hugging Face hub."""
     repo: str
-    revision: str = Field(pattern=r"^([0-9a-f]{40}|unpinned)$")
-    """A commit; `unpinned` until `python -m reprise pin` has resolved it, and then nothing is fetched."""
+    """The data set, `<owner>/<name>`."""
+    revision: str = Field(pattern=REVISION)
+    """The commit; `unpinned` until `python -m reprise pin <suite>` has written it, and nothing is fetched before."""
     files: tuple[str, ...] = ()
-    """Archives to look into, or their parts, by name or pattern; empty where `member` names a loose file."""
+    """Archives, or their pieces, by name or glob pattern; none where `member` names a loose file."""
     member: str = "{source_id}.mp4"
+    """Name of a video in the archives, or of its loose file."""
 
 
 class Youtube(Remote):
     """YouTube ids through yt-dlp."""
 
     kind: Literal["youtube"]
+    """`youtube`: YouTube ids."""
     cookies: str | None = None
-    """Path of a cookies file in Netscape format."""
+    """File of cookies in Netscape format."""
     rate_limit_mb_s: float | None = Field(None, gt=0)
+    """Largest MB per second of one download; by default no limit."""
     format: str = AVC_FIRST
+    """yt-dlp's choice of a format; h264 is preferred, since not every decoder knows AV1."""
     subtitles: bool = False
+    """Fetch YouTube's automatic subtitles too."""
     subtitle_languages: tuple[str, ...] = ("en",)
+    """Languages of the subtitles."""
     pause_s: float = Field(1.0, ge=0)
-    """Between two requests."""
+    """Seconds between two requests."""
     cooldown_s: float = Field(3600.0, ge=0)
-    """After a bot check or a rate limit nothing more is asked of YouTube for this long, by any shard."""
+    """Seconds for which no shard asks YouTube after a bot check or a rate limit."""
 
 
 Route = Annotated[Toyworld | Rehearsal | Folder | Archive | Http | Huggingface | Youtube, Field(discriminator="kind")]
 
 
-class SourcesKey(Key):
-    """Key of the stage `sources`."""
+class ReleaseToy(Settings):
+    """The toy world's release of the benchmark, written on this machine."""
 
-    shards: int = Field(ge=1)
-    route: Route
+    kind: Literal["toyworld"]
+    """`toyworld`: rendered from the toy world's scripts."""
+
+
+class ReleaseFolder(Settings):
+    """A release on this machine."""
+
+    kind: Literal["folder"]
+    """`folder`: files on this machine, in the authors' layout."""
+    path: str
+    """The folder."""
+
+
+class ReleaseHub(Settings):
+    """A release on the Hugging Face hub."""
+
+    kind: Literal["huggingface"]
+    """`huggingface`: files of a data set, fetched at a pinned revision."""
+    repo: str
+    """The data set, `<owner>/<name>`."""
+    revision: str = Field(pattern=REVISION)
+    """The commit; `unpinned` until `python -m reprise pin <suite>` has written it, and nothing is fetched before."""
+
+
+class ReleaseRehearsal(Settings):
+    """A synthetic release."""
+
+    kind: Literal["rehearsal"]
+    """`rehearsal`: written on this machine in the authors' layout, with as many items as the paper counts."""
+
+
+Release = Annotated[ReleaseToy | ReleaseFolder | ReleaseHub | ReleaseRehearsal, Field(discriminator="kind")]

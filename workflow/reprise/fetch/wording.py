@@ -1,8 +1,8 @@
-"""From what YouTube and yt-dlp say to a named reason; the raw words stay in the ledger."""
+"""Maps messages of YouTube and yt-dlp to named reasons; the raw words stay in the ledger."""
 
 import re
 
-# Order matters: the first that fits names the reason. `checked` wordings stand in yt-dlp's source (2026.10.26) or were
+# Order matters: the first that fits names the reason. `checked` wordings are in yt-dlp's source (2026.10.26) or were
 # seen from a server; the others come from YouTube's servers and are from memory.
 _PATTERNS: tuple[tuple[str, str, bool], ...] = (
     ("disk_full", r"no space left on device", True),
@@ -41,5 +41,5 @@ def reason_of(message: str) -> str:
 
 
 def unchecked() -> list[str]:
-    """The reasons whose wording nobody has verified against a server."""
+    """The reasons whose wording has not been verified against a server."""
     return sorted({status for status, _, is_checked in _PATTERNS if not is_checked})

@@ -30,7 +30,7 @@ class _Quiet:
     """Takes yt-dlp's log: what matters reaches the ledger as an exception."""
 
     def debug(self, message: str) -> None:
-        """Progress; nobody reads it."""
+        """Progress, which is dropped."""
 
     info = warning = error = debug
 
@@ -45,7 +45,7 @@ def youtube(settings: Youtube, store: Store) -> Fetcher:
 
     def fetch(source_id: str, folder: Path) -> Fetched:
         if not ID.match(source_id):
-            raise FetchError("bad_id", f"'{source_id}' is no YouTube id")
+            raise FetchError("bad_id", f"'{source_id}' is not a YouTube id")
         _check_stop(stop, settings.cooldown_s)
         try:
             return with_retries(
@@ -109,7 +109,7 @@ def _options(folder: Path, settings: Youtube) -> dict[str, Any]:
     if settings.rate_limit_mb_s is not None:
         options["ratelimit"] = settings.rate_limit_mb_s * 1e6
     if settings.cookies is not None:
-        # yt-dlp writes the file back when it ends; several jobs would spoil each other's.
+        # yt-dlp writes the file back when it ends; several jobs would overwrite each other's.
         options["cookiefile"] = shutil.copy(settings.cookies, folder / "cookies.txt")
     if settings.subtitles:
         options |= {
@@ -134,7 +134,7 @@ def _refusal(error: DownloadError) -> FetchError:
 
 
 def _check_stop(stop: Path, cooldown_s: float) -> None:
-    """Ask nothing while an earlier refusal, by this shard or another, is fresh."""
+    """Stop while an earlier refusal, of this shard or another, is recent."""
     if not stop.is_file() or time.time() - stop.stat().st_mtime > cooldown_s:
         return
     earlier = json.loads(stop.read_text(encoding="utf-8"))

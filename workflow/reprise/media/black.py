@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from reprise.media.decoder import iter_frames
 from reprise.media.errors import MediaError
 from reprise.media.probe import packet_index
-from reprise.media.reader import iter_frames
 
 # Full-range grey (0 to 255); the encoder may leave a trace of the frames beside it: 17.5 and 20 in studio range.
 MEAN_BELOW, PEAK_AT_MOST = 1.75, 4.7

@@ -1,6 +1,5 @@
 """Clips made with ffmpeg: frame-exact trims, concatenations over a black span, pseudo-clips of still images."""
 
-import errno
 import re
 import subprocess
 from bisect import bisect_left
@@ -12,9 +11,11 @@ from typing import Any
 
 import ffmpeg
 
+from reprise.core.errors import stop_on_fault_of_ffmpeg
 from reprise.media.errors import MediaError
 from reprise.media.ffmpeg import BIT_EXACT, QUIET, ffmpeg_executable
-from reprise.media.probe import PacketIndex, packet_index
+from reprise.media.opening import drawn_input, ffmpeg_input, ffmpeg_target, picture_input
+from reprise.media.probe import PacketIndex, open_video, packet_index
 from reprise.media.settings import Concat, Encode, Images
 
 # x264 in 4:2:0 wants even sizes; one row or column less is nearer to the source than a rescaled picture.
@@ -35,7 +36,7 @@ def trim(source: Path, start_s: float, end_s: float, target: Path, settings: Enc
     """Re-encode [start, end) of a video on its player's clock; returns the frames written."""
     index = packet_index(source)
     span = frames_in_span(index, start_s, end_s, settings.overhang_s)
-    opened = ffmpeg.input(str(source), **_seek(index, start_s))
+    opened = ffmpeg_input(source, **_seek(index, start_s))
     picture = _cut(opened.video, index, span).filter("crop", *EVEN, 0, 0)
     _write(picture, target, settings, **_clock(index))
     written = packet_index(target).frames
@@ -95,9 +96,9 @@ def concatenate(first: Path, second: Path, target: Path, settings: Encode, conca
     indexes = [packet_index(first), packet_index(second)]
     width, height = max((_even_square(path) for path in (first, second)), key=lambda size: size[0] * size[1])
     rate = max(index.rate for index in indexes)
-    black = ffmpeg.input(f"color=c=black:s={width}x{height}:r={rate}:d={concat.black_s}", f="lavfi").video
+    black = drawn_input(f"color=c=black:s={width}x{height}:r={rate}:d={concat.black_s}").video
     black = black.filter("setsar", 1).filter("format", "yuv420p").filter("settb", "AVTB")
-    parts = [_uniform(ffmpeg.input(str(path)).video, width, height, rate) for path in (first, second)]
+    parts = [_uniform(ffmpeg_input(path).video, width, height, rate) for path in (first, second)]
     _write(ffmpeg.concat(parts[0], black, parts[1], v=1, a=0), target, settings, r=str(rate))
 
 
@@ -108,7 +109,7 @@ def still_clip(images: Sequence[Path], target: Path, settings: Encode, images_se
     length = images_settings.frames / images_settings.fps
     parts = [
         _uniform(
-            ffmpeg.input(str(path), f="image2", loop=1, framerate=str(rate), t=f"{length:.6f}").video,
+            picture_input(path, framerate=str(rate), t=f"{length:.6f}").video,
             width,
             height,
             rate,
@@ -121,11 +122,9 @@ def still_clip(images: Sequence[Path], target: Path, settings: Encode, images_se
 
 def _even_square(path: Path) -> tuple[int, int]:
     """A clip's even size after its pixels are made square."""
-    import av
-
     index = packet_index(path)
-    with av.open(str(path)) as container:
-        shape = container.streams.video[0].sample_aspect_ratio or 1
+    with open_video(path) as (_, stream):
+        shape = stream.sample_aspect_ratio or 1
     width = index.width * shape if index.rotation % 180 == 0 else Fraction(index.width)
     return int(width / 2) * 2, index.height // 2 * 2
 
@@ -151,7 +150,7 @@ def _write(stream: Any, target: Path, settings: Encode, **options: Any) -> None:
         options["frames:v"] = options.pop("frames")
     output = ffmpeg.output(
         stream,
-        str(target),
+        ffmpeg_target(target),
         vcodec="libx264",
         crf=settings.crf,
         preset=settings.preset,
@@ -162,10 +161,10 @@ def _write(stream: Any, target: Path, settings: Encode, **options: Any) -> None:
     )
     command = ffmpeg.compile(output.global_args(*QUIET).overwrite_output(), cmd=ffmpeg_executable())
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    stop_on_fault_of_ffmpeg(done.returncode, done.stderr, target)
     if done.returncode != 0:
         target.unlink(missing_ok=True)
         # Without the addresses of ffmpeg's objects, so that the same failure is the same message.
         lines = [ADDRESS.sub("", line) for line in done.stderr.strip().splitlines()[-3:]]
-        message = " | ".join(lines).replace(f"{target.parent}/", "")
-        is_full = "No space left on device" in done.stderr or done.returncode == errno.ENOSPC
-        raise MediaError("disk_full" if is_full else "encode_failed", message)
+        message = " | ".join(lines).replace(ffmpeg_target(target.parent) + "/", "")
+        raise MediaError("encode_failed", message)

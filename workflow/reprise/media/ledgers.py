@@ -8,7 +8,7 @@ from reprise.core.schemas import CLIP_LEDGER, read_table
 
 
 def present_clips(ledgers: list[Path]) -> pl.DataFrame:
-    """The clips that are there, of all shards, in the order of their ids."""
+    """The clips that exist, of all shards, in the order of their ids."""
     frames = [read_table(path, CLIP_LEDGER) for path in ledgers]
     if not frames:
         return pl.DataFrame(schema=CLIP_LEDGER)

@@ -1,4 +1,4 @@
-"""What a file really holds, read off its packets and never off its header."""
+"""A video's real content, read from its packets and never from its header."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +15,7 @@ from av.packet import Packet
 from av.video.stream import VideoStream
 
 from reprise.media.errors import MediaError
+from reprise.media.opening import open_container
 
 # Formats whose header states a length that a whole file keeps to; others guess it from the bit rate.
 STATED_LENGTH = {"matroska", "avi"}
@@ -60,9 +61,8 @@ class PacketIndex:
 @contextmanager
 def open_video(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
     """Open a file at its first video stream; what is wrong with it becomes a named status."""
-    _check_file(path)
     try:
-        container = av.open(str(path), metadata_errors="replace")
+        container = open_container(path)
     except (av.error.FFmpegError, ValueError) as error:
         raise _refusal(path, error) from error
     with container:
@@ -94,17 +94,6 @@ def packet_index(path: Path) -> PacketIndex:
 def what(error: Exception) -> str:
     """An error of ffmpeg without the path that it names."""
     return getattr(error, "strerror", None) or str(error)
-
-
-def _check_file(path: Path) -> None:
-    try:
-        size = path.stat().st_size
-    except FileNotFoundError as error:
-        raise MediaError("missing", f"{path.name}: no such file") from error
-    except OSError as error:
-        raise MediaError("unreadable", f"{path.name}: {error.strerror}") from error
-    if size == 0:
-        raise MediaError("empty", f"{path.name}: 0 bytes")
 
 
 def _refusal(path: Path, error: Exception) -> MediaError:
@@ -167,7 +156,7 @@ def _rotation(path: Path, packet: "Packet[Any]") -> int | None:
 def _check_whole(path: Path, container: InputContainer, stream: VideoStream, packets: _Packets) -> None:
     """Refuse a file that ends before its own index or header says."""
     names = container.format.name.split(",")
-    if "mp4" in names and stream.frames > packets.total:
+    if "mov" in names and stream.frames > packets.total:
         raise MediaError(
             "truncated", f"{path.name}: {packets.total} of the {stream.frames} frames in its index are there"
         )
@@ -204,5 +193,5 @@ def _index(container: InputContainer, stream: VideoStream, packets: _Packets, ba
         duration_s=duration,
         lead_s=float(shown[0] * base) - (container.start_time or 0) / av.time_base if is_timed else 0.0,
         is_timed=is_timed,
-        is_indexed=bool({"mp4", "matroska"} & names),
+        is_indexed=bool({"mov", "matroska"} & names),
     )

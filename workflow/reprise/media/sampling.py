@@ -22,7 +22,7 @@ class Plan(NamedTuple):
 
 
 class Clip(NamedTuple):
-    """What a rule may look at."""
+    """The properties of a clip that a rule may use."""
 
     frames: int
     fps: float
@@ -58,7 +58,7 @@ def linspace_capped(clip: Clip, frames: int) -> list[int]:
 
 
 def linspace_and_last(clip: Clip, frames: int) -> list[int]:
-    """linspace with the last frame appended if it is not there (n=1): lmms-eval's vllm and gpt4v models."""
+    """linspace with the last frame appended if it is missing (n=1): lmms-eval's vllm and gpt4v models."""
     chosen = linspace(clip, frames)
     return chosen if clip.frames - 1 in chosen else [*chosen, clip.frames - 1]
 
@@ -217,6 +217,11 @@ _FUNCTIONS: dict[str, tuple[Callable[..., list[int] | Chosen], frozenset[str]]] 
     "random_one": (random_one, frozenset({"of", "seed"})),
 }
 RULES: dict[str, frozenset[str]] = {name: parameters for name, (_, parameters) in _FUNCTIONS.items()}
+
+
+def description(rule: str) -> str:
+    """What a rule chooses, in one sentence."""
+    return str(_FUNCTIONS[rule][0].__doc__).partition("\n")[0]
 
 
 def plan(

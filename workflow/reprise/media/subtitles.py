@@ -11,7 +11,7 @@ TAG = re.compile(r"<[^>]*>")
 
 
 class Cue(NamedTuple):
-    """What is said from one moment to another."""
+    """Text that is spoken from one moment to another."""
 
     start_s: float
     end_s: float
@@ -19,13 +19,13 @@ class Cue(NamedTuple):
 
 
 def read_vtt(path: Path) -> list[Cue]:
-    """The cues of a file; a line that YouTube rolls on from one cue to the next is there once."""
+    """The cues of a file; a line that YouTube repeats from one cue to the next appears once."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: not readable as subtitles ({error}).") from error
     if not text.startswith("WEBVTT"):
-        raise UserError(f"{path}: does not begin with WEBVTT, so it is no WebVTT file. Remove it or convert it.")
+        raise UserError(f"{path}: does not begin with WEBVTT, so it is not a WebVTT file. Remove it or convert it.")
     cues: list[Cue] = []
     shown: list[str] = []
     for block in re.split(r"\n[ \t]*\n", text.replace("\r\n", "\n")):

@@ -1,11 +1,12 @@
 """Which GPUs a job may use: Snakemake counts them, a lock on each says which are free."""
 
-import fcntl
 import os
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
-from typing import IO
+
+from filelock import BaseFileLock, FileLock, Timeout
 
 from reprise.core.errors import UserError
 from reprise.core.log import log
@@ -27,14 +28,14 @@ def visible_gpus() -> list[str]:
     return listing.stdout.split()
 
 
-def take_gpus(count: int, folder: Path) -> list[IO[str]]:
-    """Wait for free GPUs, lock them for as long as the returned files are open, and show only them to CUDA."""
+def take_gpus(count: int, folder: Path) -> list[BaseFileLock]:
+    """Wait for free GPUs, lock them for as long as the returned locks are kept, and show only them to CUDA."""
     if count == 0:
         return []
     names = visible_gpus()
     if len(names) < count:
         raise UserError(
-            f"the model needs {count} GPUs, this machine shows {len(names)}. Take it out of the suite's run."
+            f"the model needs {count} GPUs, found {len(names)} here. Remove the model from the suite's `run:`."
         )
     folder.mkdir(parents=True, exist_ok=True)
     while True:
@@ -42,21 +43,20 @@ def take_gpus(count: int, folder: Path) -> list[IO[str]]:
         if len(taken) == count:
             os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(taken)
             return list(taken.values())
-        for stream in taken.values():
-            stream.close()
+        for lock in taken.values():
+            lock.release()
         log.info(f"waiting for {count} free GPUs of {len(names)}")
         time.sleep(POLL_SECONDS)
 
 
-def _free_locks(names: list[str], count: int, folder: Path) -> dict[str, IO[str]]:
-    taken: dict[str, IO[str]] = {}
+def _free_locks(names: list[str], count: int, folder: Path) -> dict[str, BaseFileLock]:
+    taken: dict[str, BaseFileLock] = {}
     for name in names:
         if len(taken) == count:
             break
-        stream = (folder / f"gpu-{name}.lock").open("w")
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            taken[name] = stream
-        except BlockingIOError:
-            stream.close()
+        # The operating system's lock or none: it ends with its process, also by a kill.
+        lock = FileLock(folder / f"gpu-{name}.lock", fallback_to_soft=False)
+        with suppress(Timeout):
+            lock.acquire(blocking=False)
+            taken[name] = lock
     return taken

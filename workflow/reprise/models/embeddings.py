@@ -31,7 +31,7 @@ def similarities(left: Sequence[str], right: Sequence[str], version: str, store:
 
 
 def embed(texts: Iterable[str], version: str, store: Store) -> dict[str, Vector]:
-    """The vector of every text; the model is loaded only for those that the store lacks."""
+    """The vector of every text; the model is loaded only for those that are not in the store."""
     wanted = dict.fromkeys(texts)
     paths = {text: store.path("embeddings", value_digest([MODEL, version, text]), ".npy") for text in wanted}
     missing = [text for text in wanted if not paths[text].is_file()]

@@ -1,12 +1,13 @@
-"""The journal: every answer is written the moment it is there, so that a killed job asks nothing twice."""
+"""The journal: every answer is written as soon as it is given, so that a killed job asks nothing twice."""
 
-import fcntl
 import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
+
+from filelock import FileLock, Timeout
 
 from reprise.core.files import canonical_json, value_digest
 from reprise.core.log import log
@@ -16,6 +17,7 @@ from reprise.models.adapters.base import Answer
 # A power cut loses the answers of at most this long, a kill none. Waiting for the disk after each takes longer than a
 # quick model's answer.
 SYNC_SECONDS = 1.0
+WAIT_SECONDS = 0.5
 
 
 def journal_path(store: Store, key: str) -> Path:
@@ -28,12 +30,14 @@ def asking_alone(store: Store, key: str) -> Iterator[None]:
     """Wait until no other job asks under this key: runs that share answers ask, and pay, for each of them once."""
     path = store.root / "locks" / f"{key}.lock"
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w") as stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            log.info("another run of the same key is being asked; its answers count here too, waiting for them")
-            fcntl.flock(stream, fcntl.LOCK_EX)
+    # The operating system's lock or none: it ends with its process, also by a kill.
+    lock = FileLock(path, poll_interval=WAIT_SECONDS, fallback_to_soft=False)
+    try:
+        held = lock.acquire(blocking=False)
+    except Timeout:
+        log.info("another run of the same key is being asked; its answers count here too, waiting for them")
+        held = lock.acquire()
+    with held:
         yield
 
 
@@ -55,7 +59,7 @@ class Journal:
         return self._answers.get(entry)
 
     def add(self, entry: str, answer: Answer) -> None:
-        """Write an answer, and bring it to disk with those of the last second; then remember it."""
+        """Write an answer, sync it with those of the last second, and remember it."""
         values = [answer.text, answer.scores, answer.frames_shown, answer.tokens_in, answer.tokens_out]
         is_due = time.monotonic() - self._synced >= SYNC_SECONDS
         append_line(self._path, canonical_json([entry, *values]), to_disk=is_due)
@@ -64,7 +68,7 @@ class Journal:
             self._synced = time.monotonic()
 
     def sync(self) -> None:
-        """Bring all answers to disk."""
+        """Sync all answers."""
         if self._path.is_file():
             with self._path.open("rb+") as stream:
                 os.fsync(stream.fileno())
@@ -80,7 +84,7 @@ def _entries(path: Path) -> Iterator[tuple[str, Answer]]:
 
 
 def _end_torn_line(path: Path) -> None:
-    """End a line that a kill cut short, so that the next answer does not hang on to it."""
+    """End a line that a kill cut short, so that the next answer starts a line of its own."""
     if not path.is_file() or path.stat().st_size == 0:
         return
     with path.open("rb+") as stream:

@@ -11,7 +11,7 @@ def prepare() -> None:
     """Once a process: work offline, and let a CUDA-built torchvision load beside a CPU-built torch.
 
     The wheel of torchvision that pip takes holds operators compiled against CUDA. On a CPU build of torch they cannot
-    be loaded, and torchvision fails to import because it registers fake versions of operators that nobody declared.
+    be loaded, and torchvision fails to import because it registers fake versions of undeclared operators.
     Declaring them is enough: the video processors use none of them.
     """
     os.environ.setdefault("HF_HUB_OFFLINE", "1")

@@ -1,77 +1,159 @@
-"""The imported runs of a suite: which of their files are there, and the keys that change with them."""
+"""The imported runs and ratings of a suite: which of their files exist.
+
+The folder of a run's files follows from its name: `resources/imports/<benchmark>/<slug>/<protocol>/<sampling>/`, else
+`resources/imports/<benchmark>/<slug>/` itself, unless the model's `runs:` names another folder.
+"""
 
 from pathlib import Path
-from typing import Any
 
-from reprise.config import Configuration, import_folder, import_settings, is_import
-from reprise.core.code_digest import modules_digest
+from reprise.config.configuration import Configuration
+from reprise.config.imported import import_folder, import_settings
 from reprise.core.errors import UserError
-from reprise.core.files import value_digest
-from reprise.core.store import Store
-from reprise.external import load_importer, load_rating_importer
+from reprise.core.log import log
+from reprise.core.paths import Run, Scored
+from reprise.external import FOLDER, AnswerFiles, has_importer, load_importer, load_rating_importer
+from reprise.external.answers import could_be, fitting
 from reprise.media.sampling import frames_shown
+
+MOST_RUNS = 8
 
 
 class Imports:
-    """Runs are named <benchmark>/<protocol>/<sampling>/<model>."""
+    """The files of imported answers and ratings, looked for once."""
 
-    def __init__(self, config: Configuration, store: Store) -> None:
+    def __init__(self, config: Configuration) -> None:
         self._config = config
-        self._store = store
-        self._found: dict[tuple[str, str], list[Path]] = {}
-        self.models = frozenset(slug for slug, model in config.models.items() if is_import(model))
+        self._found: dict[Scored, list[Path]] = {}
+        self.models = frozenset(slug for slug in config.models if config.is_import(slug))
 
-    def answer_files(self, run: str) -> list[Path]:
-        """The files of an imported run; none where they are not there."""
-        if (run, "") not in self._found:
-            benchmark, protocol, sampling, slug = run.split("/")
-            runs = import_settings(self._config.models[slug]).runs
-            folder = self._folder(slug, benchmark, runs.get(f"{benchmark}/{protocol}/{sampling}"))
-            form = self._config.benchmarks[benchmark].protocols[protocol].form
-            frames = frames_shown(self._config.main.samplings[sampling])
-            self._found[run, ""] = load_importer(benchmark).files(folder, form, frames) if folder else []
-        return self._found[run, ""]
+    def answer_files(self, run: Run) -> list[Path]:
+        """The files of an imported run; none if they do not exist."""
+        if Scored(run) not in self._found:
+            self._found[Scored(run)] = self._own_files(run) or self._shared_files(run)
+        return self._found[Scored(run)]
 
-    def rating_files(self, run: str, judge: str) -> list[Path]:
-        """The file of an imported judge's ratings of a run; none where it is not there."""
-        if (run, judge) not in self._found:
-            benchmark = run.split("/")[0]
-            folder = self._folder(judge, benchmark, import_settings(self._config.models[judge]).ratings.get(run))
-            importer = load_rating_importer(benchmark) if folder else None
-            self._found[run, judge] = importer.rating_files(folder) if importer and folder else []
-        return self._found[run, judge]
+    def rating_files(self, run: Run, judge: str) -> list[Path]:
+        """The file of an imported judge's ratings of a run; none if it does not exist."""
+        if Scored(run, judge) not in self._found:
+            said = import_settings(self._config, judge).ratings.get(run.name)
+            usual = [f"{one}/{run.sampling}/{run.model}" for one in self._protocols(run)]
+            importer = load_rating_importer(run.benchmark) if has_importer(run.benchmark) else None
+            folders = self._folders(judge, run.benchmark, said, usual) if importer else []
+            found = [files for folder in folders if importer and (files := importer.rating_files(folder))]
+            self._found[Scored(run, judge)] = found[0] if found else []
+        return self._found[Scored(run, judge)]
 
-    def _folder(self, slug: str, benchmark: str, folder: str | None) -> Path | None:
-        place = None if folder is None else import_folder(slug, benchmark, folder)
-        return place if place is not None and place.is_dir() else None
+    def warn_of_unused(self, models: frozenset[str]) -> None:
+        """Name the files in the folders that runs share whose names fit no run of these models."""
+        for benchmark in self._config.benchmarks:
+            for slug in sorted(self.models & models):
+                runs, folder = self._runs(benchmark, slug), FOLDER / benchmark / slug
+                used = {path for run in runs for path in self.answer_files(run)}
+                unused = [path for path in _files(folder) if path not in used]
+                if runs and unused:
+                    names = _names(unused)
+                    log.warning(f"{folder}: {names}: not used: their names fit no run of this suite.")
 
-    def run_key(self, run: str, asked: dict[str, Any]) -> dict[str, Any]:
-        """The key of an imported run: its files, and the code that reads them."""
-        files = self.answer_files(run)
-        benchmark, slug = run.split("/")[0], run.split("/")[-1]
-        if not files:
+    # Where files lie
+
+    def _own_files(self, run: Run) -> list[Path]:
+        """The files in a folder for this run alone."""
+        said = import_settings(self._config, run.model).runs.get(_short(run))
+        usual = [f"{one}/{run.sampling}" for one in self._protocols(run)]
+        for folder in self._folders(run.model, run.benchmark, said, usual):
+            if files := self._answer_format(run).find(folder, self._frames(run)):
+                return files
+            if others := _names(_files(folder)):
+                raise UserError(
+                    f"{folder}: found {others}, which are no answers to {run.benchmark}/{run.protocol} by their names. "
+                    f"{FOLDER}/README.md lists the names."
+                )
+        return []
+
+    def _shared_files(self, run: Run) -> list[Path]:
+        """The files that fit a run in the folder that all runs of its model share; each can be of one run only."""
+        folder = FOLDER / run.benchmark / run.model
+        said = import_settings(self._config, run.model).runs.items()
+        prefix = f"{run.benchmark}/"
+        taken = {name: import_folder(run.model, run.benchmark, one) for name, one in said if name.startswith(prefix)}
+        if _short(run) in taken or folder in taken.values() or not folder.is_dir():
+            return []
+        found = []
+        for alternatives in self._answer_format(run).candidates(folder):
+            files = fitting(alternatives, self._frames(run))
+            if len(files) > 1:
+                raise UserError(
+                    f"{folder}: found {_names(files)}; one file of answers is expected. Keep one of them there."
+                )
+            for path in files:
+                self._check_single_run(path, run)
+            found += files
+        return found
+
+    def _check_single_run(self, path: Path, run: Run) -> None:
+        """Stop where a file could hold the answers of other runs of the same model too."""
+        folder = FOLDER / run.benchmark / run.model
+        rivals = [
+            other
+            for other in self._runs(run.benchmark, run.model)
+            if self._asked(other) != self._asked(run)
+            and not self._own_files(other)
+            and self._could_be(path, folder, other)
+        ]
+        if rivals:
+            runs = sorted(_short(one) for one in (run, *rivals))
+            listed = ", ".join(runs[:MOST_RUNS]) + (f", ... ({len(runs)} in all)" if len(runs) > MOST_RUNS else "")
             raise UserError(
-                f"{run}: no answers are there. Put the files where settings.runs of config/models/{slug}.yaml says, "
-                "or remove the run."
+                f"{path}: could be the answers of several runs of '{run.model}': {listed}. Put it into the folder of "
+                f"its run, {folder}/<protocol>/<sampling>/, or name its run in "
+                f"{self._config.file_of(run.model)} (`runs: {{{runs[0]}: .}}`)."
             )
-        code = self._code(benchmark, "reprise.stages.import_answers")
-        return self._key(run, slug, {"files": self._digests(files), **asked, "code": code})
 
-    def rating_key(self, benchmark: str, protocol: str, judge: str) -> dict[str, Any]:
-        """The key of an imported judge: its files for all runs of a protocol, and the code that reads them."""
-        runs = sorted(import_settings(self._config.models[judge]).ratings)
-        mine = [run for run in runs if run.split("/")[:2] == [benchmark, protocol]]
-        files = {run: self._digests(self.rating_files(run, judge)) for run in mine}
-        code = self._code(benchmark, "reprise.stages.import_ratings")
-        return self._key(f"{judge} as judge of {benchmark}/{protocol}", judge, {"files": files, "code": code})
+    def _could_be(self, path: Path, folder: Path, run: Run) -> bool:
+        candidates = self._answer_format(run).candidates(folder)
+        return could_be(path, self._frames(run)) and any(path in alternatives for alternatives in candidates)
 
-    def _key(self, name: str, slug: str, answers: dict[str, Any]) -> dict[str, Any]:
-        model = self._config.models[slug]
-        answers = {"adapter": model.adapter, **answers}
-        return {"run": name, "label": model.label, "answers": answers, "key": value_digest(answers), "adopted": ""}
+    def _folders(self, slug: str, benchmark: str, said: str | None, usual: list[str]) -> list[Path]:
+        """The folder that the model's file says, else those of the usual ones that exist."""
+        own = FOLDER / benchmark / slug
+        places = [own / name for name in usual] if said is None else [import_folder(slug, benchmark, said)]
+        return [place for place in places if place.is_dir()]
 
-    def _digests(self, files: list[Path]) -> dict[str, str]:
-        return {str(path): self._store.digest(path) for path in files}
+    # Runs
 
-    def _code(self, benchmark: str, stage: str) -> str:
-        return modules_digest((stage, "reprise.external.answers", f"reprise.external.{benchmark}"))
+    def _runs(self, benchmark: str, slug: str) -> list[Run]:
+        """The runs of an imported model in this suite."""
+        runs = [Run.parse(f"{benchmark}/{name}") for name in self._config.runs_of(benchmark)]
+        return sorted(run for run in runs if run.model == slug)
+
+    def _protocols(self, run: Run) -> list[str]:
+        """The protocols to which answers are answers to a run: its own, and the one that this names."""
+        other = self._config.benchmarks[run.benchmark].protocols[run.protocol].answers_of
+        return [run.protocol, other] if other else [run.protocol]
+
+    def _asked(self, run: Run) -> tuple[str, str]:
+        """What two runs that share their answers have in common."""
+        return self._protocols(run)[-1], run.sampling
+
+    def _answer_format(self, run: Run) -> AnswerFiles:
+        """How the authors' files hold answers to a run's form of question."""
+        form = self._config.benchmarks[run.benchmark].protocols[run.protocol].form
+        return load_importer(run.benchmark).FORMS[form]
+
+    def _frames(self, run: Run) -> int | None:
+        return frames_shown(self._config.main.samplings[run.sampling])
+
+
+def _short(run: Run) -> str:
+    """A run's name without its model."""
+    return f"{run.benchmark}/{run.protocol}/{run.sampling}"
+
+
+def _files(folder: Path) -> list[Path]:
+    """The files in a folder, hidden ones left out."""
+    inside = sorted(folder.iterdir()) if folder.is_dir() else []
+    return [path for path in inside if path.is_file() and not path.name.startswith(".")]
+
+
+def _names(files: list[Path]) -> str:
+    return ", ".join(path.name for path in files)

@@ -3,24 +3,27 @@
 import json
 from pathlib import Path
 
-from reprise.benchmarks import load_benchmark
+from reprise.benchmarks.keys import AnnotationsKey
+from reprise.benchmarks.registry import load_release
 from reprise.core.errors import UserError, run_command
+from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import CLIPS, ITEMS, write_table
-from reprise.stages.arguments import arguments, read_key
+from reprise.stages.arguments import arguments
 
 
 def main() -> None:
     args = arguments(
         "Read a release into clips.parquet and items.parquet.", key=Path, release=Path, clips=Path, items=Path
     )
-    key = read_key(args.key)
+    key = read_key(args.key, AnnotationsKey)
     files = [Path(entry["path"]) for entry in json.loads(args.release.read_text(encoding="utf-8"))]
-    clips, items = load_benchmark(key["benchmark"]).annotations(files, key["clips"], key["options"])
+    found = load_release(key.benchmark).read_release(files, key.clips, key.options)
+    clips, items = found.tables()
     for name, column, frame in (("clip", "clip_id", clips), ("item", "item_id", items)):
         twice = frame.filter(frame[column].is_duplicated())
         if twice.height:
-            raise UserError(f"{args.release}: {name} id '{twice[column][0]}' is there {twice.height} times.")
+            raise UserError(f"{args.release}: duplicate {name} id '{twice[column][0]}'. Remove one of them.")
     write_table(clips, args.clips, CLIPS)
     write_table(items, args.items, ITEMS)
     log.info(f"{clips.height} clips of {clips['unit'].n_unique()} units, {items.height} items")

@@ -1,13 +1,12 @@
 """Stage `clips`: the clips of one shard, each a store object addressed by its recipe, or a named reason."""
 
-import errno
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from reprise.core.errors import UserError, run_command
+from reprise.core.errors import UserError, run_command, stop_on_fault
 from reprise.core.files import value_digest
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
@@ -17,40 +16,42 @@ from reprise.core.store import Store
 from reprise.media.black import check_black, separating_span
 from reprise.media.encode import concatenate, ffmpeg_version, still_clip, trim
 from reprise.media.errors import MediaError
+from reprise.media.keys import ClipsKey
 from reprise.media.probe import packet_index
-from reprise.media.settings import ClipsKey
 from reprise.stages.arguments import arguments
 
-Row = dict[str, Any]
+ClipRow = dict[str, Any]
 
 
 @dataclass
-class Workshop:
+class ClipMaker:
     """What making the clips of one shard needs, and the clips made so far."""
 
-    clips: dict[str, Row]
-    sources: dict[str, Row]
+    clips: dict[str, ClipRow]
+    sources: dict[str, ClipRow]
     store: Store
     key: ClipsKey
-    made: dict[str, Row] = field(default_factory=dict)
+    made: dict[str, ClipRow] = field(default_factory=dict)
 
-    def make(self, clip_id: str) -> Row:
+    def make(self, clip_id: str) -> ClipRow:
         """The ledger row of a clip; parts of a concatenation are made first."""
         if clip_id not in self.made:
             clip = self.clips[clip_id]
             try:
                 self.made[clip_id] = self._ledger_row(clip, status="ok", **_KINDS[clip["kind"]](self, clip))
             except MediaError as error:
+                stop_on_fault(error, self.store.root)
                 self.made[clip_id] = self._ledger_row(clip, status=error.status, message=error.message)
             except Unavailable as error:
                 self.made[clip_id] = self._ledger_row(clip, status=error.status, message=error.message)
             except OSError as error:
-                status = "disk_full" if error.errno == errno.ENOSPC else "unreadable"
-                self.made[clip_id] = self._ledger_row(clip, status=status, message=error.strerror or str(error))
+                stop_on_fault(error, self.store.root)
+                message = error.strerror or str(error)
+                self.made[clip_id] = self._ledger_row(clip, status="unreadable", message=message)
         return self.made[clip_id]
 
     def source(self, source_id: str) -> tuple[Path, str]:
-        """File and digest of a source that is there."""
+        """File and digest of a source; Unavailable if it is missing."""
         row = self.sources.get(source_id)
         if row is None:
             raise Unavailable("missing", f"source {source_id} is not in the ledger of this shard")
@@ -58,44 +59,51 @@ class Workshop:
             raise Unavailable(row["status"], f"source {source_id}: {row['message']}")
         return self.store.root / row["object"], row["sha256"]
 
-    def part(self, clip_id: str, whole: Row) -> tuple[Path, str]:
+    def part(self, clip_id: str, whole: ClipRow) -> tuple[Path, str]:
         """File and digest of a clip that another one is joined from."""
         if clip_id not in self.clips:
             raise UserError(
-                f"clips.parquet: clip {whole['clip_id']}: its part '{clip_id}' is no clip of the same unit."
+                f"clips.parquet: clip {whole['clip_id']}: its part '{clip_id}' is not a clip of the same unit."
             )
         row = self.make(clip_id)
         if row["status"] != "ok":
             raise Unavailable(row["status"], f"part {clip_id}: {row['message']}")
         return self.store.root / row["object"], row["sha256"]
 
-    def keep(self, recipe: Any, write: Any) -> Row:
-        """The object of a recipe, made only if it is not there yet."""
+    def encoded(self, recipe: Any, write: Any) -> ClipRow:
+        """The object of a recipe, encoded only if it does not exist yet."""
         digest = value_digest(recipe)
         path = self.store.path("clips", digest, ".mp4")
         if not path.is_file():
             scratch = self.store.scratch(f"{digest}.mp4")
             try:
                 write(scratch)
-                path = self.store.adopt(scratch, "clips", digest, ".mp4")
+                path = self.store.keep_file(scratch, "clips", digest, ".mp4")
             finally:
                 scratch.unlink(missing_ok=True)
-        return self.found(path, digest)
+        return self.stored(path, digest)
 
-    def found(self, path: Path, recipe: str) -> Row:
+    def stored(self, path: Path, recipe: str) -> ClipRow:
         return {"object": str(path.relative_to(self.store.root)), "recipe": recipe, "sha256": self.store.digest(path)}
 
-    def recipe(self, kind: str, **ingredients: Any) -> Row:
+    def recipe(self, kind: str, **ingredients: Any) -> ClipRow:
         """All that shapes an encoded clip's bytes."""
         return {"kind": kind, "encode": self.key.encode.model_dump(), "ffmpeg": ffmpeg_version(), **ingredients}
 
-    def _ledger_row(self, clip: Row, status: str, **known: Any) -> Row:
-        blank: Row = {"object": "", "recipe": "", "sha256": "", "black_start": None, "black_end": None, "message": ""}
+    def _ledger_row(self, clip: ClipRow, status: str, **known: Any) -> ClipRow:
+        blank: ClipRow = {
+            "object": "",
+            "recipe": "",
+            "sha256": "",
+            "black_start": None,
+            "black_end": None,
+            "message": "",
+        }
         return {"clip_id": clip["clip_id"], "unit": clip["unit"], "status": status} | blank | known
 
 
 class Unavailable(Exception):
-    """A clip whose source or part is not there; carries that one's status."""
+    """A clip whose source or part is missing; carries that one's status."""
 
     def __init__(self, status: str, message: str) -> None:
         super().__init__(message)
@@ -103,62 +111,64 @@ class Unavailable(Exception):
         self.message = message
 
 
-def _trimmed(shop: Workshop, clip: Row) -> Row:
+def _trimmed(maker: ClipMaker, clip: ClipRow) -> ClipRow:
     """A span of a source, re-encoded: a stream copy would start at a keyframe, or hide frames behind an edit list."""
-    start, end = _span(shop, clip)
-    path, digest = shop.source(clip["source_id"])
-    recipe = shop.recipe("trim", source=digest, start_s=start, end_s=end)
-    return shop.keep(recipe, lambda scratch: trim(path, start, end, scratch, shop.key.encode))
+    start, end = _span(maker, clip)
+    path, digest = maker.source(clip["source_id"])
+    recipe = maker.recipe("trim", source=digest, start_s=start, end_s=end)
+    return maker.encoded(recipe, lambda scratch: trim(path, start, end, scratch, maker.key.encode))
 
 
-def _whole(shop: Workshop, clip: Row) -> Row:
+def _whole(maker: ClipMaker, clip: ClipRow) -> ClipRow:
     """A released file as it is."""
-    path, digest = shop.source(clip["source_id"])
-    return shop.found(path, value_digest({"kind": "whole", "source": digest}))
+    path, digest = maker.source(clip["source_id"])
+    return maker.stored(path, value_digest({"kind": "whole", "source": digest}))
 
 
-def _joined(shop: Workshop, clip: Row) -> Row:
+def _joined(maker: ClipMaker, clip: ClipRow) -> ClipRow:
     """Two clips around a black span: made here, or, where the clip has a source, taken ready-made from the release."""
     if len(clip["parts"]) != 2:
         raise UserError(f"clips.parquet: clip {clip['clip_id']}: a concatenation has 2 parts, found {clip['parts']}.")
-    black_s = shop.key.concat.black_s
+    black_s = maker.key.concat.black_s
     if clip["source_id"]:
-        path, digest = shop.source(clip["source_id"])
-        known = shop.found(path, value_digest({"kind": "ready", "source": digest}))
-        start, end = separating_span(path, black_s, _length_of_first_part(shop, clip))
+        path, digest = maker.source(clip["source_id"])
+        known = maker.stored(path, value_digest({"kind": "ready", "source": digest}))
+        start, end = separating_span(path, black_s, _length_of_first_part(maker, clip))
         return known | {"black_start": start, "black_end": end}
-    parts = [shop.part(name, clip) for name in clip["parts"]]
-    recipe = shop.recipe("concat", parts=[digest for _, digest in parts], concat=shop.key.concat.model_dump())
+    parts = [maker.part(name, clip) for name in clip["parts"]]
+    recipe = maker.recipe("concat", parts=[digest for _, digest in parts], concat=maker.key.concat.model_dump())
     (first, _), (second, _) = parts
-    known = shop.keep(recipe, lambda scratch: concatenate(first, second, scratch, shop.key.encode, shop.key.concat))
-    joined = shop.store.root / known["object"]
+    known = maker.encoded(
+        recipe, lambda scratch: concatenate(first, second, scratch, maker.key.encode, maker.key.concat)
+    )
+    joined = maker.store.root / known["object"]
     start, end = separating_span(joined, black_s, expected_start_s=packet_index(first).duration_s)
     check_black(joined, start, end)
     return known | {"black_start": start, "black_end": end}
 
 
-def _length_of_first_part(shop: Workshop, clip: Row) -> float | None:
-    """Where the black span of a ready-made concatenation should begin, if its first part is here to tell."""
+def _length_of_first_part(maker: ClipMaker, clip: ClipRow) -> float | None:
+    """Where the black span of a ready-made concatenation should begin, if its first part is available."""
     name = clip["parts"][0]
-    row = shop.make(name) if name in shop.clips else None
-    return packet_index(shop.store.root / row["object"]).duration_s if row and row["status"] == "ok" else None
+    row = maker.make(name) if name in maker.clips else None
+    return packet_index(maker.store.root / row["object"]).duration_s if row and row["status"] == "ok" else None
 
 
-def _stills(shop: Workshop, clip: Row) -> Row:
+def _stills(maker: ClipMaker, clip: ClipRow) -> ClipRow:
     """A pseudo-clip of still images."""
     if not clip["parts"]:
         raise UserError(f"clips.parquet: clip {clip['clip_id']}: a pseudo-clip needs at least one image in `parts`.")
-    images = [shop.source(name) for name in clip["parts"]]
-    recipe = shop.recipe("images", images=[digest for _, digest in images], settings=shop.key.images.model_dump())
+    images = [maker.source(name) for name in clip["parts"]]
+    recipe = maker.recipe("images", images=[digest for _, digest in images], settings=maker.key.images.model_dump())
     paths = [path for path, _ in images]
-    return shop.keep(recipe, lambda scratch: still_clip(paths, scratch, shop.key.encode, shop.key.images))
+    return maker.encoded(recipe, lambda scratch: still_clip(paths, scratch, maker.key.encode, maker.key.images))
 
 
-def _span(shop: Workshop, clip: Row) -> tuple[float, float]:
+def _span(maker: ClipMaker, clip: ClipRow) -> tuple[float, float]:
     """A clip's own span; a long segment without one reaches from its earliest to its latest part."""
     if clip["start_s"] is not None and clip["end_s"] is not None:
         return clip["start_s"], clip["end_s"]
-    parts = [shop.clips[name] for name in clip["parts"] if name in shop.clips]
+    parts = [maker.clips[name] for name in clip["parts"] if name in maker.clips]
     if clip["kind"] != "segment" or len(parts) != len(clip["parts"]) or not parts:
         raise UserError(f"clips.parquet: clip {clip['clip_id']} ({clip['kind']}): start_s and end_s are missing.")
     return long_segment([(part["start_s"], part["end_s"]) for part in parts])
@@ -173,15 +183,15 @@ _KINDS = {"trim": _trimmed, "segment": _trimmed, "whole": _whole, "concat": _joi
 
 
 def make_shard(clips: pl.DataFrame, sources: pl.DataFrame, store: Store, key: ClipsKey) -> pl.DataFrame:
-    """One ledger row a clip, in the order of their ids."""
+    """One ledger row per clip, in the order of their ids."""
     rows = {row["clip_id"]: row for row in clips.iter_rows(named=True)}
     for clip_id, row in rows.items():
         if row["kind"] not in _KINDS:
             raise UserError(
                 f"clips.parquet: clip {clip_id}: unknown kind '{row['kind']}'. Allowed: {', '.join(sorted(_KINDS))}."
             )
-    shop = Workshop(rows, {row["source_id"]: row for row in sources.iter_rows(named=True)}, store, key)
-    made = [shop.make(clip_id) for clip_id in sorted(rows)]
+    maker = ClipMaker(rows, {row["source_id"]: row for row in sources.iter_rows(named=True)}, store, key)
+    made = [maker.make(clip_id) for clip_id in sorted(rows)]
     for row in made:
         if row["status"] != "ok":
             log.info(f"{row['clip_id']}: {row['status']}: {row['message']}")
@@ -195,7 +205,7 @@ def main() -> None:
     mine = pl.Series([shard_of(unit, key.shards) == args.shard for unit in clips["unit"]], dtype=pl.Boolean)
     ledger = make_shard(clips.filter(mine), read_table(args.sources, SOURCES), Store(args.store), key)
     write_table(ledger, args.out, CLIP_LEDGER)
-    log.info(f"{ledger.filter(pl.col('status') == 'ok').height} of {ledger.height} clips are there")
+    log.info(f"{ledger.filter(pl.col('status') == 'ok').height} of {ledger.height} clips are ready")
 
 
 if __name__ == "__main__":

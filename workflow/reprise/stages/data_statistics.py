@@ -1,40 +1,29 @@
 """Stage `statistics`: numbers of the data itself, such as videos and samples of each test."""
 
 from pathlib import Path
-from typing import cast
 
 import polars as pl
 
-from reprise.benchmarks import OnVideo, load_benchmark
 from reprise.benchmarks.flaws import flaw_numbers
+from reprise.benchmarks.keys import StatisticsKey
+from reprise.benchmarks.registry import load_statistics
 from reprise.core.errors import run_command
+from reprise.core.keyfile import read_key
 from reprise.core.schemas import CLIPS, FACTS, ITEMS, METRICS, read_table, write_table
-from reprise.stages.arguments import arguments, read_key
+from reprise.stages.arguments import arguments
 
 
 def main() -> None:
     args = arguments("Count a benchmark's data.", key=Path, items=Path, clips=Path, facts=[Path], out=Path)
-    key = read_key(args.key)
+    benchmark = read_key(args.key, StatisticsKey).benchmark
     items, clips = read_table(args.items, ITEMS), read_table(args.clips, CLIPS)
-    benchmark = load_benchmark(key["benchmark"])
-    numbers = benchmark.statistics(items, clips)
-    for path in args.facts:
-        numbers += cast(OnVideo, benchmark).video_statistics(items, read_table(path, FACTS))
-    known = {"run": f"{key['benchmark']}/data", "convention": "fixed", "reader": "robust", "key": ""}
-    rows = [
-        known
-        | {
-            "metric": metric,
-            "group": group,
-            "value": value,
-            "asked": items.height,
-            "scored": items.height,
-            "failed": 0,
-            "unparsed": 0,
-            "missing": 0,
-        }
-        for metric, group, value in numbers
-    ]
+    counted = load_statistics(benchmark)
+    numbers = counted.of_data(items, clips)
+    if counted.of_videos is not None:
+        numbers += [number for path in args.facts for number in counted.of_videos(items, read_table(path, FACTS))]
+    known = {"run": f"{benchmark}/data", "convention": "fixed", "reader": "robust", "key": ""}
+    counts = {"asked": items.height, "scored": items.height, "failed": 0, "unparsed": 0, "missing": 0}
+    rows = [known | number._asdict() | counts for number in numbers]
     rows += [known | number for number in flaw_numbers(items)]
     write_table(pl.DataFrame(rows, schema=METRICS), args.out, METRICS)
 

@@ -12,25 +12,25 @@ import cv2
 import numpy as np
 import polars as pl
 
-from reprise.core.errors import UserError, run_command
+from reprise.core.errors import UserError, run_command, stop_on_fault
 from reprise.core.files import canonical_json, value_digest, write_text
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import FACTS, write_table
 from reprise.core.store import Store
 from reprise.media.black import is_black
+from reprise.media.decoder import iter_frames
 from reprise.media.errors import MediaError
+from reprise.media.keys import FactsKey
 from reprise.media.ledgers import present_clips
 from reprise.media.motion import MotionMeter, is_static
 from reprise.media.probe import packet_index
-from reprise.media.reader import iter_frames
-from reprise.media.settings import FactsKey
 from reprise.media.shots import WIDTH, ShotCounter, detector_name
 
-Row = dict[str, Any]
+FactsRow = dict[str, Any]
 
 
-def measure(path: Path, key: FactsKey) -> Row:
+def measure(path: Path, key: FactsKey) -> FactsRow:
     """Everything about a clip but its name and digest."""
     index = packet_index(path)
     shots, motion, black = ShotCounter(key.shots, index.fps), MotionMeter(key.motion), 0
@@ -58,7 +58,7 @@ def measure(path: Path, key: FactsKey) -> Row:
     }
 
 
-def remembered(clip: Row, store: Store, key: FactsKey) -> Row:
+def remembered(clip: dict[str, Any], store: Store, key: FactsKey) -> FactsRow:
     """A clip's facts, measured once for one content, one setting and one version of the code."""
     digest = value_digest([clip["sha256"], key.model_dump(), detector_name(key.shots)])
     path = store.path("facts", digest, ".json")
@@ -66,11 +66,12 @@ def remembered(clip: Row, store: Store, key: FactsKey) -> Row:
         try:
             write_text(path, canonical_json(measure(store.root / clip["object"], key)))
         except MediaError as error:
+            stop_on_fault(error)
             raise UserError(
                 f"{store.root / clip['object']}: clip {clip['clip_id']} was whole and is not any more: "
                 f"{error.status}: {error.message}. Delete it and run snakemake again."
             ) from error
-    facts: Row = json.loads(path.read_text(encoding="utf-8"))
+    facts: FactsRow = json.loads(path.read_text(encoding="utf-8"))
     return {"clip_id": clip["clip_id"], **facts, "sha256": clip["sha256"]}
 
 

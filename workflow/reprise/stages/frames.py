@@ -6,20 +6,20 @@ from typing import Any
 
 import polars as pl
 
-from reprise.core.errors import UserError, run_command
+from reprise.core.errors import UserError, run_command, stop_on_fault
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import FACTS, FRAME_PLAN, read_table, write_table
 from reprise.media.errors import MediaError
+from reprise.media.keys import FramesKey
 from reprise.media.ledgers import present_clips
 from reprise.media.probe import packet_index
 from reprise.media.sampling import Span, check, plan
-from reprise.media.settings import FramesKey
 from reprise.stages.arguments import arguments
 
 
 def plan_clips(clips: pl.DataFrame, frames: dict[str, int], root: Path, rule: dict[str, Any]) -> pl.DataFrame:
-    """One plan a clip, in the order of their ids."""
+    """One plan per clip, in the order of their ids."""
     check(rule)
     rows = []
     for clip in clips.iter_rows(named=True):
@@ -43,6 +43,7 @@ def _times(clip: dict[str, Any], frames: dict[str, int], root: Path) -> tuple[fl
     try:
         times = _frame_times(path)
     except MediaError as error:
+        stop_on_fault(error)
         raise UserError(f"{path}: {error.status}: {error.message}. Delete it and run snakemake again.") from error
     if frames.get(clip["clip_id"]) != len(times):
         raise UserError(

@@ -5,37 +5,39 @@ from pathlib import Path
 import polars as pl
 
 from reprise.core.errors import run_command
+from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, read_table, write_table
 from reprise.external import load_importer
-from reprise.external.answers import NO_ANSWER, Given, response_row, write_problems
+from reprise.external.answers import NO_ANSWER, ImportedAnswers, response_row, write_problems
+from reprise.external.keys import ImportedRunKey
 from reprise.media.sampling import frames_shown
 from reprise.models.adapters.base import Answer
-from reprise.stages.arguments import arguments, read_key
+from reprise.stages.arguments import arguments
 
 
 def main() -> None:
     args = arguments(
         "Import a run's answers.", key=Path, items=Path, requests=Path, files=[Path], out=Path, problems=Path
     )
-    key = read_key(args.key)
+    key = read_key(args.key, ImportedRunKey)
     items, requests = read_table(args.items, ITEMS), read_table(args.requests, REQUESTS)
-    importer = load_importer(key["run"].split("/")[0])
-    given = importer.read(args.files, key["answers"]["form"], items, requests)
-    table = responses(requests, given, frames_shown(key["answers"]["sampling"]) or 0, key["key"])
+    form = load_importer(key.answers.benchmark).FORMS[key.answers.form]
+    imported = form.read(args.files, items, requests)
+    table = responses(requests, imported, frames_shown(key.answers.sampling) or 0, key.key)
     unanswered = table.filter(pl.col("error") == NO_ANSWER)["request_id"].to_list()
-    write_problems(given.problems, unanswered, args.problems)
+    write_problems(imported.problems, unanswered, args.problems)
     write_table(table, args.out, RESPONSES)
     failed = table.filter(pl.col("error") != "").height
     log.info(
-        f"{table.height} questions, {failed} failed ({len(unanswered)} unanswered), {len(given.problems)} problems"
+        f"{table.height} questions, {failed} failed ({len(unanswered)} unanswered), {len(imported.problems)} problems"
     )
 
 
-def responses(requests: pl.DataFrame, given: Given, frames: int, key: str) -> pl.DataFrame:
-    """One response a request; what the files do not answer failed. What was asked and read elsewhere is not known."""
+def responses(requests: pl.DataFrame, imported: ImportedAnswers, frames: int, key: str) -> pl.DataFrame:
+    """One response per request; what the files do not answer failed. What was asked and read elsewhere is not known."""
     rows = [
-        response_row(request, given.answers.get(request["request_id"], Answer(error=NO_ANSWER)), key, frames)
+        response_row(request, imported.answers.get(request["request_id"], Answer(error=NO_ANSWER)), key, frames)
         for request in requests.iter_rows(named=True)
     ]
     return pl.DataFrame(rows, schema=RESPONSES)

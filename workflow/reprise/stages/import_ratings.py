@@ -5,35 +5,38 @@ from pathlib import Path
 import polars as pl
 
 from reprise.core.errors import run_command
+from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import ANSWERS, ITEMS, RESPONSES, read_table, write_table
 from reprise.external import load_rating_importer
-from reprise.external.answers import Given, response_row, write_problems
-from reprise.stages.arguments import arguments, read_key
+from reprise.external.answers import ImportedAnswers, response_row, write_problems
+from reprise.external.keys import ImportedRatingsKey
+from reprise.stages.arguments import arguments
 
 
 def main() -> None:
     args = arguments(
         "Import a judge's ratings of a run.",
-        key=Path, benchmark=str, items=Path, answers=Path, files=[Path], out=Path, problems=Path,
+        key=Path, items=Path, answers=Path, files=[Path], out=Path, problems=Path,
     )  # fmt: skip
-    key = read_key(args.key)
+    key = read_key(args.key, ImportedRatingsKey)
     answers = read_table(args.answers, ANSWERS)
-    importer = load_rating_importer(args.benchmark)
+    importer = load_rating_importer(key.answers.benchmark)
     assert importer is not None, "the configuration refuses ratings of a benchmark that has none"
-    given = importer.read_ratings(args.files, read_table(args.items, ITEMS))
-    table = replies(answers, given, key["key"])
-    unrated = answers.filter((pl.col("reader") == "robust") & ~pl.col("item_id").is_in(list(given.answers)))
-    write_problems(given.problems, unrated["item_id"].to_list(), args.problems)
+    imported = importer.read_ratings(args.files, read_table(args.items, ITEMS))
+    table = replies(answers, imported, key.key)
+    unrated = answers.filter((pl.col("reader") == "robust") & ~pl.col("item_id").is_in(list(imported.answers)))
+    write_problems(imported.problems, unrated["item_id"].to_list(), args.problems)
     write_table(table, args.out, RESPONSES)
-    log.info(f"{len(given.answers)} ratings, {unrated.height} answers without one; {len(given.problems)} problems")
+    problems = len(imported.problems)
+    log.info(f"{len(imported.answers)} ratings, {unrated.height} answers without one; {problems} problems")
 
 
-def replies(answers: pl.DataFrame, given: Given, key: str) -> pl.DataFrame:
-    """One reply an answer that was rated; those to what both readers took out of it are the same."""
+def replies(answers: pl.DataFrame, imported: ImportedAnswers, key: str) -> pl.DataFrame:
+    """One reply per answer that was rated; those to what both readers took out of it are the same."""
     rows = []
     for answer in answers.iter_rows(named=True):
-        rating = given.answers.get(answer["item_id"])
+        rating = imported.answers.get(answer["item_id"])
         if rating is not None:
             rows.append(response_row(answer, rating, key))
     return pl.DataFrame(rows, schema=RESPONSES)

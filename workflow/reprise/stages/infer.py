@@ -10,6 +10,7 @@ import polars as pl
 
 from reprise.benchmarks.prompts import final_prompt_digest, with_frame_count
 from reprise.core.errors import UserError, run_command
+from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import (
     CLIP_LEDGER,
@@ -26,8 +27,9 @@ from reprise.models.adapters import load_adapter
 from reprise.models.adapters.base import Adapter, Answer, AnswerError, Clip, ModelSpec, Request
 from reprise.models.devices import take_gpus
 from reprise.models.journal import Journal, asking_alone, entry_id, journal_path
+from reprise.models.keys import ModelRunKey
 from reprise.models.weights import weights_folder
-from reprise.stages.arguments import arguments, read_key
+from reprise.stages.arguments import arguments
 
 PROGRESS_SECONDS = 10.0
 NO_CLIP = ""
@@ -45,7 +47,7 @@ class Work:
 class LazyModel:
     """The model, loaded when the first answer is missing: a run whose answers are all journaled loads none."""
 
-    def __init__(self, key: Mapping[str, Any], store: Store, threads: int) -> None:
+    def __init__(self, key: ModelRunKey, store: Store, threads: int) -> None:
         self._key = key
         self._store = store
         self._threads = threads
@@ -57,19 +59,19 @@ class LazyModel:
         return self._adapter.answers(clip, requests)
 
     def _load(self) -> Adapter:
-        answers = self._key["answers"]
-        self._locks = take_gpus(self._key["gpus"], self._store.root / "locks")
+        answers = self._key.answers
+        self._locks = take_gpus(self._key.gpus, self._store.root / "locks")
         spec = ModelSpec(
             folder=weights_folder(self._key, self._store),
-            device="cuda" if self._key["gpus"] else "cpu",
+            device="cuda" if self._key.gpus else "cpu",
             threads=self._threads,
-            dtype=answers["dtype"],
-            attention=answers["attention"],
-            trust_remote_code=answers["trust_remote_code"],
-            settings=answers["settings"],
+            dtype=answers.dtype,
+            attention=answers.attention,
+            trust_remote_code=answers.trust_remote_code,
+            settings=answers.settings,
         )
-        log.info(f"loading {self._key['label']} by adapter {answers['adapter']}")
-        adapter: Adapter = load_adapter(answers["adapter"])(spec)
+        log.info(f"loading the model of {self._key.run} by adapter {answers.adapter}")
+        adapter: Adapter = load_adapter(answers.adapter)(spec)
         return adapter
 
 
@@ -78,7 +80,7 @@ def main() -> None:
         "Ask a model the questions of a run.",
         key=Path, requests=Path, frames=[Path], ledgers=[Path], store=Path, threads=int, out=Path, timings=Path,
     )  # fmt: skip
-    key = read_key(args.key)
+    key = read_key(args.key, ModelRunKey)
     store = Store(args.store)
     requests = read_table(args.requests, REQUESTS)
     if args.frames:
@@ -87,18 +89,16 @@ def main() -> None:
         works = gather_work(requests, plans, ledger, store)
     else:
         works = gather_text_work(requests)
-    with asking_alone(store, key["key"]):
-        journal = Journal(journal_path(store, key["key"]))
-        responses, timings = ask_all(works, LazyModel(key, store, args.threads), journal, key["key"])
+    with asking_alone(store, key.key):
+        journal = Journal(journal_path(store, key.key))
+        responses, timings = ask_all(works, LazyModel(key, store, args.threads), journal, key.key)
         journal.sync()
     order = requests.select("request_id").with_row_index("place")
     table = pl.DataFrame(responses, schema=RESPONSES).join(order, on="request_id", how="left").sort("place")
     write_table(pl.DataFrame(timings, schema=TIMINGS), args.timings, TIMINGS)
     write_table(table, args.out, RESPONSES)
     failed = table.filter(pl.col("error") != "").height
-    log.info(
-        f"{table.height} answers, {failed} failed, {requests.height - table.height} not asked for want of their clip"
-    )
+    log.info(f"{table.height} answers, {failed} failed, {requests.height - table.height} questions without a clip")
 
 
 def gather_work(requests: pl.DataFrame, plans: pl.DataFrame, ledger: pl.DataFrame, store: Store) -> list[Work]:
@@ -124,7 +124,7 @@ def gather_work(requests: pl.DataFrame, plans: pl.DataFrame, ledger: pl.DataFram
 
 
 def gather_text_work(requests: pl.DataFrame) -> list[Work]:
-    """Questions about texts alone, such as a judge's; an answer is known again whatever clip it was about."""
+    """Questions about texts alone, such as a judge's; an answer is reused whatever clip it was about."""
     return [
         Work(Clip(str(clip_id), None, (), ()), NO_CLIP, tuple(_request(row, 0) for row in rows.iter_rows(named=True)))
         for (clip_id,), rows in requests.group_by("clip_id", maintain_order=True)
@@ -182,7 +182,7 @@ def ask_all(
 
 
 def ask_clip(clip: Clip, pending: Mapping[str, Request], model: LazyModel, journal: Journal) -> dict[str, Answer]:
-    """Ask about one clip and journal what comes; returns the failures, which are never journaled."""
+    """Ask about one clip and journal the answers; returns the failures, which are never journaled."""
     failed: dict[str, Answer] = {}
     if not pending:
         return failed

@@ -9,14 +9,20 @@ from typing import Any
 
 import polars as pl
 
-from reprise.benchmarks import Judged, load_judged
-from reprise.benchmarks.prompts import Prompt, fill
+from reprise.benchmarks.answering import FreeAnswers
+from reprise.benchmarks.asking import Question, request_row
+from reprise.benchmarks.keys import JudgeRequestsKey
+from reprise.benchmarks.prompts import Prompt
+from reprise.benchmarks.registry import load_answers
+from reprise.benchmarks.rows import items_of
 from reprise.core.errors import run_command
+from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import ANSWERS, ITEMS, REQUESTS, RESPONSES, check_key, read_table, table_of, write_table
+from reprise.models.keys import RunKey
 from reprise.reading.ratings import RATINGS
 from reprise.reading.readers import READERS
-from reprise.stages.arguments import arguments, read_key
+from reprise.stages.arguments import arguments
 
 
 def main() -> None:
@@ -24,31 +30,32 @@ def main() -> None:
         "Derive a judge's requests from a run's answers.",
         key=Path, run_key=Path, items=Path, requests=Path, responses=Path, answers=Path, out=Path,
     )  # fmt: skip
-    key, run_key = read_key(args.key), read_key(args.run_key)
+    key, run_key = read_key(args.key, JudgeRequestsKey), read_key(args.run_key, RunKey).key
     responses = read_table(args.responses, RESPONSES)
-    check_key(responses, run_key["key"], args.responses)
+    check_key(responses, run_key, args.responses)
     items = read_table(args.items, ITEMS)
     asked = read_table(args.requests, REQUESTS, without=("system", "prompt"))
-    answers = given_answers(load_judged(key["benchmark"]), key["form"], items, asked, responses, run_key["key"])
+    find = load_answers(key.benchmark)[key.form]
+    answers = given_answers(find, items, asked, responses, run_key)
     write_table(answers, args.answers, ANSWERS)
-    requests = judge_requests(answers, items, Prompt(**key["prompt"]), key["max_tokens"])
+    requests = judge_requests(answers, items, key.prompt, key.max_tokens)
     write_table(requests, args.out, REQUESTS)
     log.info(f"{requests.height} requests about {answers.height} answers of both readers")
 
 
 def given_answers(
-    benchmark: Judged, form: str, items: pl.DataFrame, requests: pl.DataFrame, responses: pl.DataFrame, key: str
+    find: FreeAnswers, items: pl.DataFrame, requests: pl.DataFrame, responses: pl.DataFrame, key: str
 ) -> pl.DataFrame:
-    """What was answered to each item, as each reader takes it out of what the model said."""
+    """What was answered to each item, as each reader takes it from the model's reply."""
     joined = responses.join(
         requests.select("request_id", "clip_id"), on="request_id", how="left", maintain_order="left"
     )
     questions = {(row["item_id"], row["role"]): row for row in requests.iter_rows(named=True)}
     rows: list[dict[str, Any]] = []
     for reader in READERS:
-        for answer in benchmark.answers(form, items, joined, reader):
-            known = {"request_id": f"{answer['item_id']}#{reader}", "reader": reader, "key": key}
-            rows.append(answer | known | replies_to(questions.get((answer["item_id"], answer["role"]))))
+        for answer in find(items, joined, reader):
+            known = {"request_id": f"{answer.item_id}#{reader}", "reader": reader, "key": key}
+            rows.append(answer._asdict() | known | replies_to(questions.get((answer.item_id, answer.role))))
     return table_of(rows, ANSWERS)
 
 
@@ -60,28 +67,14 @@ def replies_to(question: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def judge_requests(answers: pl.DataFrame, items: pl.DataFrame, prompt: Prompt, max_tokens: int) -> pl.DataFrame:
-    """One request an answer that is there; what failed or could not be read is not put to the judge."""
-    by_id = {item["item_id"]: item for item in items.iter_rows(named=True)}
+    """One request per answer; what failed or could not be read is not put to the judge."""
+    by_id = {item.item_id: item for item in items_of(items)}
     rows: list[dict[str, Any]] = []
     for answer in answers.filter(pl.col("error") == "").iter_rows(named=True):
         item = by_id[answer["item_id"]]
-        values = {text["name"]: text["text"] for text in item["texts"]}
-        values |= {"reference": item["answer"], "candidate": answer["text"]}
-        rows.append(
-            {
-                "request_id": answer["request_id"],
-                "item_id": answer["item_id"],
-                "clip_id": item["clip_id"],
-                "role": answer["role"],
-                "ask": "write",
-                "system": fill(prompt.system, values),
-                "prompt": fill(prompt.user, values),
-                "options": answer["replies"],
-                "option_texts": [],
-                "expected": "",
-                "max_tokens": max_tokens,
-            }
-        )
+        values = {**item.texts, "reference": item.answer, "candidate": answer["text"]}
+        question = Question(answer["role"], values, answer["replies"])
+        rows.append(request_row(answer["request_id"], item, question, prompt, "write", max_tokens))
     return table_of(rows, REQUESTS)
 
 

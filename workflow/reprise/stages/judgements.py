@@ -1,4 +1,4 @@
-"""Stage `judgements`: what a judge made of a run's answers, a rating or an option, as each reader reads its replies."""
+"""Stage `judgements`: a judge's replies to a run's answers, read by each reader as a rating or an option."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,22 +7,24 @@ from typing import Any
 import polars as pl
 
 from reprise.core.errors import run_command
+from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import ANSWERS, RESPONSES, VERDICTS, check_key, read_table, write_table
 from reprise.external.answers import NO_ANSWER, RATED_ONLY
+from reprise.models.keys import RunKey
 from reprise.reading.ratings import RATING_READERS, RATINGS
 from reprise.reading.readers import READERS, read_text
-from reprise.stages.arguments import arguments, read_key
+from reprise.stages.arguments import arguments
 
 
 def main() -> None:
     args = arguments(
         "Read a judge's replies.",
-        key=Path, run_key=Path, judge_key=Path, answers=Path, responses=Path, authors=Path, robust=Path,
+        run_key=Path, judge_key=Path, answers=Path, responses=Path, authors=Path, robust=Path,
     )  # fmt: skip
     answers, replies = read_table(args.answers, ANSWERS), read_table(args.responses, RESPONSES)
-    check_key(answers, read_key(args.run_key)["key"], args.answers)
-    check_key(replies, read_key(args.judge_key)["key"], args.responses)
+    check_key(answers, read_key(args.run_key, RunKey).key, args.answers)
+    check_key(replies, read_key(args.judge_key, RunKey).key, args.responses)
     for reader in READERS:
         frame = judgements(answers, replies, reader)
         write_table(frame, getattr(args, reader), VERDICTS)
@@ -31,7 +33,7 @@ def main() -> None:
 
 
 def judgements(answers: pl.DataFrame, replies: pl.DataFrame, reader: str) -> pl.DataFrame:
-    """One verdict an answer: its rating or option, or that the answer failed, or that the judgement of it did."""
+    """One verdict per answer: its rating or option, or that the answer failed, or that the judgement of it did."""
     by_request = {row["request_id"]: row for row in replies.iter_rows(named=True)}
     mine = answers.filter(pl.col("reader") == reader)
     rows = [_verdict(answer, by_request.get(answer["request_id"]), reader) for answer in mine.iter_rows(named=True)]
@@ -39,8 +41,8 @@ def judgements(answers: pl.DataFrame, replies: pl.DataFrame, reader: str) -> pl.
 
 
 def _verdict(answer: dict[str, Any], reply: dict[str, Any] | None, reader: str) -> dict[str, Any]:
-    is_there = _is_there(answer["error"], reader, has_reply=reply is not None)
-    is_readable = is_there and reply is not None and not reply["error"]
+    has_answer = _has_answer(answer["error"], reader, has_reply=reply is not None)
+    is_readable = has_answer and reply is not None and not reply["error"]
     value = read_reply(reply["text"], answer["replies"], reader) if reply and is_readable else ""
     return {
         "request_id": answer["request_id"],
@@ -49,16 +51,16 @@ def _verdict(answer: dict[str, Any], reply: dict[str, Any] | None, reader: str) 
         "value": value,
         "score": float(value) if value and is_rated(answer["replies"]) else None,
         "right": bool(value) and value == answer["expected"],
-        "unparsed": is_there and not value,
-        "failed": not is_there,
+        "unparsed": has_answer and not value,
+        "failed": not has_answer,
         "key": answer["key"],
     }
 
 
-def _is_there(error: str, reader: str, *, has_reply: bool) -> bool:
+def _has_answer(error: str, reader: str, *, has_reply: bool) -> bool:
     """Whether there is an answer to rate: also one whose rating alone was imported.
 
-    To the reference harness a failure that was rated is an answer like any other, and a blank one lacks its rating.
+    To the reference harness a failure that was rated is an answer like any other, and a blank one misses its rating.
     """
     if reader == "authors":
         return not error or has_reply or error == NO_ANSWER
@@ -66,7 +68,7 @@ def _is_there(error: str, reader: str, *, has_reply: bool) -> bool:
 
 
 def is_rated(replies: Sequence[str]) -> bool:
-    """Whether a judge rates the answer; else it says which option was chosen."""
+    """Whether a judge rates the answer; otherwise it names the option that was chosen."""
     return tuple(replies) == RATINGS
 
 

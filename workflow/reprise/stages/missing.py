@@ -1,35 +1,20 @@
-"""Stage `missing`: what is gone, by benchmark and table, for people to read."""
+"""Stage `missing`: a report of missing sources and clips, by benchmark and table."""
 
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-from pydantic import Field
 
 from reprise.core.errors import run_command
 from reprise.core.files import write_text
-from reprise.core.keyfile import Key, Settings, read_key
+from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import CLIP_LEDGER, SOURCES, read_table
+from reprise.fetch.keys import BenchmarkLedgers, MissingKey
 from reprise.fetch.outcome import PERMANENT, TRANSIENT
 from reprise.media.errors import STATUSES
 from reprise.stages.arguments import arguments
-
-
-class BenchmarkLedgers(Settings):
-    """Where a benchmark's ledgers lie, and which tables stand on it."""
-
-    title: str
-    sources: tuple[Path, ...]
-    clips: tuple[Path, ...]
-    tables: tuple[str, ...] = ()
-
-
-class MissingKey(Key):
-    """Key of the stage `missing`."""
-
-    benchmarks: dict[str, BenchmarkLedgers] = Field(default_factory=dict)
 
 
 def render(benchmarks: dict[str, BenchmarkLedgers]) -> str:
@@ -63,7 +48,7 @@ def _count(ledgers: tuple[Path, ...], schema: pl.Schema, name: str) -> int:
 
 def _summary(gone: list[dict[str, Any]], count: int) -> str:
     if not gone:
-        return f"all {count} are there."
+        return f"all {count} are available."
     reasons = Counter(row["status"] for row in gone)
     return f"{len(gone)} of {count} missing: " + ", ".join(f"{n} {status}" for status, n in reasons.most_common()) + "."
 
@@ -71,7 +56,7 @@ def _summary(gone: list[dict[str, Any]], count: int) -> str:
 def _listing(what: str, gone: list[dict[str, Any]]) -> list[str]:
     if not gone:
         return []
-    head = ["", f"| {what} | Reason | What it means | As it was said |", "|---|---|---|---|"]
+    head = ["", f"| {what} | Reason | What it means | Message |", "|---|---|---|---|"]
     return head + [
         f"| {_cell(row.get('source_id') or row['clip_id'])} | {row['status']} | {_meaning(row['status'])} | "
         f"{_cell(row['message'])} |"

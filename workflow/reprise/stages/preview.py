@@ -9,16 +9,16 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from reprise.core.errors import UserError, run_command, suggestion
+from reprise.core.errors import UserError, run_command, stop_on_fault, suggestion
 from reprise.core.files import whole_file
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import FRAME_PLAN, read_table
+from reprise.media.decoder import read_frames
 from reprise.media.errors import MediaError
+from reprise.media.keys import FramesKey
 from reprise.media.ledgers import present_clips
 from reprise.media.probe import packet_index
-from reprise.media.reader import read_frames
-from reprise.media.settings import FramesKey
 from reprise.stages.arguments import arguments
 
 Image = npt.NDArray[np.uint8]
@@ -52,7 +52,7 @@ def _write(sheet: Image, text: str, left: int, baseline: int) -> None:
 def _row(frame: pl.DataFrame, clip_id: str, where: str) -> dict[str, Any]:
     found = frame.filter(pl.col("clip_id") == clip_id)
     if found.is_empty():
-        raise UserError(f"{where}: no clip '{clip_id}' is there.{suggestion(clip_id, frame['clip_id'])}")
+        raise UserError(f"{where}: clip '{clip_id}' not found.{suggestion(clip_id, frame['clip_id'])}")
     return dict(found.row(0, named=True))
 
 
@@ -66,6 +66,7 @@ def main() -> None:
     try:
         sheet = contact_sheet(path, plan, f"{args.clip}   {rule['rule']} {details}")
     except MediaError as error:
+        stop_on_fault(error)
         raise UserError(f"{path}: {error.status}: {error.message}. Delete it and run snakemake again.") from error
     with whole_file(args.out) as temporary:
         is_written, content = cv2.imencode(".png", cv2.cvtColor(sheet, cv2.COLOR_RGB2BGR))

@@ -3,55 +3,48 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from reprise.core.errors import UserError, run_command
 from reprise.core.files import matching_files, value_digest, write_text
+from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.store import Store
-from reprise.stages.arguments import arguments, read_key
+from reprise.fetch.keys import ReleaseKey
+from reprise.fetch.plugins import load_world
+from reprise.fetch.settings import ReleaseFolder, ReleaseHub
+from reprise.stages.arguments import arguments
 
 
 def main() -> None:
-    args = arguments("Bring a release's annotation files here.", key=Path, store=Path, out=Path)
-    key = read_key(args.key)
-    store = Store(args.store)
-    folder = release_folder(key["benchmark"], key["release"], key["files"], store, args.out.parent)
-    files = matching_files(folder, key["files"])
+    args = arguments("Fetch or find a release's annotation files.", key=Path, store=Path, out=Path)
+    key, store = read_key(args.key, ReleaseKey), Store(args.store)
+    folder = release_folder(key, store, args.out.parent)
+    files = matching_files(folder, key.files)
     if not files:
         found = ", ".join(sorted(path.name for path in folder.iterdir())[:12]) or "nothing"
-        raise UserError(f"{folder}: no file matches {', '.join(key['files'])}. Found: {found}.")
-    if key["extras"] is not None:
-        files |= matching_files(Path(key["extras"]["folder"]), key["files"])
+        raise UserError(f"{folder}: no file matches {', '.join(key.files)}. Found: {found}.")
+    if key.extras is not None:
+        files |= matching_files(Path(key.extras.folder), key.files)
     listing = [{"name": name, "path": str(path), "sha256": store.digest(path)} for name, path in files.items()]
     write_text(args.out, json.dumps(listing, indent=1) + "\n")
     log.info(f"{len(files)} files in {folder}")
 
 
-def release_folder(
-    benchmark: str, release: dict[str, Any], patterns: Sequence[str], store: Store, results: Path
-) -> Path:
+def release_folder(key: ReleaseKey, store: Store, results: Path) -> Path:
     """The folder that holds the files of a release."""
-    if release["kind"] == "folder":
-        folder = Path(release["path"])
+    if isinstance(key.release, ReleaseHub):
+        return _hub_folder(key.benchmark, key.release, key.files, store)
+    if isinstance(key.release, ReleaseFolder):
+        folder = Path(key.release.path)
         if not folder.is_dir():
-            raise UserError(f"release of {benchmark}: no folder '{folder}'. Set release.path in the suite's file.")
+            raise UserError(f"release of {key.benchmark}: no folder '{folder}'. Set release.path in the suite's file.")
         return folder
-    if release["kind"] == "toyworld":
-        from synthetic.toyworld.releases import write_release
-
-        write_release(benchmark, results)
-        return results
-    if release["kind"] == "rehearsal":
-        from synthetic.rehearsal.releases import write_release as write_rehearsal
-
-        write_rehearsal(benchmark, results)
-        return results
-    return _hub_folder(benchmark, release, patterns, store)
+    load_world(key.release.kind).write_release(key.benchmark, results)
+    return results
 
 
-def _hub_folder(benchmark: str, release: dict[str, Any], patterns: Sequence[str], store: Store) -> Path:
-    repo, revision = release["repo"], release["revision"]
+def _hub_folder(benchmark: str, release: ReleaseHub, patterns: Sequence[str], store: Store) -> Path:
+    repo, revision = release.repo, release.revision
     if revision == "unpinned":
         raise UserError(
             f"release of {benchmark}: {repo} is 'unpinned'. Run `python -m reprise pin` with network access first, "

@@ -1,4 +1,4 @@
-"""Stage `sources`: bring the source videos of one shard into the store; a named reason for each that will not come."""
+"""Stage `sources`: fetch the source videos of one shard into the store, or record a named reason for each failure."""
 
 import errno
 import shutil
@@ -6,25 +6,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import cv2
-import numpy as np
 import polars as pl
 
-from reprise.core.errors import UserError, run_command
+from reprise.core.errors import UserError, run_command, stop_on_fault
 from reprise.core.files import value_digest
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import CLIPS, SOURCES, read_table, write_table
 from reprise.core.shards import shard_of
 from reprise.core.store import Store
-from reprise.fetch.held import Held, with_held
+from reprise.fetch.keys import SourcesKey
 from reprise.fetch.local import link_file
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError
 from reprise.fetch.records import Record, is_transient, read_record, write_record
+from reprise.fetch.release_files import ReleaseFiles, with_release_files
 from reprise.fetch.routes import fetcher_for
-from reprise.fetch.settings import SourcesKey
+from reprise.media.decoder import count_decodable
 from reprise.media.errors import MediaError
-from reprise.media.reader import count_decodable
+from reprise.media.opening import check_picture
 from reprise.stages.arguments import arguments
 
 IMAGE_SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".webp"}
@@ -48,23 +47,23 @@ def wanted_sources(clips: pl.DataFrame, shard: int, shards: int) -> list[Wanted]
 
 
 def fetch_shard(wanted: list[Wanted], fetcher: Fetcher, store: Store) -> pl.DataFrame:
-    """One ledger row a source; nothing that is wrong with one source keeps the others from coming."""
-    pending = [entry.source_id for entry in wanted if _settled(entry.source_id, fetcher, store) is None]
+    """One ledger row per source; a failure of one source does not stop the others."""
+    pending = [entry.source_id for entry in wanted if _known_outcome(entry.source_id, fetcher, store) is None]
     _check_room(fetcher, pending, store)
     rows = []
     for entry in wanted:
-        record = bring(entry.source_id, fetcher, store)
+        record = fetch_source(entry.source_id, fetcher, store)
         if record.status != "ok":
             log.info(f"{entry.source_id}: {record.status}: {record.message}")
         rows.append(_row(entry, record))
     return pl.DataFrame(rows, schema=SOURCES)
 
 
-def bring(source_id: str, fetcher: Fetcher, store: Store) -> Record:
-    """The outcome for one source: remembered where asking again is not worth it, else asked for now."""
-    settled = _settled(source_id, fetcher, store)
-    if settled is not None:
-        return settled
+def fetch_source(source_id: str, fetcher: Fetcher, store: Store) -> Record:
+    """The outcome for one source: the recorded one where it is final, else of another try."""
+    known = _known_outcome(source_id, fetcher, store)
+    if known is not None:
+        return known
     asked_as = fetcher.identity(source_id)
     asked = value_digest(asked_as)
     earlier = read_record(store, asked)
@@ -72,46 +71,50 @@ def bring(source_id: str, fetcher: Fetcher, store: Store) -> Record:
     scratch = store.scratch(asked)
     scratch.mkdir(parents=True, exist_ok=True)
     try:
-        record = _keep(fetcher.fetch(source_id, scratch), asked, asked_as, attempts + 1, store)
+        record = _record_success(fetcher.fetch(source_id, scratch), asked, asked_as, attempts + 1, store)
     except (FetchError, MediaError) as error:
+        stop_on_fault(error, store.root)
+        if error.status == "disk_full":
+            stop_on_fault(OSError(errno.ENOSPC, error.message, str(store.root)))
         tried = attempts + (error.status != "stopped")
         record = _failure(asked_as, error.status, error.message, tried, fetcher.is_remote)
     except OSError as error:
-        status = "disk_full" if error.errno == errno.ENOSPC else "unreadable"
-        record = _failure(asked_as, status, error.strerror or str(error), attempts + 1, fetcher.is_remote)
+        stop_on_fault(error, store.root)
+        record = _failure(asked_as, "unreadable", error.strerror or str(error), attempts + 1, fetcher.is_remote)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    if record.status != "disk_full":
-        write_record(store, asked, record)
+    write_record(store, asked, record)
     return record
 
 
 def check_decodes(path: Path) -> None:
     """Accept a file only after all its frames, or its picture, decode."""
-    if path.suffix.lower() not in IMAGE_SUFFIXES:
+    if path.suffix.lower() in IMAGE_SUFFIXES:
+        check_picture(path)
+    else:
         count_decodable(path)
-        return
-    if cv2.imdecode(np.fromfile(path, dtype=np.uint8), cv2.IMREAD_COLOR) is None:
-        raise MediaError("corrupt", f"{path.name}: not a whole picture")
 
 
-def _settled(source_id: str, fetcher: Fetcher, store: Store) -> Record | None:
-    """What need not be asked for now: it is there, gone for good, tried often enough, or not to be found here."""
+def _known_outcome(source_id: str, fetcher: Fetcher, store: Store) -> Record | None:
+    """The recorded outcome where no try is needed: in the store, gone for good, tried often enough, or not found."""
     try:
         asked_as = fetcher.identity(source_id)
     except FetchError as error:
         return _failure(source_id, error.status, error.message, 1, fetcher.is_remote)
+    except OSError as error:
+        stop_on_fault(error, store.root)
+        return _failure(source_id, "unreadable", error.strerror or str(error), 1, fetcher.is_remote)
     known = read_record(store, value_digest(asked_as))
     if known is None or (known.is_transient and known.attempts < fetcher.attempts):
         return None
     return known
 
 
-def _keep(fetched: Fetched, asked: str, asked_as: Any, attempts: int, store: Store) -> Record:
+def _record_success(fetched: Fetched, asked: str, asked_as: Any, attempts: int, store: Store) -> Record:
     check_decodes(fetched.path)
     if fetched.subtitles is not None:
-        _adopt(fetched.subtitles, fetched.is_borrowed, asked, ".vtt", store)
-    kept = _adopt(fetched.path, fetched.is_borrowed, asked, fetched.path.suffix.lower() or ".mp4", store)
+        _move_into_store(fetched.subtitles, fetched.is_borrowed, asked, ".vtt", store)
+    kept = _move_into_store(fetched.path, fetched.is_borrowed, asked, fetched.path.suffix.lower() or ".mp4", store)
     return Record(
         asked_as=asked_as,
         status="ok",
@@ -122,14 +125,14 @@ def _keep(fetched: Fetched, asked: str, asked_as: Any, attempts: int, store: Sto
     )
 
 
-def _adopt(path: Path, is_borrowed: bool, asked: str, suffix: str, store: Store) -> Path:
-    """Move a file into the store; one that belongs to somebody else is linked instead."""
+def _move_into_store(path: Path, is_borrowed: bool, asked: str, suffix: str, store: Store) -> Path:
+    """Move a file into the store; a file outside the store is linked instead."""
     if is_borrowed:
         link = store.scratch(f"{asked}.link{suffix}")
         link.unlink(missing_ok=True)
         link_file(path, link)
         path = link
-    return store.adopt(path, "sources", asked, suffix)
+    return store.keep_file(path, "sources", asked, suffix)
 
 
 def _failure(asked_as: Any, status: str, message: str, attempts: int, is_remote: bool) -> Record:
@@ -157,13 +160,13 @@ def _row(entry: Wanted, record: Record) -> dict[str, Any]:
 
 
 def _check_room(fetcher: Fetcher, pending: list[str], store: Store) -> None:
-    """Say how much is about to come, and refuse to start what cannot end."""
+    """Log how much will be downloaded, and refuse to start what does not fit on the disk."""
     needed = fetcher.estimate(pending) if pending else 0
     if needed == 0:
         return
     store.root.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(store.root).free
-    log.info(f"{len(pending)} sources to bring, about {needed / 1e9:.2f} GB; {free / 1e9:.2f} GB free")
+    log.info(f"{len(pending)} sources to fetch, about {needed / 1e9:.2f} GB; {free / 1e9:.2f} GB free")
     if needed > free:
         raise UserError(
             f"store '{store.root}': about {needed / 1e9:.2f} GB wanted for {len(pending)} sources of this shard, "
@@ -178,15 +181,15 @@ def main() -> None:
         raise UserError(f"--shard {args.shard}: the key {args.key} has shards 0 to {key.shards - 1}.")
     store = Store(args.store)
     wanted = wanted_sources(read_table(args.clips, CLIPS), args.shard, key.shards)
-    held = Held.listed_in(args.release, store)
+    release = ReleaseFiles.listed_in(args.release, store)
     ledger = (
-        fetch_shard(wanted, with_held(fetcher_for(key.route, store), held), store)
+        fetch_shard(wanted, with_release_files(fetcher_for(key.route, store), release), store)
         if wanted
         else pl.DataFrame(schema=SOURCES)
     )
     write_table(ledger, args.out, SOURCES)
     arrived = ledger.filter(pl.col("status") == "ok").height
-    log.info(f"{arrived} of {ledger.height} sources are there")
+    log.info(f"{arrived} of {ledger.height} sources are in the store")
 
 
 if __name__ == "__main__":

@@ -4,12 +4,14 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.config import TableSpec
 from reprise.core.errors import run_command
 from reprise.core.files import whole_file, write_text
+from reprise.core.keyfile import read_key
+from reprise.core.paths import Results
 from reprise.core.schemas import METRICS, read_table
-from reprise.stages.arguments import arguments, read_key
+from reprise.stages.arguments import arguments
 from reprise.tables.build import TIDY, Builder
+from reprise.tables.keys import TableKey
 from reprise.tables.problems import read_problems
 from reprise.tables.published import Published
 from reprise.tables.render import FORMATS, render
@@ -17,16 +19,15 @@ from reprise.tables.render import FORMATS, render
 
 def main() -> None:
     args = arguments(
-        "Write a table.", key=Path, published=Path, metrics=[Path], statistics=[Path], problems=[Path], out=Path
+        "Write a table.", key=Path, published=[Path], metrics=[Path], statistics=[Path], problems=[Path], out=Path
     )
-    key = read_key(args.key)
+    key = read_key(args.key, TableKey)
     metrics = [read_table(path, METRICS) for path in [*args.metrics, *args.statistics]]
     builder = Builder(
         key=key,
-        spec=TableSpec.model_validate(key["spec"]),
         metrics=pl.concat(metrics) if metrics else pl.DataFrame(schema=METRICS),
-        published=Published(args.published, key["table"]),
-        problems=read_problems(args.problems, key["suite"]),
+        published=Published(next(iter(args.published), None), key.table),
+        problems=read_problems(args.problems, Results(key.suite)),
     )
     table = builder.table()
     for form in FORMATS:

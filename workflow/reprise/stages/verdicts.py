@@ -1,31 +1,35 @@
-"""Stage `verdicts`: what each reader makes of every answer."""
+"""Stage `verdicts`: each reader's verdict on every answer."""
 
 from pathlib import Path
 
 import polars as pl
 
 from reprise.core.errors import run_command
+from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import REQUESTS, RESPONSES, VERDICTS, check_key, read_table, write_table
 from reprise.core.store import Store
+from reprise.models.keys import RunKey
+from reprise.reading.keys import VerdictsKey
 from reprise.reading.readers import FORGIVEN, READERS, UNDECIDED, read_text
-from reprise.stages.arguments import arguments, read_key
+from reprise.stages.arguments import arguments
 
 
 def main() -> None:
     args = arguments(
-        "Read a run's answers.", key=Path, run_key=Path, protocol=str, requests=Path, responses=Path,
+        "Read a run's answers.", key=Path, run_key=Path, requests=Path, responses=Path,
         store=Path, authors=Path, robust=Path,
     )  # fmt: skip
-    key = read_key(args.key)
-    reading, embedder = key["readings"][args.protocol], key["embedders"].get(args.protocol)
+    key = read_key(args.key, VerdictsKey)
     responses = read_table(args.responses, RESPONSES)
-    check_key(responses, read_key(args.run_key)["key"], args.responses)
+    check_key(responses, read_key(args.run_key, RunKey).key, args.responses)
     requests = read_table(args.requests, REQUESTS, without=("system", "prompt"))
-    by_reader = {reader: verdicts(requests, responses, reader, reading) for reader in READERS}
-    if embedder is not None:
+    by_reader = {reader: verdicts(requests, responses, reader, key.reading) for reader in READERS}
+    if key.embedder is not None:
         store = Store(args.store)
-        by_reader = {reader: with_similarity(frame, requests, embedder, store) for reader, frame in by_reader.items()}
+        by_reader = {
+            reader: with_similarity(frame, requests, key.embedder, store) for reader, frame in by_reader.items()
+        }
     for reader, frame in by_reader.items():
         write_table(frame, getattr(args, reader), VERDICTS)
         log.info(
@@ -36,7 +40,7 @@ def main() -> None:
 
 
 def verdicts(requests: pl.DataFrame, responses: pl.DataFrame, reader: str, reading: str) -> pl.DataFrame:
-    """One row a response: the option that the reader reads, and whether it is the expected one."""
+    """One row per response: the option that the reader reads, and whether it is the expected one."""
     asked = requests.select("request_id", "options", "option_texts", "expected")
     joined = responses.join(asked, on="request_id", how="left", maintain_order="left")
     failed, is_text = ~pl.col("error").is_in(["", FORGIVEN[reader]]), pl.col("scores").list.len() == 0

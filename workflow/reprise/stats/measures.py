@@ -10,7 +10,7 @@ if TYPE_CHECKING:  # numpy takes half as long to import as all else: stages that
     import numpy as np
     from numpy.typing import NDArray
 
-    from reprise.stats import Estimate, Interval
+    from reprise.stats.clusters import Estimate, Interval
 
 Ratios: TypeAlias = "NDArray[np.float64]"
 
@@ -22,11 +22,11 @@ class Resampling:
     draws: int
     level: float
     seed: int
-    waiting: "list[Awaited]" = field(default_factory=list, compare=False, repr=False)
+    waiting: "list[PendingInterval]" = field(default_factory=list, compare=False, repr=False)
 
     def draw(self) -> None:
         """Draw the intervals of all that wait."""
-        from reprise.stats import clustered_intervals
+        from reprise.stats.clusters import clustered_intervals
 
         estimates = [one.estimate for one in self.waiting]
         found = clustered_intervals(estimates, level=self.level, draws=self.draws, seed=self.seed)
@@ -36,7 +36,7 @@ class Resampling:
 
 
 @dataclass(eq=False)
-class Awaited:
+class PendingInterval:
     """An interval that is drawn when somebody looks at it; none where one cannot be drawn."""
 
     estimate: "Estimate"
@@ -60,7 +60,7 @@ class Measure:
     metric: str
     group: str
     value: float | None
-    awaited: Awaited | None
+    pending: PendingInterval | None
     scale: float
     asked: int
     scored: int
@@ -74,13 +74,13 @@ class Measure:
     @property
     def low(self) -> float | None:
         """Lower end of the interval, if there is one."""
-        interval = self.awaited.interval if self.awaited else None
+        interval = self.pending.interval if self.pending else None
         return self.scale * interval.low if interval else None
 
     @property
     def high(self) -> float | None:
         """Upper end of the interval, if there is one."""
-        interval = self.awaited.interval if self.awaited else None
+        interval = self.pending.interval if self.pending else None
         return self.scale * interval.high if interval else None
 
 
@@ -112,8 +112,7 @@ def measure(
     """A function of ratios of sums over rows (`unit`, `failed`, `unparsed`); undefined where a ratio is 0 / 0."""
     import numpy as np
 
-    from reprise.stats import Estimate
-    from reprise.stats.clusters import cluster_sums
+    from reprise.stats.clusters import Estimate, cluster_sums
 
     columns = [part.cast(pl.Float64).to_numpy() for ratio in ratios for part in ratio]
 
@@ -129,7 +128,7 @@ def measure(
         metric,
         group,
         scale * float(statistic(np.array(totals))[0]) if is_defined else None,
-        Awaited(estimate, resampling) if estimate else None,
+        PendingInterval(estimate, resampling) if estimate else None,
         scale,
         asked=rows.height,
         scored=rows.height - failed - unparsed,

@@ -9,12 +9,14 @@ from typing import Any, cast
 import polars as pl
 
 from reprise import __version__
-from reprise.benchmarks import load_benchmark
 from reprise.benchmarks.flaws import FLAWS
-from reprise.config import Column, Row, TableSpec
+from reprise.benchmarks.registry import load_scores
+from reprise.config.tables import Column, Row
 from reprise.core.errors import UserError
+from reprise.core.paths import Results, Run, Scored
 from reprise.core.schemas import READERS_DIFFER
-from reprise.stats import Alternative, binomial_p
+from reprise.stats.binomial import Alternative, binomial_p
+from reprise.tables.keys import TableKey
 from reprise.tables.published import Published
 from reprise.tables.render import table as rendered
 from reprise.tables.render.best import mark_best
@@ -54,10 +56,9 @@ TIDY = pl.Schema(
 
 @dataclass
 class Builder:
-    """What a table is made of, and the tidy rows gathered on the way."""
+    """Builds a table, and collects its tidy rows."""
 
-    key: Mapping[str, Any]
-    spec: TableSpec
+    key: TableKey
     metrics: pl.DataFrame
     published: Published
     problems: Mapping[str, Counter[str]] = field(default_factory=dict)
@@ -65,7 +66,8 @@ class Builder:
     tidy: list[dict[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.benchmark = load_benchmark(self.key["benchmark"])
+        self.spec = self.key.spec
+        self.benchmark = load_scores(self.key.benchmark)
         self.numbers = {
             (_source(row), row["metric"], row["group"], row["convention"], row["reader"]): row
             for row in self.metrics.iter_rows(named=True)
@@ -74,16 +76,16 @@ class Builder:
 
     def check_missing(self) -> None:
         """Stop the table when too many of a run's items have no clip."""
-        limit = float(self.key["missing_share_max"])
+        limit = self.key.missing_share_max
         measured = (pl.col("convention") == "fixed") & (pl.col("metric") != READERS_DIFFER)
         totals = self.metrics.filter(measured).group_by("run", maintain_order=True)
         for (run,), rows in totals.agg(pl.col("asked").sum(), pl.col("missing").sum()).group_by("run"):
             asked, missing = rows["asked"][0], rows["missing"][0]
             if missing > limit * (asked + missing):
                 raise UserError(
-                    f"{self.key['table']} of {self.key['benchmark']}: {100 * missing / (asked + missing):.1f} % of the "
+                    f"{self.key.table} of {self.key.benchmark}: {100 * missing / (asked + missing):.1f} % of the "
                     f"items of {run} have no clip, more than the {100 * limit:.1f} % that missing_share_max of suite "
-                    f"'{self.key['suite']}' allows. results/{self.key['suite']}/sources/ says which and why."
+                    f"'{self.key.suite}' allows. {Results(self.key.suite).folder}/sources/ says which and why."
                 )
 
     def table(self) -> rendered.Table:
@@ -96,16 +98,16 @@ class Builder:
             for section in spec.sections
         )
         table = rendered.Table(
-            title=f"{key['benchmark_title']}, Table {key['table'].removeprefix('table')}: {spec.title}",
+            title=f"{key.benchmark_title}, Table {key.table.removeprefix('table')}: {spec.title}",
             caption=spec.caption,
-            label=f"tab:{key['benchmark'].replace('_', '-')}-{key['table']}",
+            label=f"tab:{key.benchmark.replace('_', '-')}-{key.table}",
             stub=spec.stub or ("Test" if all(row.dataset for row in spec.rows()) else "Model"),
             groups=column_groups(spec.columns),
             sections=sections,
             notes=(*self.judge_lines(), *self.flaw_lines(), *spec.notes),
             provenance=self.provenance(),
-            notice=key["notice"],
-            comparison=key["show_published"] and bool(key["runs"]),
+            notice=key.notice,
+            comparison=key.show_published and bool(key.runs),
             bold=spec.bold,
             significance=f"above chance, one-sided exact binomial test, alpha {ALPHA}",
         )
@@ -115,7 +117,7 @@ class Builder:
             table = mark_best(table, [index], not column.lower_is_better)
         return table
 
-    def row(self, row: Row, section: str) -> rendered.Row:
+    def row(self, row: Row, section: str) -> rendered.TableRow:
         cells: list[Cell | Text] = []
         for column in self.spec.columns:
             if column.shows == "frames":
@@ -124,17 +126,22 @@ class Builder:
                 numbers = [self.number(row, column, metric, section) for metric in self.spec.metrics_of(column)]
                 cells.append(Cell(tuple(numbers)))
         is_reference = row.chance or row.model in ("oracle", "always-first", "random", "random-imported", "cannot-tell")
-        return rendered.Row(row.label, tuple(cells), self.row_notes(row), reference=is_reference)
+        return rendered.TableRow(row.label, tuple(cells), self.row_notes(row), reference=is_reference)
 
     def source_of(self, row: Row, column: Column) -> str | None:
-        """The run behind a cell, and the judge whose ratings it shows, if this site makes them."""
+        """The name of whose number a cell shows: the data's, or that of a run that this site makes."""
         if row.dataset:
-            return f"{self.key['benchmark']}/data"
-        place = row.under(column)
-        name = f"{self.key['benchmark']}/{place.protocol}/{place.sampling}/{place.model}"
-        if place.protocol in self.key["judged"]:
-            name = f"{name}/{row.judge or self.key['first_judge']}"
-        return name if name in self.key["runs"] else None
+            return f"{self.key.benchmark}/data"
+        scored = self.scored_of(row, column)
+        return scored.name if scored and scored.name in self.key.runs else None
+
+    def scored_of(self, row: Row, column: Column) -> Scored | None:
+        """The run behind a cell, and the judge whose ratings it shows."""
+        place = row.in_column(column)
+        if place.model is None or place.protocol is None or place.sampling is None:
+            return None
+        judge = (row.judge or self.key.first_judge) if place.protocol in self.key.judged else ""
+        return Scored(Run(self.key.benchmark, place.protocol, place.sampling, place.model), judge)
 
     def found(self, row: Row, column: Column, metric: str, reading: tuple[str, str]) -> Mapping[str, Any] | None:
         """The number of a cell by one convention and reader; a ratio is made here, of two runs' numbers."""
@@ -153,22 +160,22 @@ class Builder:
     def number(self, row: Row, column: Column, metric: str, section: str) -> Number:
         """One number: measured here if it can be, else chance, else published, else a dash."""
         group = row.group or column.group or ""
-        paper = self.paper_value(row, column, metric) if self.key["show_published"] else None
+        paper = self.paper_value(row, column, metric) if self.key.show_published else None
         place = {"section": section, "row": row.label, "column": column_name(column), "metric": metric, "group": group}
         found = self.found(row, column, metric, SHOWN)
-        chance = self.chance(row.under(column), metric, group) if row.chance else None
+        chance = self.chance(row.in_column(column), metric, group) if row.chance else None
         if row.chance and (chance is not None or paper is None):
-            self.keep(place, "chance", {"value": chance})
+            self.add_tidy_row(place, "chance", {"value": chance})
             return Number(chance, column.decimals, column.signed)
         if found is not None:
-            is_imported = self.source_of(row, column) in self.key["imported"]
+            is_imported = self.source_of(row, column) in self.key.imported
             source = "data" if row.dataset else "imported" if is_imported else "reproduced"
             for reading in dict.fromkeys((SHOWN, COMPARED)):
                 other = self.found(row, column, metric, reading)
                 if other is not None:
-                    self.keep(place, source, other)
+                    self.add_tidy_row(place, source, other)
             if found["value"] is None and paper is not None:
-                self.keep(place, "published", {"value": paper})
+                self.add_tidy_row(place, "published", {"value": paper})
             state: rendered.State = "incomplete" if found["missing"] else "imported" if is_imported else "reproduced"
             return Number(
                 found["value"],
@@ -177,12 +184,12 @@ class Builder:
                 state,
                 significant=self.spec.significance and _is_below(found["p_chance"]),
                 published=paper,
-                notes=tuple(filter(None, [found["note"], self.beside_the_whole(found)])),
+                notes=tuple(filter(None, [found["note"], self.compared_with_group(found)])),
             )
         if paper is not None:
-            self.keep(place, "published", {"value": paper})
+            self.add_tidy_row(place, "published", {"value": paper})
             return Number(paper, column.decimals, column.signed, "published")
-        is_missing = row.under(column).model is not None and not row.chance and self.source_of(row, column) is None
+        is_missing = row.in_column(column).model is not None and not row.chance and self.source_of(row, column) is None
         return Number(None, column.decimals, state="not run" if is_missing else "reproduced")
 
     def paper_value(self, row: Row, column: Column, metric: str) -> float | None:
@@ -192,7 +199,7 @@ class Builder:
         frames = row.frames if named.frames is None else named.frames
         return self.published.get(label, frames, named.group or row.group or column.group or "", metric)
 
-    def beside_the_whole(self, found: Mapping[str, Any]) -> str:
+    def compared_with_group(self, found: Mapping[str, Any]) -> str:
         """Whether a group's share is significantly above or below the same run's share of another group."""
         whole = self.numbers.get((_source(found), found["metric"], self.spec.compared_with or "", *SHOWN))
         if whole is None or whole["value"] is None or not 0 < whole["value"] < 100 or not found["asked"]:
@@ -207,19 +214,19 @@ class Builder:
         return ""
 
     def chance(self, row: Row, metric: str, group: str) -> float | None:
-        """What a guesser reaches: a constant of the benchmark, or counted from its data where they are here."""
+        """Score of random guessing: a constant of the benchmark, or counted from its data if they are available."""
         constant = self.benchmark.CHANCE.get(metric)
         if constant is not None:
             return constant
-        form = self.key["forms"].get(row.protocol, "")
-        counted = self.numbers.get((f"{self.key['benchmark']}/data", f"chance.{form}.{metric}", group, *SHOWN))
+        form = self.key.forms.get(row.protocol or "", "")
+        counted = self.numbers.get((f"{self.key.benchmark}/data", f"chance.{form}.{metric}", group, *SHOWN))
         return None if counted is None else float(counted["value"])
 
-    def keep(self, place: Mapping[str, str], source: str, found: Mapping[str, Any]) -> None:
+    def add_tidy_row(self, place: Mapping[str, str], source: str, found: Mapping[str, Any]) -> None:
         """Add a tidy row."""
         known = {name: found[name] for name in TIDY if name in found}
-        name = f"{self.key['benchmark']}/{self.key['table']}"
-        self.tidy.append({"suite": self.key["suite"], "table": name, **known, **place, "source": source})
+        name = f"{self.key.benchmark}/{self.key.table}"
+        self.tidy.append({"suite": self.key.suite, "table": name, **known, **place, "source": source})
 
     def row_notes(self, row: Row) -> tuple[str, ...]:
         """What was missing, failed or unread in a row, and where the authors' convention gives another number."""
@@ -246,16 +253,16 @@ class Builder:
 
     def import_notes(self, row: Row) -> list[str]:
         """What is wrong with the imported answers and ratings behind a row."""
-        sources = {source for column in self.spec.columns if (source := self.source_of(row, column))}
-        names = sorted(sources | {source.rpartition("/")[0] for source in sources})
+        shown = {one for column in self.spec.columns if (one := self.scored_of(row, column))}
+        names = sorted({one.name for one in shown} | {one.run.name for one in shown})
         counts = sum((self.problems.get(name, Counter()) for name in names), Counter[str]())
         listed = ", ".join(f"{number} {problem}" for problem, number in counts.most_common())
         return [f"Problems of imported answers: {listed}."] if listed else []
 
     def judge_lines(self) -> list[str]:
-        """Who judged answers, beside every number that comes of it."""
+        """Who judged the answers behind the numbers."""
         judges = sorted({row["judge"] for row in self.metrics.iter_rows(named=True) if row["judge"]})
-        return [f"Answers judged by {self.key['judges'][judge]} ({judge})." for judge in judges]
+        return [f"Answers judged by {self.key.judges[judge]} ({judge})." for judge in judges]
 
     def flaw_lines(self) -> list[str]:
         """Entries of the release that are flawed, named below the numbers that they are in."""
@@ -265,12 +272,12 @@ class Builder:
     def provenance(self) -> tuple[str, ...]:
         keys = {row["run"]: row["key"] for row in self.metrics.iter_rows(named=True) if row["key"]}
         lines = [
-            f"Suite {self.key['suite']} ({self.key['suite_title']}), Reprise {__version__}.",
-            f"Paper: {self.key['paper']}.",
+            f"Suite {self.key.suite} ({self.key.suite_title}), Reprise {__version__}.",
+            f"Paper: {self.key.paper}.",
             "Shown: failed and unread answers count as wrong (convention fixed, reader robust); "
             "intervals and the authors' convention are in the csv.",
         ]
-        adopted = self.key["adopted"]
+        adopted = self.key.adopted
         runs = [
             f"{run}: key {digest[:12]}" + (f" ({adopted[digest]})" if digest in adopted else "")
             for run, digest in sorted(keys.items())
@@ -283,7 +290,7 @@ def _is_below(p: float | None) -> bool:
 
 
 def _source(row: Mapping[str, Any]) -> str:
-    """What a measured number is a number of: a run, or a run as one judge rates it."""
+    """The subject of a measured number: a run, or a run as one judge rates it."""
     return f"{row['run']}/{row['judge']}" if row["judge"] else str(row["run"])
 
 

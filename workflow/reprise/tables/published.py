@@ -9,12 +9,17 @@ from reprise.core.errors import UserError
 COLUMNS = ("paper", "table", "row", "frames", "group", "metric", "value")
 
 
-class Published:
-    """A table's published values by row, frames, group and metric."""
+def published_file(benchmark: str) -> Path:
+    """The file of a paper's numbers."""
+    return Path("resources/published") / f"{benchmark}.csv"
 
-    def __init__(self, path: Path, table: str) -> None:
+
+class Published:
+    """A table's published values by row, frames, group and metric; none where the suite does not show them."""
+
+    def __init__(self, path: Path | None, table: str) -> None:
         self._values: dict[tuple[str, str, str, str], float] = {}
-        for number, row in enumerate(_rows(path), start=2):
+        for number, row in enumerate(_rows(path) if path else (), start=2):
             value = _value(row["value"], f"{path}: line {number}")
             if row["table"] == table:
                 identity = (row["row"], row["frames"], row["group"], row["metric"])
@@ -48,7 +53,7 @@ def _value(text: str, where: str) -> float:
     try:
         value = float(text)
     except (TypeError, ValueError):
-        raise UserError(f"{where}: value '{text}' is no number. Write a plain number such as 43.1.") from None
+        raise UserError(f"{where}: value '{text}' is not a number. Write a plain number such as 43.1.") from None
     if not math.isfinite(value):
         raise UserError(f"{where}: value '{text}' is not finite. Leave the line out if the paper prints no number.")
     return value

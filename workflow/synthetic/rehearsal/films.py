@@ -5,6 +5,7 @@ from fnmatch import fnmatchcase
 from hashlib import sha256
 from pathlib import Path
 
+from reprise.core.errors import stop_on_fault_of_ffmpeg
 from reprise.fetch.outcome import Fetched, Fetcher, nothing
 from reprise.fetch.settings import Rehearsal
 from reprise.media.encode import concatenate
@@ -18,7 +19,7 @@ HUE_STEP = 360 // FILMS
 ENCODE = Encode(preset="ultrafast")
 
 
-def rehearsal(settings: Rehearsal) -> Fetcher:
+def fetcher(settings: Rehearsal) -> Fetcher:
     """One of the films for any id, always the same; known by its number, so that each is rendered once."""
 
     def identity(source_id: str) -> list[object]:
@@ -49,5 +50,7 @@ def render(number: int, target: Path) -> Path:
     options = [word for name, value in BIT_EXACT.items() for word in (f"-{name}", str(value))]
     encoder = ["-c:v", "libx264", "-preset", ENCODE.preset, "-pix_fmt", "yuv420p", *options]
     command = [ffmpeg_executable(), *QUIET, "-y", "-f", "lavfi", "-i", picture, *encoder, str(target)]
-    subprocess.run(command, check=True, capture_output=True)
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    stop_on_fault_of_ffmpeg(done.returncode, done.stderr, target)
+    done.check_returncode()
     return target

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from reprise.core.files import write_text
 
-from synthetic.rehearsal.beside_mmbench import write_beside
+from synthetic.rehearsal.mmbench_extras import write_extras
 from synthetic.rehearsal.words import SEED, WORDS, clause, dealt, identifier, sentence
 from synthetic.toyworld.generate import Dice
 
@@ -68,11 +68,11 @@ def subtitles(dice: Dice) -> str:
 
 
 def write_release(folder: Path) -> None:
-    """Write `MMBench-Video.tsv`, the subtitles, and what lies beside them."""
+    """Write `MMBench-Video.tsv`, the subtitles, and the image benchmarks and other videos."""
     buffer = io.StringIO()
     csv.writer(buffer, delimiter="\t", lineterminator="\n").writerows([COLUMNS, *rows()])
     write_text(folder / "MMBench-Video.tsv", buffer.getvalue())
     dice = Dice(SEED, 8)
     for video in videos()[::2]:
         write_text(folder / "subtitles" / f"{video}.vtt", subtitles(dice))
-    write_beside(folder)
+    write_extras(folder)

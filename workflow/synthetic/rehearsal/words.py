@@ -75,5 +75,5 @@ def identifier(*parts: object) -> str:
 
 
 def dealt(total: int, hands: int) -> list[int]:
-    """A total dealt to so many hands as evenly as can be."""
+    """A total divided into this many parts as evenly as possible."""
     return [total // hands + (hand < total % hands) for hand in range(hands)]

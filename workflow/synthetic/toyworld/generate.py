@@ -157,7 +157,7 @@ def make_script(dice: Dice, training: bool) -> Script:
 
 
 def _filler(dice: Dice, slots: int) -> Script:
-    """Agents that only stand there."""
+    """Agents that do nothing."""
     figures: list[Figure] = []
     for slot in range(slots):
         figures += _stage(dice, [(agent, "stand", "") for agent in dice.sample(AGENTS, 2)], slot)

@@ -43,7 +43,7 @@ def _does(script: Script, agent: Agent) -> str:
     return " ".join(f"It {deed}." for deed in deeds)
 
 
-def _together(script: Script, dice: Dice) -> tuple[Figure, Figure] | None:
+def _simultaneous_pair(script: Script, dice: Dice) -> tuple[Figure, Figure] | None:
     """Two who are on stage in one slot."""
     pairs = [(a, b) for a, b in combinations(script.figures, 2) if a.slot == b.slot]
     return dice.pick(pairs) if pairs else None
@@ -95,7 +95,7 @@ def counting(script: Script, dice: Dice) -> tuple[str, str]:
 
 
 def spatial(script: Script, dice: Dice) -> tuple[str, str] | None:
-    pair = _together(script, dice)
+    pair = _simultaneous_pair(script, dice)
     if pair is None or abs(pair[0].x - pair[1].x) < 0.2:
         return None
     first, second = pair
@@ -153,7 +153,7 @@ def natural(script: Script, dice: Dice) -> tuple[str, str]:
 
 
 def physical_relation(script: Script, dice: Dice) -> tuple[str, str] | None:
-    pair = _together(script, dice)
+    pair = _simultaneous_pair(script, dice)
     if pair is None or abs(pair[0].radius - pair[1].radius) < 0.02:
         return None
     first, second = pair
@@ -264,7 +264,7 @@ def _stamp(seconds: int) -> str:
 
 
 def write_release(folder: Path) -> None:
-    """Write `MMBench-Video.tsv` and what may lie beside it: subtitles, image benchmarks, a set of other videos."""
+    """Write `MMBench-Video.tsv` and what may come with it: subtitles, image benchmarks, a set of other videos."""
     buffer = io.StringIO()
     csv.writer(buffer, delimiter="\t", lineterminator="\n").writerows([COLUMNS, *rows()])
     write_text(folder / "MMBench-Video.tsv", buffer.getvalue())

@@ -9,8 +9,9 @@ from pathlib import Path
 import cv2
 import numpy as np
 import numpy.typing as npt
+from reprise.core.errors import stop_on_fault_of_ffmpeg
 from reprise.core.files import whole_file
-from reprise.media.ffmpeg import ffmpeg_executable
+from reprise.media.ffmpeg import QUIET, ffmpeg_executable
 
 from synthetic.toyworld.poses import Pose, pose_at
 from synthetic.toyworld.script import FPS, SIZE, SLOT_SECONDS, Figure, Scene, Script, Source
@@ -32,6 +33,11 @@ BACKDROPS = {
     "plum": ((98, 76, 98), (114, 90, 114)),
     "fog": ((138, 142, 146), (156, 160, 164)),
 }
+# One thread and bitexact, so that two runs give the same bytes.
+ENCODE = (
+    "-c:v libx264 -preset veryfast -crf 16 -pix_fmt yuv420p -threads 1"
+    " -fflags +bitexact -flags:v +bitexact -map_metadata -1 -movflags +faststart -f mp4"
+)
 SUBPIXEL = 4
 INK = (22, 22, 26)
 
@@ -43,27 +49,16 @@ def _ring(count: int, radii: Sequence[float], turn: float) -> npt.NDArray[np.flo
 
 
 _ARM = 0.36
+_CROSS = [
+    (-_ARM, -1.0), (_ARM, -1.0), (_ARM, -_ARM), (1.0, -_ARM), (1.0, _ARM), (_ARM, _ARM),
+    (_ARM, 1.0), (-_ARM, 1.0), (-_ARM, _ARM), (-1.0, _ARM), (-1.0, -_ARM), (-_ARM, -_ARM),
+]  # fmt: skip
 OUTLINES = {
     "circle": _ring(24, (0.98,), 0.0),
     "square": _ring(4, (1.22,), math.pi / 4),
     "triangle": np.array([(0.0, -1.0), (1.05, 0.95), (-1.05, 0.95)]),
     "star": _ring(10, (1.12, 0.46), 0.0),
-    "cross": np.array(
-        [
-            (-_ARM, -1.0),
-            (_ARM, -1.0),
-            (_ARM, -_ARM),
-            (1.0, -_ARM),
-            (1.0, _ARM),
-            (_ARM, _ARM),
-            (_ARM, 1.0),
-            (-_ARM, 1.0),
-            (-_ARM, _ARM),
-            (-1.0, _ARM),
-            (-1.0, -_ARM),
-            (-_ARM, -_ARM),
-        ]
-    ),
+    "cross": np.array(_CROSS),
 }
 
 
@@ -147,46 +142,9 @@ def _frames(work: Script | Source) -> Iterator[Image]:
 
 
 def _encode_command(path: Path) -> list[str]:
-    """ffmpeg for raw frames on stdin; one thread and bitexact, so that two runs give the same bytes."""
-    return [
-        ffmpeg_executable(),
-        "-hide_banner",
-        "-loglevel",
-        "error",
-        "-nostdin",
-        "-y",
-        "-f",
-        "rawvideo",
-        "-pix_fmt",
-        "rgb24",
-        "-s",
-        f"{SIZE}x{SIZE}",
-        "-r",
-        str(FPS),
-        "-i",
-        "pipe:0",
-        "-c:v",
-        "libx264",
-        "-preset",
-        "veryfast",
-        "-crf",
-        "16",
-        "-pix_fmt",
-        "yuv420p",
-        "-threads",
-        "1",
-        "-fflags",
-        "+bitexact",
-        "-flags:v",
-        "+bitexact",
-        "-map_metadata",
-        "-1",
-        "-movflags",
-        "+faststart",
-        "-f",
-        "mp4",
-        str(path),
-    ]
+    """ffmpeg for raw frames on stdin."""
+    raw = f"-y -f rawvideo -pix_fmt rgb24 -s {SIZE}x{SIZE} -r {FPS} -i pipe:0"
+    return [ffmpeg_executable(), *QUIET, *raw.split(), *ENCODE.split(), str(path)]
 
 
 def write_video(work: Script | Source, path: Path) -> None:
@@ -194,8 +152,10 @@ def write_video(work: Script | Source, path: Path) -> None:
     frames = b"".join(frame.tobytes() for frame in _frames(work))
     with whole_file(path) as temporary:
         done = subprocess.run(_encode_command(temporary), input=frames, capture_output=True, check=False)
+        words = done.stderr.decode(errors="replace").strip()
+        stop_on_fault_of_ffmpeg(done.returncode, words, path)
         if done.returncode:
-            raise RuntimeError(f"{path}: ffmpeg failed: {done.stderr.decode(errors='replace').strip()}")
+            raise RuntimeError(f"{path}: ffmpeg failed: {words}")
 
 
 def render_source(source_id: str, path: Path) -> None:

@@ -19,7 +19,7 @@ ATTEMPTS = 24
 COLUMNS = ("test_name", "video_id", "event", "pos", "neg")
 
 
-class Row(NamedTuple):
+class ReleaseRow(NamedTuple):
     """One line of the release."""
 
     test_name: str
@@ -72,11 +72,11 @@ def event_label(pair: Pair) -> str:
     return json.dumps([*names, names[-1]] if pair.test == "coref" else names, separators=(",", ":"))
 
 
-def evaluation_rows() -> list[Row]:
+def evaluation_rows() -> list[ReleaseRow]:
     """The rows of the release, sorted by test."""
     pairs = clip_pairs(evaluation_sources(), EVALUATION_SEED)
     return [
-        Row(test, clip, event_label(pair), pair.pos, pair.neg)
+        ReleaseRow(test, clip, event_label(pair), pair.pos, pair.neg)
         for test in TESTS
         for clip, of_clip in pairs.items()
         for pair in of_clip

@@ -75,7 +75,7 @@ def _question(index: int, half: str, video: str, text: str, is_a: bool) -> dict[
 
 
 def _questions(pairs: Sequence[tuple[Place, Counterfactual]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Two questions a pair of each kind; in half of the pairs the positive caption, or segment, comes first."""
+    """Two questions per pair of each kind; in half of the pairs the positive caption, or segment, comes first."""
     texts: list[dict[str, Any]] = []
     videos: list[dict[str, Any]] = []
     half_of = len(pairs) // 2

@@ -8,14 +8,14 @@ import pytest
 import torch
 from PIL import Image
 from reprise.core.errors import UserError
-from reprise.media.reader import read_frames
-from reprise.models.adapters.base import Clip
+from reprise.media.decoder import read_frames
+from reprise.models.adapters.base import Clip, Request
 from reprise.models.adapters.contrastive import ContrastiveAdapter, load_encoder
 from reprise.models.adapters.open_clip import load_open_clip
 from transformers import AutoImageProcessor, AutoModel, AutoTokenizer, CLIPModel
 
+from tests.unit.asked import BLIND, request, shown, spec
 from tests.unit.models.adapters import tiny
-from tests.unit.videos import barcode_video
 
 CAPTIONS = [
     "The red circle slides left quickly.",
@@ -25,19 +25,12 @@ CAPTIONS = [
 INDICES = (0, 9, 20, 33)
 
 
-@pytest.fixture(scope="module")
-def video(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("video") / "v.mp4"
-    barcode_video(path, 48, width=96, height=64)
-    return path
-
-
-def clip_of(video: Path, indices: tuple[int, ...] = INDICES) -> Clip:
-    return Clip("clip", video, indices, tuple(index / 24 for index in indices))
+def compared(caption: str) -> Request:
+    return request(caption, "similarity")
 
 
 def given(folder: Path, clip: Clip) -> list[float]:
-    answers = ContrastiveAdapter(tiny.spec(folder)).answers(clip, [tiny.request(text) for text in CAPTIONS])
+    answers = ContrastiveAdapter(spec(folder)).answers(clip, [compared(text) for text in CAPTIONS])
     return [answer.scores[0] for answer in answers]
 
 
@@ -63,7 +56,7 @@ def test_clip_and_siglip_by_the_mean_of_frame_features(
             feature = model.get_text_features(input_ids=ids).pooler_output[0]
             expected.append(float(torch.nn.functional.cosine_similarity(mean, feature, dim=0)))
         other = torch.nn.functional.normalize(frames, dim=-1).mean(0)
-    assert given(folder, clip_of(video)) == pytest.approx(expected, abs=1e-5)
+    assert given(folder, shown(video, INDICES)) == pytest.approx(expected, abs=1e-5)
     assert not torch.allclose(other / other.norm(), mean / mean.norm(), atol=1e-5), "the order of mean and norm matters"
 
 
@@ -74,7 +67,7 @@ def test_one_frame_and_one_caption_give_the_models_own_logit(video: Path, tmp_pa
     with torch.no_grad():
         outputs = [model(pixel_values=pixels, **words(text, return_tensors="pt")) for text in CAPTIONS]
     logits = [float(one.logits_per_image[0, 0] / model.logit_scale.detach().exp()) for one in outputs]
-    assert given(folder, clip_of(video, INDICES[:1])) == pytest.approx(logits, abs=1e-5)
+    assert given(folder, shown(video, INDICES[:1])) == pytest.approx(logits, abs=1e-5)
 
 
 def test_xclip_gives_the_logits_of_its_own_forward(video: Path, tmp_path: Path) -> None:
@@ -86,7 +79,7 @@ def test_xclip_gives_the_logits_of_its_own_forward(video: Path, tmp_path: Path) 
         output = model(
             pixel_values=pixels_of(folder, video)[None], input_ids=ids, attention_mask=inputs["attention_mask"]
         )
-    found = given(folder, clip_of(video))
+    found = given(folder, shown(video, INDICES))
     assert found == pytest.approx(output.logits_per_video[0].tolist(), rel=1e-4)
     assert len({round(value, 6) for value in found}) == len(CAPTIONS)
 
@@ -94,48 +87,48 @@ def test_xclip_gives_the_logits_of_its_own_forward(video: Path, tmp_path: Path) 
 def test_xclip_refuses_another_number_of_frames(video: Path, tmp_path: Path) -> None:
     folder = tiny.xclip(tmp_path / "model", 8)
     with pytest.raises(UserError, match=r"takes 8 frames and its run's sampling shows 4\. Name a sampling of 8 frames"):
-        given(folder, clip_of(video))
+        given(folder, shown(video, INDICES))
 
 
 def test_a_clip_is_encoded_once_and_no_caption_alters_another(
     video: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tiny.siglip(tmp_path / "model")
-    adapter = ContrastiveAdapter(tiny.spec(folder))
+    adapter = ContrastiveAdapter(spec(folder))
     seen = []
     encode = adapter._encoder.clip
     monkeypatch.setattr(adapter._encoder, "clip", lambda frames: seen.append(len(frames)) or encode(frames))
-    together = list(adapter.answers(clip_of(video), [tiny.request(text) for text in CAPTIONS]))
+    together = list(adapter.answers(shown(video, INDICES), [compared(text) for text in CAPTIONS]))
     assert seen == [len(INDICES)] and {answer.frames_shown for answer in together} == {len(INDICES)}
-    alone = [next(iter(adapter.answers(clip_of(video), [tiny.request(text)]))) for text in CAPTIONS]
+    alone = [next(iter(adapter.answers(shown(video, INDICES), [compared(text)]))) for text in CAPTIONS]
     assert together == alone, "a resumed run gives the same bytes"
 
 
 def test_a_long_caption_is_cut_to_what_the_model_reads(video: Path, tmp_path: Path) -> None:
-    adapter = ContrastiveAdapter(tiny.spec(tiny.clip(tmp_path / "model")))
-    long = tiny.request(" ".join(CAPTIONS * 9))
-    answer = next(iter(adapter.answers(clip_of(video), [long])))
+    adapter = ContrastiveAdapter(spec(tiny.clip(tmp_path / "model")))
+    long = compared(" ".join(CAPTIONS * 9))
+    answer = next(iter(adapter.answers(shown(video, INDICES), [long])))
     assert answer.tokens_in == tiny.LONGEST and len(answer.scores) == 1
 
 
 def test_a_number_that_is_none_is_a_failure(video: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    adapter = ContrastiveAdapter(tiny.spec(tiny.clip(tmp_path / "model")))
+    adapter = ContrastiveAdapter(spec(tiny.clip(tmp_path / "model")))
     broken = np.full(12, np.nan)
     monkeypatch.setattr(adapter._encoder, "clip", lambda frames: torch.from_numpy(broken))
-    assert next(iter(adapter.answers(clip_of(video), [tiny.request(CAPTIONS[0])]))).error == "not_finite"
+    assert next(iter(adapter.answers(shown(video, INDICES), [compared(CAPTIONS[0])]))).error == "not_finite"
 
 
 def test_without_frames_it_cannot_answer(tmp_path: Path) -> None:
-    adapter = ContrastiveAdapter(tiny.spec(tiny.clip(tmp_path / "model")))
+    adapter = ContrastiveAdapter(spec(tiny.clip(tmp_path / "model")))
     with pytest.raises(UserError, match="contrastive needs frames"):
-        list(adapter.answers(tiny.blind(), [tiny.request("x")]))
+        list(adapter.answers(BLIND, [compared("x")]))
 
 
 def test_another_kind_of_model_is_named(tmp_path: Path) -> None:
     with pytest.raises(
         UserError, match="knows clip, siglip, xclip and open_clip checkpoints, found model_type 'llama'"
     ):
-        ContrastiveAdapter(tiny.spec(tiny.llama(tmp_path / "model")))
+        ContrastiveAdapter(spec(tiny.llama(tmp_path / "model")))
 
 
 # --- open_clip's layout ------------------------------------------------------------------------------------------
@@ -186,16 +179,16 @@ def test_open_clip_weights_compute_what_their_layout_means(tmp_path: Path) -> No
 
 def test_an_open_clip_folder_answers(video: Path, tmp_path: Path) -> None:
     folder = tiny.open_clip(tmp_path / "model")
-    found = given(folder, clip_of(video))
+    found = given(folder, shown(video, INDICES))
     assert len(found) == len(CAPTIONS) and all(-1 <= value <= 1 for value in found)
-    quick = given(tiny.open_clip(tmp_path / "quick", quick_gelu=True), clip_of(video))
+    quick = given(tiny.open_clip(tmp_path / "quick", quick_gelu=True), shown(video, INDICES))
     assert quick != pytest.approx(found, abs=1e-7)
 
 
 def test_other_towers_and_other_layouts_are_refused(tmp_path: Path) -> None:
     towers = tiny.open_clip(tmp_path / "towers", vision_cfg={"timm_model_name": "vit_x", "image_size": 32})
     with pytest.raises(UserError, match=r"only plain CLIP towers are read, found timm_model_name"):
-        load_encoder(tiny.spec(towers))
+        load_encoder(spec(towers))
     from safetensors.torch import load_file, save_file
 
     other = tiny.open_clip(tmp_path / "other")
@@ -204,4 +197,4 @@ def test_other_towers_and_other_layouts_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
         UserError, match=r"not open_clip's layout of a CLIP: \d+ weights are missing .* are not known \(image_encoder"
     ):
-        load_encoder(tiny.spec(other))
+        load_encoder(spec(other))

@@ -1,5 +1,6 @@
 """Language models without eyes, and VERA's head, against a plain computation with the same checkpoint."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import torch
 from reprise.core.errors import UserError
 from reprise.models.adapters.base import Answer, Request
 from reprise.models.adapters.text import TextAdapter
+from safetensors.torch import load_file, save_file
 from transformers import (
     AutoTokenizer,
     LlamaForCausalLM,
@@ -14,6 +16,7 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
+from tests.unit.asked import BLIND, request, spec
 from tests.unit.models.adapters import tiny
 
 TEMPLATE = (
@@ -24,8 +27,8 @@ QUESTION = "Does the red circle slide left quickly?"
 OPTIONS = ("Yes", "No")
 
 
-def ask(folder: Path, request: Request, **settings: str) -> Answer:
-    return next(iter(TextAdapter(tiny.spec(folder, **settings)).answers(tiny.blind(), [request])))
+def ask(folder: Path, asked: Request, **settings: str) -> Answer:
+    return next(iter(TextAdapter(spec(folder, **settings)).answers(BLIND, [asked])))
 
 
 @pytest.mark.parametrize(
@@ -47,7 +50,7 @@ def test_a_decoder_scores_over_its_whole_vocabulary(
     with torch.no_grad():
         probabilities = torch.softmax(model(input_ids=ids).logits[0, -1].double(), -1)
     expected = [float(probabilities[words(option, add_special_tokens=False)["input_ids"][0]]) for option in OPTIONS]
-    answer = ask(folder, tiny.request(QUESTION, "score", OPTIONS, system))
+    answer = ask(folder, request(QUESTION, "score", OPTIONS, system=system))
     assert answer.scores == pytest.approx(expected, rel=1e-5)
     assert (answer.frames_shown, answer.tokens_in) == (0, ids.shape[1])
 
@@ -62,14 +65,14 @@ def test_a_decoder_writes_greedily_after_the_prompt(tmp_path: Path) -> None:
             new.append(
                 int(model(input_ids=torch.cat([ids, torch.tensor([new], dtype=torch.long)], 1)).logits[0, -1].argmax())
             )
-    answer = ask(folder, tiny.request(QUESTION, "write", ()))
+    answer = ask(folder, request(QUESTION, "write"))
     assert answer.text == words.decode(new, skip_special_tokens=True) and answer.tokens_out == len(new)
 
 
 def test_a_plain_prompt_gets_the_tokens_that_begin_or_end_a_text(tmp_path: Path) -> None:
     folder = tiny.t5(tmp_path / "model")
     words = AutoTokenizer.from_pretrained(folder)
-    answer = ask(folder, tiny.request(QUESTION, "score", OPTIONS))
+    answer = ask(folder, request(QUESTION, "score", OPTIONS))
     assert (
         answer.tokens_in
         == len(words(QUESTION)["input_ids"])
@@ -85,7 +88,7 @@ def test_an_encoder_with_a_decoder_scores_at_its_first_word(tmp_path: Path) -> N
         logits = model(input_ids=ids, decoder_input_ids=torch.tensor([[words.pad_token_id]])).logits[0, -1]
     probabilities = torch.softmax(logits.double(), -1)
     expected = [float(probabilities[words(option, add_special_tokens=False)["input_ids"][0]]) for option in OPTIONS]
-    assert ask(folder, tiny.request(QUESTION, "score", OPTIONS)).scores == pytest.approx(expected, rel=1e-5)
+    assert ask(folder, request(QUESTION, "score", OPTIONS)).scores == pytest.approx(expected, rel=1e-5)
 
 
 def test_an_encoder_with_a_decoder_writes_greedily(tmp_path: Path) -> None:
@@ -95,8 +98,19 @@ def test_an_encoder_with_a_decoder_writes_greedily(tmp_path: Path) -> None:
     with torch.no_grad():
         while len(written) < 9 and written[-1] != words.eos_token_id:
             written.append(int(model(input_ids=ids, decoder_input_ids=torch.tensor([written])).logits[0, -1].argmax()))
-    answer = ask(folder, tiny.request(QUESTION, "choose", OPTIONS))
+    answer = ask(folder, request(QUESTION, "choose", OPTIONS))
     assert answer.text == words.decode(written[1:], skip_special_tokens=True) and answer.tokens_out == len(written) - 1
+
+
+@pytest.mark.parametrize("make", [tiny.llama, tiny.t5])
+@pytest.mark.parametrize("ask_for", ["score", "write"])
+def test_numbers_that_are_not_finite_are_no_answer(make: Callable[[Path], Path], ask_for: str, tmp_path: Path) -> None:
+    folder = make(tmp_path / "model")
+    weights = load_file(folder / "model.safetensors")
+    save_file(
+        {name: value * float("nan") for name, value in weights.items()}, folder / "model.safetensors", {"format": "pt"}
+    )
+    assert ask(folder, request(QUESTION, ask_for, OPTIONS)) == Answer(error="not_finite")
 
 
 def test_vera_reads_its_head_out_of_the_embedding_matrix(tmp_path: Path) -> None:
@@ -113,7 +127,7 @@ def test_vera_reads_its_head_out_of_the_embedding_matrix(tmp_path: Path) -> None
         with torch.no_grad():
             hidden = model(words(caption, return_tensors="pt")["input_ids"]).last_hidden_state[0, -1, :]
             expected = float((linear(hidden).squeeze(-1) / temperature).sigmoid())
-        found.append(ask(folder, tiny.request(caption), head="vera").scores[0])
+        found.append(ask(folder, request(caption, "similarity"), head="vera").scores[0])
         assert found[-1] == pytest.approx(expected, rel=1e-4)
     assert found[0] != found[1]
 
@@ -124,4 +138,4 @@ def test_vera_needs_the_rows_of_its_head(tmp_path: Path) -> None:
     model.save_pretrained(tmp_path / "model")
     words.save_pretrained(tmp_path / "model")
     with pytest.raises(UserError, match=r"embedding matrix of more than 32099 rows.*has 600"):
-        TextAdapter(tiny.spec(tmp_path / "model", head="vera"))
+        TextAdapter(spec(tmp_path / "model", head="vera"))

@@ -9,9 +9,10 @@ from reprise.models.torch_setup import prepare
 prepare()
 
 import torch  # noqa: E402  prepare() must come first
-from reprise.models.adapters.base import Clip, ModelSpec, Request  # noqa: E402
 from safetensors.torch import save_file  # noqa: E402
 from tokenizers.processors import TemplateProcessing  # noqa: E402
+from training.config import ModelSize  # noqa: E402
+from training.model import build_model, build_processor  # noqa: E402
 from training.tokenizer import build_tokenizer  # noqa: E402
 from transformers import (  # noqa: E402
     CLIPConfig,
@@ -20,6 +21,11 @@ from transformers import (  # noqa: E402
     LlamaConfig,
     LlamaForCausalLM,
     PreTrainedTokenizerFast,
+    Qwen2VLConfig,
+    Qwen2VLForConditionalGeneration,
+    Qwen2VLImageProcessor,
+    Qwen2VLProcessor,
+    Qwen2VLVideoProcessor,
     SiglipConfig,
     SiglipImageProcessor,
     SiglipModel,
@@ -37,18 +43,18 @@ LONGEST = 24
 TOWER = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
 WORDS = {**TOWER, "vocab_size": VOCABULARY, "max_position_embeddings": LONGEST}
 SQUARE = {"height": SIDE, "width": SIDE}
-
-
-def spec(folder: Path, **settings: Any) -> ModelSpec:
-    return ModelSpec(folder, "cpu", 1, "float32", "sdpa", False, settings)
-
-
-def request(prompt: str, ask: str = "similarity", options: tuple[str, ...] = ("match",), system: str = "") -> Request:
-    return Request(f"r {prompt}", "i", "pos", ask, system, prompt, options, options[0] if options else "", 8)
-
-
-def blind() -> Clip:
-    return Clip("clip", None, (), ())
+# All words of the toy world's tokenizer and those that a test adds.
+MANY_WORDS = 640
+PATCH = 8
+HALF = [0.5, 0.5, 0.5]
+# As the public Qwen2-VL checkpoints have it.
+QWEN_TEMPLATE = (
+    "{% for message in messages %}{% if loop.first and message['role'] != 'system' %}<|im_start|>system\n"
+    "You are a helpful assistant.<|im_end|>\n{% endif %}<|im_start|>{{ message['role'] }}\n"
+    "{% for part in message['content'] %}{% if part['type'] == 'video' %}<|vision_start|><|video_pad|><|vision_end|>"
+    "{% else %}{{ part['text'] }}{% endif %}{% endfor %}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
 
 
 def tokenizer(*, ends: bool = True, template: str | None = None) -> PreTrainedTokenizerFast:
@@ -138,6 +144,46 @@ def llama(folder: Path, template: str | None = None) -> Path:
     return _save(folder, LlamaForCausalLM(config), words=words)
 
 
+def llava(folder: Path) -> Path:
+    """A LLaVA-OneVision of the demo's shape with the template of the public checkpoints."""
+    words = build_tokenizer()
+    size = ModelSize(
+        vision_width=16, vision_inner=32, vision_layers=2, patch=16, width=32, inner=64, layers=2, heads=2,
+        vocabulary=MANY_WORDS,
+    )  # fmt: skip
+    torch.manual_seed(1)
+    return _save(folder, build_model(size, words), build_processor(words, size.patch))
+
+
+def qwen2_vl(folder: Path) -> Path:
+    words = tokenizer(ends=False, template=QWEN_TEMPLATE)
+    marks = {name: f"<|{name}|>" for name in ("vision_start", "vision_end", "image_pad", "video_pad")}
+    words.add_tokens(list(marks.values()), special_tokens=True)
+    ids = {name: words.convert_tokens_to_ids(mark) for name, mark in marks.items()}
+    config = Qwen2VLConfig(
+        text_config={
+            **TOWER, "hidden_size": 32, "num_key_value_heads": 2, "vocab_size": MANY_WORDS, **_ids(words),
+            "max_position_embeddings": 1024,
+            "rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 3, 3]},
+        },
+        vision_config={
+            "depth": 2, "embed_dim": 16, "hidden_size": 32, "num_heads": 2, "mlp_ratio": 2, "patch_size": PATCH,
+        },
+        vision_start_token_id=ids["vision_start"], vision_end_token_id=ids["vision_end"],
+        image_token_id=ids["image_pad"], video_token_id=ids["video_pad"],
+    )  # fmt: skip
+    shared = {"patch_size": PATCH, "image_mean": HALF, "image_std": HALF}
+    shared["size"] = {"shortest_edge": 32 * 32, "longest_edge": 96 * 96}
+    processor = Qwen2VLProcessor(
+        image_processor=Qwen2VLImageProcessor(**shared),
+        tokenizer=words,
+        video_processor=Qwen2VLVideoProcessor(**shared, cap_pixels_per_frame=False),
+        chat_template=QWEN_TEMPLATE,
+    )
+    torch.manual_seed(1)
+    return _save(folder, Qwen2VLForConditionalGeneration(config), processor)
+
+
 def open_clip(folder: Path, **changes: Any) -> Path:
     """A checkpoint in open_clip's layout, written by the original names and shapes."""
     width, layers, embed = 16, 2, 12
@@ -197,3 +243,8 @@ def open_clip(folder: Path, **changes: Any) -> Path:
     )
     words.save_pretrained(folder)
     return folder
+
+
+def change(file: Path, **values: Any) -> None:
+    """Set keys of one of a checkpoint's JSON files."""
+    file.write_text(json.dumps(json.loads(file.read_text(encoding="utf-8")) | values), encoding="utf-8")

@@ -8,7 +8,7 @@ from reprise.fetch.routes import fetcher_for
 from reprise.fetch.settings import Rehearsal
 from reprise.media.black import check_black, separating_span
 from reprise.media.probe import packet_index
-from reprise.stages.sources import bring
+from reprise.stages.sources import fetch_source
 from synthetic.rehearsal.films import FILMS, RATE, SECONDS, film_number
 
 ROUTE = Rehearsal(kind="rehearsal", joined="joined/*")
@@ -27,17 +27,17 @@ def test_every_film_stands_for_many_ids() -> None:
 def test_ids_of_one_film_share_its_object(tmp_path: Path) -> None:
     store = Store(tmp_path)
     fetcher = fetcher_for(ROUTE, store)
-    found = [bring(name, fetcher, store) for name in ids_of(1, 3)]
+    found = [fetch_source(name, fetcher, store) for name in ids_of(1, 3)]
     assert {record.status for record in found} == {"ok"} and len({record.object for record in found}) == 1
     index = packet_index(store.root / found[0].object)
     assert index.frames == SECONDS[1] * RATE and (index.width, index.height) == (32, 32)
-    other = bring(ids_of(2, 1)[0], fetcher, store)
+    other = fetch_source(ids_of(2, 1)[0], fetcher, store)
     assert other.sha256 != found[0].sha256
 
 
 def test_a_concatenation_has_two_seconds_of_black_between_its_films(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    record = bring(ids_of(0, 1, "joined")[0], fetcher_for(ROUTE, store), store)
+    record = fetch_source(ids_of(0, 1, "joined")[0], fetcher_for(ROUTE, store), store)
     path = store.root / record.object
     start, end = separating_span(path, 2.0, expected_start_s=SECONDS[0])
     check_black(path, start, end)
@@ -48,5 +48,7 @@ def test_a_concatenation_has_two_seconds_of_black_between_its_films(tmp_path: Pa
 @pytest.mark.parametrize("joined", [None, "other/*"])
 def test_only_ids_of_the_pattern_are_concatenations(joined: str | None, tmp_path: Path) -> None:
     store = Store(tmp_path)
-    record = bring(ids_of(0, 1, "joined")[0], fetcher_for(Rehearsal(kind="rehearsal", joined=joined), store), store)
+    record = fetch_source(
+        ids_of(0, 1, "joined")[0], fetcher_for(Rehearsal(kind="rehearsal", joined=joined), store), store
+    )
     assert packet_index(store.root / record.object).frames == SECONDS[0] * RATE

@@ -6,13 +6,15 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from reprise.benchmarks import load_benchmark
-from reprise.config import load
+from reprise.benchmarks.flaws import flaws_of
+from reprise.benchmarks.rows import is_in
+from reprise.config.load import load
 from reprise.core.errors import UserError
-from reprise.core.schemas import in_group_named
 from synthetic.rehearsal import mmbench_video, temporalbench
-from synthetic.rehearsal.beside_mmbench import SETS, ratings
-from synthetic.rehearsal.releases import WRITERS, write_release
+from synthetic.rehearsal.mmbench_extras import SETS, ratings
+from synthetic.rehearsal.plugin import WRITERS, write_release
+
+from tests.unit.benchmarks.whole import Whole
 
 ROOT = Path(__file__).parents[4]
 OPTIONS = {"velociti": {"subset": {"per_test": 150, "seed": 0}}}
@@ -27,7 +29,7 @@ def releases(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Release]:
         folder = tmp_path_factory.mktemp(name)
         write_release(name, folder)
         files = sorted(path for path in folder.rglob("*") if path.is_file())
-        found[name] = load_benchmark(name).annotations(files, "release", OPTIONS.get(name, {}))
+        found[name] = Whole(name).annotations(files, "release", OPTIONS.get(name, {}))
     return found
 
 
@@ -50,7 +52,7 @@ def test_counts_are_the_printed_ones(
     releases: dict[str, Release], benchmark: str, table: str, metrics: set[str], renamed: dict[str, str]
 ) -> None:
     clips, items = releases[benchmark]
-    ours = {(metric, group): value for metric, group, value in load_benchmark(benchmark).statistics(items, clips)}
+    ours = {(metric, group): value for metric, group, value in Whole(benchmark).statistics(items, clips)}
     wanted = {(m, renamed.get(g, g)): v for (m, g), v in printed(benchmark, table).items() if m in metrics}
     assert len(wanted) >= 8
     assert {place: ours[place] for place in wanted} == wanted
@@ -58,9 +60,9 @@ def test_counts_are_the_printed_ones(
 
 def test_counts_that_no_table_prints(releases: dict[str, Release]) -> None:
     clips, items = releases["mmbench_video"]
-    own = items.filter(in_group_named("mmbench_video"))
+    own = items.filter(is_in("mmbench_video"))
     assert (own["clip_id"].n_unique(), own.height) == (609, 1998), "section 3"
-    beside = Counter(items.filter(~in_group_named("mmbench_video"))["task"])
+    beside = Counter(items.filter(~is_in("mmbench_video"))["task"])
     assert beside == {"mmbench": 1292, "mmstar": 1500} | dict.fromkeys(SETS, 1000), "sections 3.2 and 4.2"
     assert clips.filter(pl.col("kind") == "images").height == 1292 // 2 + 1500
     tasks = Counter(releases["temporalbench"][1]["task"])
@@ -73,7 +75,7 @@ def test_counts_that_no_table_prints(releases: dict[str, Release]) -> None:
 @pytest.mark.parametrize("benchmark", list(WRITERS))
 def test_no_group_that_a_table_names_is_empty(releases: dict[str, Release], benchmark: str) -> None:
     """But for those that are other data sets' numbers, and the choices that answers are compared with."""
-    module, items = load_benchmark(benchmark), releases[benchmark][1]
+    module, items = Whole(benchmark), releases[benchmark][1]
     tables = load(ROOT, {"suite": "rehearsal"}).tables[benchmark].tables.values()
     named = {group for spec in tables for c in spec.columns for r in spec.rows() if (group := r.group or c.group)}
     empty = {group for group in named if module.in_group(items, group).is_empty()}
@@ -83,8 +85,7 @@ def test_no_group_that_a_table_names_is_empty(releases: dict[str, Release], benc
 def test_answers_are_balanced_and_nothing_is_flawed(releases: dict[str, Release]) -> None:
     short = releases["temporalbench"][1].filter(pl.col("task") == "short")
     assert abs((short["answer"] == "A").mean() - 0.5) < 0.02
-    flawed = [g for groups in releases["temporalbench"][1]["groups"].to_list() for g in groups if g["name"] == "flaw"]
-    assert flawed == []
+    assert flaws_of(releases["temporalbench"][1]) == []
     vinoground = releases["vinoground"][1]
     for task in ("text", "video"):
         answers = vinoground.filter(pl.col("task") == task)["answer"]
@@ -93,11 +94,9 @@ def test_answers_are_balanced_and_nothing_is_flawed(releases: dict[str, Release]
 
 def test_half_of_the_videos_have_subtitles_and_every_ability_a_question(releases: dict[str, Release]) -> None:
     items = releases["mmbench_video"][1]
-    groups = [{(g["name"], g["text"]) for g in row} for row in items["groups"].to_list()]
-    spoken = {unit for unit, row in zip(items["unit"], groups, strict=True) if ("subtitled", "yes") in row}
-    assert len(spoken) == 305
-    own = [row for row in groups if ("mmbench_video", "yes") in row]
-    leaves = {text for row in own for name, text in row if name == "leaf"}
+    assert items.filter(is_in("subtitled"))["unit"].n_unique() == 305
+    own = items.filter(is_in("mmbench_video"))["tags"].to_list()
+    leaves = {tag["text"] for tags in own for tag in tags if tag["name"] == "leaf"}
     assert leaves == set(mmbench_video.ABILITIES) and len(leaves) == 26
 
 

@@ -17,7 +17,7 @@ from training.batches import sample_times
 from training.measure import Checkpoint
 from training.prompts import REPOSITORY, prompts
 
-from tests.unit.synthetic.toyworld.asked import BLIND, request, spec
+from tests.unit.asked import BLIND, request, spec
 
 FOLDER = REPOSITORY / "resources" / "demo" / "checkpoints"
 NAMES = {

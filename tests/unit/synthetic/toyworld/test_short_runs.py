@@ -22,7 +22,7 @@ from training.short_run import learning_rate
 from training.statements import scenery_texts, two_event_texts
 from training.tokenizer import build_tokenizer
 
-from tests.unit.synthetic.toyworld.asked import BLIND, request, spec
+from tests.unit.asked import BLIND, request, spec
 from tests.unit.synthetic.toyworld.claims import MANNERS, VERBS
 
 RECIPES = {name: REPOSITORY / "resources" / "demo" / f"train-{name}.yaml" for name in ("siglip", "text")}

@@ -12,7 +12,7 @@ from synthetic.toyworld.captions import description
 from synthetic.toyworld.generate import Dice, evaluation_sources, make_script, training_script
 from synthetic.toyworld.pairs import PAIR_MAKERS, TESTS, Setting
 from synthetic.toyworld.script import Script, source_from_json
-from synthetic.toyworld.velociti import COLUMNS, Row, evaluation_rows, vidsitu_annotations, write_release
+from synthetic.toyworld.velociti import COLUMNS, ReleaseRow, evaluation_rows, vidsitu_annotations, write_release
 
 from tests.unit.synthetic.toyworld.claims import is_true
 
@@ -20,11 +20,11 @@ SINGLE = [test for test in TESTS if test not in ("coref", "chrono")]
 
 
 @pytest.fixture(scope="module")
-def rows() -> list[Row]:
+def rows() -> list[ReleaseRow]:
     return evaluation_rows()
 
 
-def test_every_test_has_enough_pairs(rows: list[Row]) -> None:
+def test_every_test_has_enough_pairs(rows: list[ReleaseRow]) -> None:
     counts = Counter(row.test_name for row in rows)
     assert set(counts) == set(TESTS)
     assert min(counts.values()) >= 120
@@ -32,7 +32,9 @@ def test_every_test_has_enough_pairs(rows: list[Row]) -> None:
     assert len(set(rows)) == len(rows)
 
 
-def test_true_captions_are_true_and_false_ones_false(rows: list[Row], evaluation_scripts: dict[str, Script]) -> None:
+def test_true_captions_are_true_and_false_ones_false(
+    rows: list[ReleaseRow], evaluation_scripts: dict[str, Script]
+) -> None:
     for row in rows:
         assert is_true(row.pos, evaluation_scripts[row.video_id]), row
         assert not is_true(row.neg, evaluation_scripts[row.video_id]), row
@@ -47,7 +49,7 @@ def test_training_captions_are_true_and_false_too() -> None:
                 assert is_true(pair.pos, setting.script) and not is_true(pair.neg, setting.script)
 
 
-def test_negatives_are_of_the_papers_kinds(rows: list[Row], evaluation_scripts: dict[str, Script]) -> None:
+def test_negatives_are_of_the_papers_kinds(rows: list[ReleaseRow], evaluation_scripts: dict[str, Script]) -> None:
     for row in rows:
         script = evaluation_scripts[row.video_id]
         names = [agent.name for agent in script.agents]
@@ -70,7 +72,7 @@ def test_negatives_are_of_the_papers_kinds(rows: list[Row], evaluation_scripts: 
             assert row.neg == f"First, {then} Then, {first}"
 
 
-def test_event_labels(rows: list[Row]) -> None:
+def test_event_labels(rows: list[ReleaseRow]) -> None:
     for row in rows:
         if row.test_name in SINGLE:
             assert row.event in {f"Ev{number}" for number in range(1, 6)}
@@ -83,17 +85,19 @@ def test_event_labels(rows: list[Row]) -> None:
             assert events[1] == events[2]
 
 
-def test_chronology_leaves_a_slot_between_its_events(rows: list[Row], evaluation_scripts: dict[str, Script]) -> None:
+def test_chronology_leaves_a_slot_between_its_events(
+    rows: list[ReleaseRow], evaluation_scripts: dict[str, Script]
+) -> None:
     for row in [row for row in rows if row.test_name == "chrono"]:
         assert is_true(row.pos, evaluation_scripts[row.video_id])
 
 
-def test_the_controls_captions_are_as_often_true_as_false(rows: list[Row]) -> None:
+def test_the_controls_captions_are_as_often_true_as_false(rows: list[ReleaseRow]) -> None:
     control = [row for row in rows if row.test_name == "control"]
     assert Counter(row.pos for row in control) == Counter(row.neg for row in control)
 
 
-def test_a_chronology_pair_has_the_same_words(rows: list[Row]) -> None:
+def test_a_chronology_pair_has_the_same_words(rows: list[ReleaseRow]) -> None:
     for row in [row for row in rows if row.test_name == "chrono"]:
         assert Counter(row.pos.lower().split()) == Counter(row.neg.lower().split())
 
@@ -138,7 +142,7 @@ def test_words_alone_are_at_chance(test: str, training: bool) -> None:
     assert abs(_blind_accuracy(pairs, 500) - 0.5) < 0.09
 
 
-def test_words_alone_are_at_chance_on_the_release(rows: list[Row]) -> None:
+def test_words_alone_are_at_chance_on_the_release(rows: list[ReleaseRow]) -> None:
     pairs = [(row.pos, row.neg) for row in rows]
     order = Dice(1).shuffled(range(len(pairs)))
     assert abs(_blind_accuracy([pairs[i] for i in order], 400) - 0.5) < 0.1

@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reprise.benchmarks import vinoground as benchmark
 from reprise.benchmarks.prompts import load_prompts
+from reprise.benchmarks.vinoground import taxonomy
 from synthetic.toyworld.counterfactuals import counterfactual_sources, counterfactuals
 from synthetic.toyworld.generate import evaluation_sources, evaluation_stories
 from synthetic.toyworld.script import Script, scenes_are_cut
 from synthetic.toyworld.sources import load_source_script
 from synthetic.toyworld.vinoground import COLUMNS, write_release
 
+from tests.unit.benchmarks.whole import Whole
 from tests.unit.synthetic.toyworld.claims import is_true
 
 
@@ -51,7 +52,7 @@ def scenery_is_true(caption: str, script: Script) -> bool:
 
 
 def test_the_real_reader_reads_it(release: Path) -> None:
-    clips, items = benchmark.annotations(sorted(release.iterdir()), "ids", {})
+    clips, items = Whole("vinoground").annotations(sorted(release.iterdir()), "ids", {})
     assert items.height == 4 * 48 and clips.height == 3 * 48
     assert Counter(items["answer"]) == {"A": 96, "B": 96}
 
@@ -66,7 +67,7 @@ def test_the_toy_models_know_the_wording_about_captions(release: Path) -> None:
 def test_every_category_is_there(rows: list[dict[str, str]]) -> None:
     assert tuple(rows[0]) == COLUMNS and len(rows) == 48
     counts = Counter(name for row in rows for name in (row["major"], *row["minor"].rstrip(";").split(";")) if name)
-    assert set(counts) == {*benchmark.MAJOR, *benchmark.MINOR} and min(counts.values()) >= 5
+    assert set(counts) == {*taxonomy.MAJOR, *taxonomy.MINOR} and min(counts.values()) >= 5
 
 
 def test_a_caption_is_true_of_its_own_video_only_and_has_the_words_of_the_other(rows: list[dict[str, str]]) -> None:

@@ -1,6 +1,6 @@
 """Tables that several tests render."""
 
-from reprise.tables.render import Cell, Column, ColumnGroup, Number, Row, Section, Table, Text, mark_best
+from reprise.tables.render import Cell, Column, ColumnGroup, Number, Section, Table, TableRow, Text, mark_best
 from reprise.tables.render.table import State
 
 HOSTILE = "<script>alert(1)</script> \\input{x} 100%_&#{}~^\\ | a\nb `c` $d$ --- 'e' \"f\" [g] *h* ∧ △ é 中 \x07"
@@ -16,22 +16,24 @@ def bias(value: float, difference: float) -> Cell:
     return Cell((Number(value), Number(difference, signed=True)), joining="parentheses")
 
 
-def small_table(*rows: Row, columns: tuple[Column, ...] = (Column("Avg"),)) -> Table:
+def small_table(*rows: TableRow, columns: tuple[Column, ...] = (Column("Avg"),)) -> Table:
     """One section, one group, nothing else."""
     return Table("T", "C", "tab:t", "Model", (ColumnGroup(columns),), (Section(rows),))
 
 
 def one_cell(number: Number, label: str = "M") -> Table:
     """A table with a single number."""
-    return small_table(Row(label, (Cell((number,)),)))
+    return small_table(TableRow(label, (Cell((number,)),)))
 
 
 def full_table() -> Table:
     """Everything that a table can have, in the manner of VELOCITI's tables 3 and 5."""
     unclear = "The paper prints 0+2.6."
-    chance = Row("Random", (Text("-"), cell(50), cell(None), cell(50), bias(50, 0), cell(25, 6.25)), reference=True)
-    small = Row("QVL-7B", (Text("8"), cell(94.9), cell(98.5), cell(38.9), bias(88.0, 49.1), cell(83.0, 98.3)))
-    large = Row(
+    chance = TableRow(
+        "Random", (Text("-"), cell(50), cell(None), cell(50), bias(50, 0), cell(25, 6.25)), reference=True
+    )
+    small = TableRow("QVL-7B", (Text("8"), cell(94.9), cell(98.5), cell(38.9), bias(88.0, 49.1), cell(83.0, 98.3)))
+    large = TableRow(
         "OV-72B",
         (
             Text("16"),
@@ -43,9 +45,9 @@ def full_table() -> Table:
         ),
         notes=("Quantised to 4 bits.",),
     )
-    imported = Row("Gem_1.5F", (Text("1 fps"), *[cell(100.0 - index, state="imported") for index in range(5)]))
-    published = Row("GPT-4o", (Text("16"), *[cell(83.9 - index, state="published") for index in range(5)]))
-    idle = Row("QVL-72B", (Text("8"), *[cell(None, state="not run") for _ in range(5)]))
+    imported = TableRow("Gem_1.5F", (Text("1 fps"), *[cell(100.0 - index, state="imported") for index in range(5)]))
+    published = TableRow("GPT-4o", (Text("16"), *[cell(83.9 - index, state="published") for index in range(5)]))
+    idle = TableRow("QVL-72B", (Text("8"), *[cell(None, state="not run") for _ in range(5)]))
     table = Table(
         title="VELOCITI, Table 5",
         caption="Multi-choice evaluation: accuracy in % where A or B is right, A ∧ B, and B − A.",

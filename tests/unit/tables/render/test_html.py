@@ -4,7 +4,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
-from reprise.tables.render import Column, Number, Row, Section, Table, html
+from reprise.tables.render import Column, Number, Section, Table, TableRow, html
 from reprise.tables.render.pieces import Marks, Span
 
 from tests.unit.tables.render.render_examples import HOSTILE, cell, full_table, one_cell, small_table
@@ -55,7 +55,7 @@ def outline(source: str) -> Outline:
 
 def hostile_table() -> Table:
     """Hostile texts wherever a text can stand."""
-    row = Row(HOSTILE, (cell(1),), notes=(HOSTILE,))
+    row = TableRow(HOSTILE, (cell(1),), notes=(HOSTILE,))
     return replace(
         small_table(row, columns=(Column(HOSTILE, notes=(HOSTILE,)),)),
         sections=(Section((row,), HOSTILE),),

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from reprise.tables.render import Column, Number, Row, Section, latex
+from reprise.tables.render import Column, Number, Section, TableRow, latex
 from reprise.tables.render.latex_escape import KNOWN, comment, escape
 from reprise.tables.render.layout import Spanning, lay_out
 from reprise.tables.render.pieces import Marks, Span
@@ -90,7 +90,7 @@ def test_column_format() -> None:
 
 @pytest.mark.parametrize(("columns", "command"), [(4, r"\small"), (13, r"\footnotesize"), (30, r"\tiny")])
 def test_wide_tables_get_small_print(columns: int, command: str) -> None:
-    table = small_table(Row("m", tuple([cell(10)] * columns)), columns=tuple([Column("A")] * columns))
+    table = small_table(TableRow("m", tuple([cell(10)] * columns)), columns=tuple([Column("A")] * columns))
     assert latex.font_lines(lay_out(table))[0] == command
 
 
@@ -133,10 +133,10 @@ def test_whole_tables_are_sound() -> None:
 
 
 def test_hostile_texts_do_no_harm_anywhere() -> None:
-    row = Row(HOSTILE, (cell(1),), notes=(HOSTILE,))
+    row = TableRow(HOSTILE, (cell(1),), notes=(HOSTILE,))
     table = replace(
         small_table(row, columns=(Column(HOSTILE, notes=(HOSTILE,)),)),
-        sections=(Section((row, Row("[1ex]", (cell(2),)), Row("*", (cell(3),))), HOSTILE),),
+        sections=(Section((row, TableRow("[1ex]", (cell(2),)), TableRow("*", (cell(3),))), HOSTILE),),
         title=HOSTILE,
         caption=HOSTILE,
         stub=HOSTILE,

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from reprise.tables.render import Column, Number, Row, Section, markdown
+from reprise.tables.render import Column, Number, Section, TableRow, markdown
 from reprise.tables.render.pieces import Marks, Span
 
 from tests.unit.tables.render.render_examples import HOSTILE, cell, full_table, one_cell, small_table
@@ -63,7 +63,7 @@ def test_a_small_table() -> None:
 
 
 def test_every_row_has_the_same_number_of_cells() -> None:
-    row = Row(HOSTILE, (cell(1),), notes=(HOSTILE,))
+    row = TableRow(HOSTILE, (cell(1),), notes=(HOSTILE,))
     hostile = replace(small_table(row, columns=(Column(HOSTILE),)), sections=(Section((row,), HOSTILE),), stub=HOSTILE)
     for table, columns in ((full_table(), 7), (hostile, 2)):
         lines = [line for line in markdown.render(table).splitlines() if line.startswith("| ")]

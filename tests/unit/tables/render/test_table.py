@@ -1,7 +1,7 @@
 """The table object: what it refuses, how numbers print, which are best, how footnotes get letters."""
 
 import pytest
-from reprise.tables.render import Cell, Column, ColumnGroup, Number, Row, Section, Table, Text, mark_best
+from reprise.tables.render import Cell, Column, ColumnGroup, Number, Section, Table, TableRow, Text, mark_best
 from reprise.tables.render.layout import footnote_letters, lay_out, letter_name
 from reprise.tables.render.numbers import format_comparison, format_number
 from reprise.tables.render.pieces import Marks, Span, plain_text
@@ -12,7 +12,7 @@ from tests.unit.tables.render.render_examples import bias, cell, full_table, one
 class TestTable:
     def test_a_row_needs_a_cell_for_each_column(self) -> None:
         with pytest.raises(ValueError, match="table 'tab:t', row 'OV-7B': 2 cells for 1 columns"):
-            small_table(Row("OV-7B", (cell(1), cell(2))))
+            small_table(TableRow("OV-7B", (cell(1), cell(2))))
 
     def test_a_table_needs_columns(self) -> None:
         with pytest.raises(ValueError, match="no columns"):
@@ -79,45 +79,45 @@ def marked(table: Table, column: int = 0, part: int = 0) -> list[str]:
 
 class TestBest:
     def test_highest_and_next(self) -> None:
-        table = small_table(Row("a", (cell(1),)), Row("b", (cell(3),)), Row("c", (cell(2),)))
+        table = small_table(TableRow("a", (cell(1),)), TableRow("b", (cell(3),)), TableRow("c", (cell(2),)))
         assert marked(mark_best(table, [0])) == ["", "best", "second"]
 
     def test_lowest_where_less_is_better(self) -> None:
-        table = small_table(Row("a", (cell(1),)), Row("b", (cell(3),)), Row("c", (cell(2),)))
+        table = small_table(TableRow("a", (cell(1),)), TableRow("b", (cell(3),)), TableRow("c", (cell(2),)))
         assert marked(mark_best(table, [0], higher_is_better=False)) == ["best", "", "second"]
 
     def test_ties_as_printed_are_all_marked(self) -> None:
-        table = small_table(*[Row("m", (cell(value),)) for value in (50.01, 49.99, 49.9, 49.92, 10)])
+        table = small_table(*[TableRow("m", (cell(value),)) for value in (50.01, 49.99, 49.9, 49.92, 10)])
         assert marked(mark_best(table, [0])) == ["best", "best", "second", "second", ""]
 
     def test_each_section_has_its_own(self) -> None:
-        sections = tuple(Section((Row("a", (cell(low),)), Row("b", (cell(low + 1),)))) for low in (1, 5))
+        sections = tuple(Section((TableRow("a", (cell(low),)), TableRow("b", (cell(low + 1),)))) for low in (1, 5))
         table = Table("T", "C", "t", "M", (ColumnGroup((Column("A"),)),), sections)
         assert marked(mark_best(table, [0])) == ["second", "best", "second", "best"]
 
     def test_references_gaps_and_numbers_not_measured_here_do_not_compete(self) -> None:
         table = small_table(
-            Row("Human", (cell(99),), reference=True),
-            Row("published", (cell(98, state="published"),)),
-            Row("incomplete", (cell(97, state="incomplete"),)),
-            Row("not run", (cell(None, state="not run"),)),
-            Row("imported", (cell(60, state="imported"),)),
-            Row("ours", (cell(50),)),
+            TableRow("Human", (cell(99),), reference=True),
+            TableRow("published", (cell(98, state="published"),)),
+            TableRow("incomplete", (cell(97, state="incomplete"),)),
+            TableRow("not run", (cell(None, state="not run"),)),
+            TableRow("imported", (cell(60, state="imported"),)),
+            TableRow("ours", (cell(50),)),
         )
         assert marked(mark_best(table, [0])) == ["", "", "", "", "best", "second"]
         assert marked(mark_best(table, [0], states=["reproduced"])) == [""] * 6
 
     def test_one_row_alone_has_no_best(self) -> None:
-        assert marked(mark_best(small_table(Row("a", (cell(1),))), [0])) == [""]
+        assert marked(mark_best(small_table(TableRow("a", (cell(1),))), [0])) == [""]
 
     def test_only_the_part_that_competes_is_marked(self) -> None:
-        table = small_table(Row("a", (bias(50, 9),)), Row("b", (bias(60, 1),)), Row("c", (Text("-"),)))
+        table = small_table(TableRow("a", (bias(50, 9),)), TableRow("b", (bias(60, 1),)), TableRow("c", (Text("-"),)))
         table = small_table(*list(mark_best(table, [0]).rows())[:2])
         assert marked(table) == ["second", "best"]
         assert marked(table, part=1) == ["", ""]
 
     def test_the_original_is_untouched(self) -> None:
-        table = small_table(Row("a", (cell(1),)), Row("b", (cell(2),)))
+        table = small_table(TableRow("a", (cell(1),)), TableRow("b", (cell(2),)))
         mark_best(table, [0])
         assert marked(table) == ["", ""]
 
@@ -134,8 +134,8 @@ class TestFootnotes:
 class TestLayout:
     def test_a_state_shared_by_the_row_is_marked_once(self) -> None:
         table = small_table(
-            Row("all", (cell(1, state="published"), cell(2, state="published"))),
-            Row("some", (cell(1, state="published"), cell(2))),
+            TableRow("all", (cell(1, state="published"), cell(2, state="published"))),
+            TableRow("some", (cell(1, state="published"), cell(2))),
             columns=(Column("A"), Column("B")),
         )
         whole, mixed = lay_out(table).sections[0].rows
@@ -156,7 +156,7 @@ class TestLayout:
         ],
     )
     def test_cells(self, what: Cell | Text, printed: str) -> None:
-        assert plain_text(lay_out(small_table(Row("m", (what,)))).sections[0].rows[0].cells[0]) == printed
+        assert plain_text(lay_out(small_table(TableRow("m", (what,)))).sections[0].rows[0].cells[0]) == printed
 
     def test_spanning_headers_count_columns(self) -> None:
         spans = [(plain_text(head.line), head.first, head.count) for head in lay_out(full_table()).spanning]
@@ -175,7 +175,7 @@ class TestLayout:
             "t",
             "M",
             (ColumnGroup((Column("A"),)),),
-            (Section((Row("m", (Cell((number,)),)),)),),
+            (Section((TableRow("m", (Cell((number,)),)),)),),
             bold="significant",
             significance="above chance",
         )

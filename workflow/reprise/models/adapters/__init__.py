@@ -5,6 +5,16 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Literal
 
+from reprise.core.settings import Settings
+from reprise.models.settings import (
+    ConstantSettings,
+    ImportSettings,
+    NoSettings,
+    RandomSettings,
+    TextSettings,
+    WordMatchSettings,
+)
+
 
 @dataclass(frozen=True)
 class AdapterInfo:
@@ -12,16 +22,16 @@ class AdapterInfo:
 
     target: str
     """module:class, imported in the job that needs it"""
+    settings: type[Settings] = NoSettings
+    """what `settings:` of a model's file can say"""
     needs_weights: bool = False
     is_remote: bool = False
     packages: tuple[str, ...] = ()
     """distributions whose versions shape the answers"""
-    modules: tuple[str, ...] = ()
-    """modules of this library, beside the adapter's own, whose code shapes the answers"""
     asks: tuple[str, ...] = ("score", "choose", "write")
     """what a protocol may ask of it"""
     is_import: bool = False
-    """answers that lie in files; nothing is asked"""
+    """answers are read from files; no model is asked"""
     heads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """what a protocol may ask instead where `settings.head` of a model names one of these"""
     frames: Literal["shown", "needed", "never"] = "shown"
@@ -37,21 +47,17 @@ class AdapterInfo:
 
 
 ANYTHING = ("score", "choose", "write", "similarity")
-FRAMES = ("reprise.media.probe", "reprise.media.reader", "reprise.benchmarks.prompts")
-ASKING = "reprise.models.adapters.asking"
 
 ADAPTERS: dict[str, AdapterInfo] = {
     "transformers": AdapterInfo(
         "reprise.models.adapters.transformers:TransformersAdapter",
         needs_weights=True,
         packages=("torch", "torchvision", "transformers", "av"),
-        modules=(ASKING, *FRAMES),
     ),
     "contrastive": AdapterInfo(
         "reprise.models.adapters.contrastive:ContrastiveAdapter",
         needs_weights=True,
         packages=("torch", "transformers", "tokenizers", "pillow", "av"),
-        modules=(ASKING, "reprise.models.adapters.open_clip", *FRAMES),
         asks=("similarity",),
         frames="needed",
     ),
@@ -59,16 +65,16 @@ ADAPTERS: dict[str, AdapterInfo] = {
         "reprise.models.adapters.text:TextAdapter",
         needs_weights=True,
         packages=("torch", "transformers", "tokenizers"),
-        modules=(ASKING, "reprise.benchmarks.prompts"),
+        settings=TextSettings,
         heads={"vera": ("similarity",)},
         frames="never",
     ),
-    "wordmatch": AdapterInfo("reprise.models.adapters.wordmatch:WordMatch", asks=("write",)),
-    "import": AdapterInfo("reprise.stages.import_answers:main", is_import=True),
+    "wordmatch": AdapterInfo("reprise.models.adapters.wordmatch:WordMatch", WordMatchSettings, asks=("write",)),
+    "import": AdapterInfo("reprise.stages.import_answers:main", ImportSettings, is_import=True),
     "lastletter": AdapterInfo("reprise.models.adapters.lastletter:LastLetter", asks=("write",)),
     "oracle": AdapterInfo("reprise.models.adapters.baselines:Oracle", asks=ANYTHING),
-    "constant": AdapterInfo("reprise.models.adapters.baselines:Constant", asks=ANYTHING),
-    "random": AdapterInfo("reprise.models.adapters.baselines:Random", asks=ANYTHING),
+    "constant": AdapterInfo("reprise.models.adapters.baselines:Constant", ConstantSettings, asks=ANYTHING),
+    "random": AdapterInfo("reprise.models.adapters.baselines:Random", RandomSettings, asks=ANYTHING),
 }
 
 

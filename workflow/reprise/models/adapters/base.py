@@ -33,7 +33,7 @@ class Clip:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a model said: text, or a score per option, or an error class and nothing else."""
+    """A model's answer: text, or a score per option, or an error class and nothing else."""
 
     text: str = ""
     scores: tuple[float, ...] = ()
@@ -70,5 +70,5 @@ class Adapter(Protocol):
     def __init__(self, spec: ModelSpec) -> None: ...
 
     def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
-        """One answer per request, in order, each yielded as soon as it is there."""
+        """One answer per request, in order, each yielded as soon as it is ready."""
         ...

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from reprise.core.errors import UserError
 from reprise.models.adapters.base import Answer, Clip, ModelSpec, Request
+from reprise.models.settings import ConstantSettings, RandomSettings
 
 # Where a prompt wants the answer of a chain of thought.
 OUTPUT = "<<<output>>>"
@@ -33,8 +34,8 @@ class Constant:
     """Says the option at one fixed place, whatever is asked: always Yes, always A; one sentence to open questions."""
 
     def __init__(self, spec: ModelSpec) -> None:
-        self._place = int(spec.settings.get("option", 0))
-        self._text = str(spec.settings.get("text", ""))
+        settings = ConstantSettings.model_validate(spec.settings)
+        self._place, self._text = settings.option, settings.text
 
     def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
         for request in requests:
@@ -57,8 +58,8 @@ class Random:
     """
 
     def __init__(self, spec: ModelSpec) -> None:
-        self._seed = int(spec.settings.get("seed", 0))
-        self._texts = [str(text) for text in spec.settings.get("texts", [])] or [""]
+        settings = RandomSettings.model_validate(spec.settings)
+        self._seed, self._texts = settings.seed, settings.texts or [""]
 
     def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
         for request in requests:

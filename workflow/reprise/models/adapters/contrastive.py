@@ -1,14 +1,14 @@
 """Adapter for dual encoders: how close a caption is to a clip's frames, one number a caption."""
 
-import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from reprise.core.errors import UserError
-from reprise.media.reader import read_frames
-from reprise.models.adapters.asking import asking
+from reprise.media.decoder import read_frames
+from reprise.models.adapters.asking import answered, asking
 from reprise.models.adapters.base import Answer, Clip, ModelSpec, Request
 from reprise.models.adapters.open_clip import is_open_clip, load_open_clip
 from reprise.models.torch_setup import prepare
@@ -29,7 +29,7 @@ class Similarity(NamedTuple):
 
 
 class Encoder(Protocol):
-    """A model with an eye for clips and one for captions. Captions are read one by one, so that none alters another."""
+    """A model that encodes clips and captions. Captions are read one by one, so that none alters another."""
 
     def clip(self, frames: "np.ndarray") -> Any:
         """What is kept of a clip for all of its captions."""
@@ -54,13 +54,11 @@ class ContrastiveAdapter:
         with asking():
             seen = self._encoder.clip(frames)
         for request in requests:
-            with asking():
-                found = self._encoder.similarity(seen, request.prompt)
-            # A number that is none, as half precision may give, would win or lose every comparison.
-            if math.isfinite(found.value):
-                yield Answer(scores=(found.value,), frames_shown=len(frames), tokens_in=found.tokens)
-            else:
-                yield Answer(error="not_finite")
+            yield answered(partial(self._answer, request, seen, len(frames)))
+
+    def _answer(self, request: Request, seen: Any, frames: int) -> Answer:
+        found = self._encoder.similarity(seen, request.prompt)
+        return Answer(scores=(found.value,), frames_shown=frames, tokens_in=found.tokens)
 
 
 class Parts(NamedTuple):

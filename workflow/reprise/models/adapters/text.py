@@ -1,11 +1,13 @@
-"""Adapter for models that only read: language models, which are blind, and VERA's plausibility of a statement."""
+"""Adapter for models of text alone: language models, and VERA's plausibility of a statement."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 from reprise.core.errors import UserError
-from reprise.models.adapters.asking import asking, option_probabilities
+from reprise.models.adapters.asking import answered, load_model, load_part, option_probabilities, written_greedily
 from reprise.models.adapters.base import Answer, Clip, ModelSpec, Request
+from reprise.models.settings import TextSettings
 from reprise.models.torch_setup import prepare
 
 prepare()
@@ -24,50 +26,34 @@ VERA_WEIGHT, VERA_BIAS, VERA_TEMPERATURE = 32099, 32098, 32097
 VERA_TOKENS = 512
 
 
-class Reader(Protocol):
+class TextModel(Protocol):
     """A model that answers a request by its texts alone."""
 
     def answer(self, request: Request) -> Answer: ...
 
 
 class TextAdapter:
-    """A model without eyes: it is never shown a frame."""
+    """A model of text alone: it is never shown a frame."""
 
     def __init__(self, spec: ModelSpec) -> None:
         if spec.folder is None:
             raise UserError("the text adapter needs weights: set checkpoint or repo in the model's file.")
         torch.set_num_threads(spec.threads)
-        self._model: Reader = Vera(spec) if spec.settings.get("head") == "vera" else LanguageModel(spec)
+        head = TextSettings.model_validate(spec.settings).head
+        self._model: TextModel = Vera(spec) if head == "vera" else LanguageModel(spec)
 
     def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
         for request in requests:
-            with asking():
-                answer = self._model.answer(request)
-            yield answer
-
-
-def _load(kind: Any, spec: ModelSpec) -> Any:
-    options = {"trust_remote_code": spec.trust_remote_code, "local_files_only": True}
-    model = kind.from_pretrained(
-        spec.folder, dtype=getattr(torch, spec.dtype), attn_implementation=spec.attention, **options
-    )
-    return model.to(spec.device).eval()
-
-
-def _tokenizer(spec: ModelSpec) -> Any:
-    return AutoTokenizer.from_pretrained(spec.folder, trust_remote_code=spec.trust_remote_code, local_files_only=True)
+            yield answered(partial(self._model.answer, request))
 
 
 class LanguageModel:
     """A decoder, or an encoder with a decoder, as the checkpoint's configuration says."""
 
     def __init__(self, spec: ModelSpec) -> None:
-        config: Any = AutoConfig.from_pretrained(
-            spec.folder, trust_remote_code=spec.trust_remote_code, local_files_only=True
-        )
-        self._has_encoder = bool(config.is_encoder_decoder)
-        self._tokenizer = _tokenizer(spec)
-        self._model = _load(AutoModelForSeq2SeqLM if self._has_encoder else AutoModelForCausalLM, spec)
+        self._has_encoder = bool(load_part(AutoConfig, spec).is_encoder_decoder)
+        self._tokenizer = load_part(AutoTokenizer, spec)
+        self._model = load_model(AutoModelForSeq2SeqLM if self._has_encoder else AutoModelForCausalLM, spec)
 
     def answer(self, request: Request) -> Answer:
         inputs = self._inputs(request)
@@ -75,7 +61,7 @@ class LanguageModel:
         if request.ask == "score":
             scores = option_probabilities(self._first_logits(inputs), self._tokenizer, request.options)
             return Answer(scores=scores, tokens_in=tokens_in)
-        written = self._model.generate(**inputs, max_new_tokens=request.max_tokens, do_sample=False)[0]
+        written = written_greedily(self._model, inputs, request.max_tokens)
         # A decoder goes on after the prompt; beside an encoder it begins with one token of its own.
         new = written[1 if self._has_encoder else tokens_in :]
         text = self._tokenizer.decode(new, skip_special_tokens=True)
@@ -106,8 +92,8 @@ class Vera:
     """VERA: a T5 encoder whose last token is read by a linear head; calibrated, the plausibility of a statement."""
 
     def __init__(self, spec: ModelSpec) -> None:
-        self._tokenizer = _tokenizer(spec)
-        self._model = _load(T5EncoderModel, spec)
+        self._tokenizer = load_part(AutoTokenizer, spec)
+        self._model = load_model(T5EncoderModel, spec)
         table = self._model.shared.weight
         if table.shape[0] <= VERA_WEIGHT:
             raise UserError(

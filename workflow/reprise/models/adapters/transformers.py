@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from reprise.core.errors import UserError
-from reprise.media.reader import read_frames
-from reprise.models.adapters.asking import asking, option_probabilities
+from reprise.media.decoder import read_frames
+from reprise.models.adapters.asking import answered, load_model, load_part, option_probabilities, written_greedily
 from reprise.models.adapters.base import Answer, Clip, ModelSpec, Request
 from reprise.models.torch_setup import prepare
 
@@ -25,21 +27,16 @@ class TransformersAdapter:
         if spec.folder is None:
             raise UserError("the transformers adapter needs weights: set checkpoint or repo in the model's file.")
         torch.set_num_threads(spec.threads)
-        options: dict[str, Any] = {"trust_remote_code": spec.trust_remote_code, "local_files_only": True}
-        self._processor: Any = AutoProcessor.from_pretrained(spec.folder, **options)
-        model: Any = AutoModelForImageTextToText.from_pretrained(
-            spec.folder, dtype=getattr(torch, spec.dtype), attn_implementation=spec.attention, **options
-        )
-        self._model = model.to(spec.device).eval()
+        self._processor = load_part(AutoProcessor, spec)
+        _check_processor(self._processor, spec.folder)
+        self._model = load_model(AutoModelForImageTextToText, spec)
         self._device = spec.device
 
     def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
         """Decode the clip once, then ask its questions one by one."""
         frames = read_frames(clip.path, clip.indices) if clip.path is not None and clip.indices else None
         for request in requests:
-            with asking():
-                answer = self._answer(request, clip, frames)
-            yield answer
+            yield answered(partial(self._answer, request, clip, frames))
 
     def _answer(self, request: Request, clip: Clip, frames: "np.ndarray | None") -> Answer:
         inputs = self._inputs(request, clip, frames)
@@ -49,7 +46,7 @@ class TransformersAdapter:
             logits = self._model(**inputs, logits_to_keep=1).logits[0, -1]
             scores = option_probabilities(logits, self._processor.tokenizer, request.options)
             return Answer(scores=scores, frames_shown=shown, tokens_in=tokens_in)
-        new = self._model.generate(**inputs, max_new_tokens=request.max_tokens, do_sample=False)[0, tokens_in:]
+        new = written_greedily(self._model, inputs, request.max_tokens)[tokens_in:]
         text = self._processor.tokenizer.decode(new, skip_special_tokens=True)
         return Answer(text=text, frames_shown=shown, tokens_in=tokens_in, tokens_out=len(new))
 
@@ -60,8 +57,33 @@ class TransformersAdapter:
         if request.system:
             messages.insert(0, {"role": "system", "content": [{"type": "text", "text": request.system}]})
         text = self._processor.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
-        video = {} if frames is None else {"videos": [frames], "video_metadata": [metadata_of(clip)]}
-        return self._processor(text=[text], return_tensors="pt", **video).to(self._device, self._model.dtype)
+        given = {**_video(clip, frames), **_specials(text, self._processor.tokenizer.bos_token)}
+        return self._processor(text=[text], return_tensors="pt", **given).to(self._device, self._model.dtype)
+
+
+def _check_processor(processor: Any, folder: Path) -> None:
+    if not hasattr(processor, "tokenizer"):
+        raise UserError(
+            f"{folder}: the transformers adapter needs a processor for text and video, found a "
+            f"{type(processor).__name__}. A language model has `adapter: text`, a dual encoder `adapter: contrastive`."
+        )
+    if not processor.chat_template:
+        raise UserError(
+            f"{folder}: the checkpoint has no chat template. Add the chat_template.jinja of its model family to the "
+            "checkpoint, or use a revision that has one."
+        )
+
+
+def _video(clip: Clip, frames: "np.ndarray | None") -> dict[str, Any]:
+    """What a processor is given of a clip: its frames are sampled already, whatever the checkpoint's own setting is."""
+    if frames is None:
+        return {}
+    return {"videos": [frames], "video_metadata": [metadata_of(clip)], "do_sample_frames": False}
+
+
+def _specials(text: str, begin: str | None) -> dict[str, bool]:
+    """A tokenizer adds the token that begins a text, unless the chat template wrote it already."""
+    return {"add_special_tokens": False} if begin and text.startswith(begin) else {}
 
 
 def metadata_of(clip: Clip) -> dict[str, Any]:

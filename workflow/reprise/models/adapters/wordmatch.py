@@ -1,4 +1,4 @@
-"""A judge that is no model: it rates by the words that an answer shares with the reference. Deterministic, local.
+"""A judge that is not a model: it rates by the words that an answer shares with the reference. Deterministic, local.
 
 It stands in for a language model where none runs. It knows no synonyms and no negation, so its ratings are a measure
 of wording: good enough to show that judging works, and never to be compared with a published rating.
@@ -10,22 +10,20 @@ from collections.abc import Iterator, Sequence
 
 from reprise.core.errors import UserError
 from reprise.models.adapters.base import Answer, Clip, ModelSpec, Request
+from reprise.models.settings import WordMatchSettings
 
 WORD = re.compile(r"[a-z0-9]+")
 STOP = frozenset({"a", "an", "the"})
 TEXTS = re.compile(
     r"Groundtruth answer:(?P<reference>.*?)\nCandidate answer:(?P<candidate>.*)\nYour response:", re.DOTALL
 )
-MEASURES = ("f1", "recall")
 
 
 class WordMatch:
     """Replies with round(3 x overlap), halves up; the overlap is the F1, or the recall, of the reference's words."""
 
     def __init__(self, spec: ModelSpec) -> None:
-        self._measure = spec.settings.get("measure", "f1")
-        if self._measure not in MEASURES:
-            raise UserError(f"wordmatch: settings.measure: found '{self._measure}', allowed: {', '.join(MEASURES)}.")
+        self._measure = WordMatchSettings.model_validate(spec.settings).measure
 
     def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
         for request in requests:

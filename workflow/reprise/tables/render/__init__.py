@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from reprise.tables.render import html, latex, markdown
 from reprise.tables.render.best import mark_best
 from reprise.tables.render.collect import collect_html, collect_latex, collect_markdown
-from reprise.tables.render.table import Cell, Column, ColumnGroup, Number, Row, Section, Table, Text
+from reprise.tables.render.table import Cell, Column, ColumnGroup, Number, Section, Table, TableRow, Text
 
 RENDERERS: Mapping[str, Callable[[Table], str]] = {
     "tex": latex.render,
@@ -42,9 +42,9 @@ __all__ = [
     "Column",
     "ColumnGroup",
     "Number",
-    "Row",
     "Section",
     "Table",
+    "TableRow",
     "Text",
     "collect",
     "mark_best",

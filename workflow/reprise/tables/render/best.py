@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
-from reprise.tables.render.table import Cell, Number, Row, Section, State, Table
+from reprise.tables.render.table import Cell, Number, Section, State, Table, TableRow
 
 MEASURED_HERE: tuple[State, ...] = ("reproduced", "imported")
 
@@ -41,7 +41,7 @@ def mark_section(
     return replace(section, rows=tuple(rows))
 
 
-def competing_value(row: Row, column: int, part: int, states: Collection[State]) -> float | None:
+def competing_value(row: TableRow, column: int, part: int, states: Collection[State]) -> float | None:
     """The printed value that takes part, or None."""
     number = number_at(row, column, part)
     if number is None or number.value is None or row.reference or number.state not in states:
@@ -49,13 +49,13 @@ def competing_value(row: Row, column: int, part: int, states: Collection[State])
     return round(number.value, number.decimals)
 
 
-def number_at(row: Row, column: int, part: int) -> Number | None:
+def number_at(row: TableRow, column: int, part: int) -> Number | None:
     """A cell's number, or None where the cell has fewer."""
     cell = row.cells[column]
     return cell.numbers[part] if isinstance(cell, Cell) and part < len(cell.numbers) else None
 
 
-def mark_row(row: Row, column: int, part: int, *, best: bool, second: bool) -> Row:
+def mark_row(row: TableRow, column: int, part: int, *, best: bool, second: bool) -> TableRow:
     """A copy of the row with one number's marks set."""
     cell = row.cells[column]
     if not isinstance(cell, Cell):

@@ -91,7 +91,7 @@ def width_in_digits(text: str) -> float:
 
 
 def column_format(columns: Sequence[Column]) -> str:
-    """Row labels to the left, then each column as it is aligned."""
+    """TableRow labels to the left, then each column as it is aligned."""
     return "l" + "".join(ALIGNMENTS[column.align] for column in columns)
 
 
@@ -135,7 +135,7 @@ def row_cells(row: LaidRow) -> list[str]:
 
 
 def row_source(cells: Sequence[str], widths: Sequence[int] = ()) -> str:
-    """One row of source, padded so that the columns line up for a reader."""
+    """One row of source, padded so that the columns line up in the source."""
     if not widths:
         return " & ".join(cells).strip() + r" \\"
     label, *numbers = cells

@@ -7,7 +7,7 @@ from string import ascii_lowercase
 from reprise.tables.render.legend import MARKS, legend
 from reprise.tables.render.numbers import EN_DASH, format_comparison, format_number
 from reprise.tables.render.pieces import Line, Marks, Span
-from reprise.tables.render.table import Bold, Cell, Number, Row, State, Table, Text, numbers_of
+from reprise.tables.render.table import Bold, Cell, Number, State, Table, TableRow, Text, numbers_of
 
 Letters = Mapping[str, str]
 
@@ -98,14 +98,14 @@ def spanning_headers(table: Table, letters: Letters) -> Iterator[Spanning]:
         first += len(group.columns)
 
 
-def lay_out_row(row: Row, table: Table, letters: Letters) -> LaidRow:
+def lay_out_row(row: TableRow, table: Table, letters: Letters) -> LaidRow:
     """A state that all numbers of a row share is marked once, at the label."""
     shared = shared_state(row)
     label = (Span(row.label), *marks(row.notes, letters, MARKS.get(shared, "") if shared else ""))
     return LaidRow(label, tuple(lay_out_cell(cell, table, letters, shared) for cell in row.cells))
 
 
-def shared_state(row: Row) -> State | None:
+def shared_state(row: TableRow) -> State | None:
     """The state of all numbers of a row, or None where they differ or there are none."""
     states = {number.state for number in numbers_of(row)}
     return states.pop() if len(states) == 1 else None
@@ -126,7 +126,7 @@ def lay_out_cell(cell: Cell | Text, table: Table, letters: Letters, shared: Stat
 
 
 def is_bare_gap(number: Number) -> bool:
-    """A missing value about which nothing else is said; several of them print one dash."""
+    """A missing value without any note; several of them print one dash."""
     return number.value is None and not number.notes
 
 

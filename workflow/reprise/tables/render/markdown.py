@@ -38,7 +38,7 @@ def pipe_table(table: Table, layout: Layout) -> list[str]:
 
 
 def header_cells(layout: Layout) -> list[str]:
-    """Headers of the columns, each after that of its group, for want of spanning cells."""
+    """Headers of the columns, each after that of its group, because Markdown has no spanning cells."""
     return [group_prefix(layout.spanning, index) + spell(line) for index, line in enumerate(layout.headers)]
 
 

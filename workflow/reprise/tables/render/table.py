@@ -16,7 +16,7 @@ LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9:._-]*")
 
 @dataclass(frozen=True)
 class Number:
-    """One number of a cell, unrounded, with all that the reader must know about it."""
+    """One number of a cell, unrounded, with all that is printed with it."""
 
     value: float | None
     """None prints an en dash."""
@@ -29,7 +29,7 @@ class Number:
     second: bool = False
     significant: bool = False
     published: float | None = None
-    """The paper's value, shown beside the value in a table of comparison."""
+    """The paper's value, shown next to the value in a table of comparison."""
     notes: tuple[str, ...] = ()
     """Texts of its footnotes; equal texts share one letter."""
 
@@ -75,7 +75,7 @@ class ColumnGroup:
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """A label and one cell for each column."""
 
     label: str
@@ -89,7 +89,7 @@ class Row:
 class Section:
     """Rows between two rules, under a title if it has one."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
     title: str = ""
 
 
@@ -98,7 +98,7 @@ class Table:
     """A whole table; its methods and helpers return changed copies."""
 
     title: str
-    """What the reader calls it, such as `VELOCITI, Table 3`."""
+    """Its name in print, such as `VELOCITI, Table 3`."""
     caption: str
     label: str
     """Name for references, such as `tab:velociti-table3`."""
@@ -111,7 +111,7 @@ class Table:
     provenance: tuple[str, ...] = ()
     """Where the numbers come from, line by line."""
     notice: str = ""
-    """A warning nobody may miss, before the caption: toy numbers, a synthetic release."""
+    """A warning that must be seen, before the caption: toy numbers, a synthetic release."""
     comparison: bool = False
     """Show `reproduced (published, difference)` where the published value is known."""
     bold: Bold = "best"
@@ -135,11 +135,11 @@ class Table:
         """All columns from left to right, without the row labels."""
         return tuple(column for group in self.groups for column in group.columns)
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[TableRow]:
         """All rows from top to bottom."""
         return (row for section in self.sections for row in section.rows)
 
 
-def numbers_of(row: Row) -> tuple[Number, ...]:
+def numbers_of(row: TableRow) -> tuple[Number, ...]:
     """All numbers of a row from left to right."""
     return tuple(number for cell in row.cells if isinstance(cell, Cell) for number in cell.numbers)

@@ -1,0 +1,80 @@
+"""The commands that train the demo's models and measure them; each imports torch only when it runs."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from reprise.commands import command_line
+from reprise.core.errors import run_command
+
+Config = Annotated[Path, typer.Option(metavar="FILE", help="settings of the training")]
+Out = Annotated[Path, typer.Option(metavar="DIR", help="folder for the checkpoint and its states")]
+
+
+class View(StrEnum):
+    """What is shown or asked: the clip itself, another one, no video; the authors' wording; multiple choice."""
+
+    OWN = "own"
+    OTHER = "other"
+    NONE = "none"
+    AUTHORS = "authors"
+    MC = "mc"
+
+
+app = command_line("Train the toy checkpoints of the demo, and measure them.")
+
+
+@app.command()
+def train(
+    config: Config,
+    out: Out,
+    resume: Annotated[bool, typer.Option("--resume", help="go on with a run that was stopped")] = False,
+    start: Annotated[Path | None, typer.Option("--from", metavar="CHECKPOINT", help="begin with its weights")] = None,
+) -> None:
+    """Train the LLaVA-OneVision."""
+    _prepare_torch()
+    from training import loop
+
+    loop.train(config, out, resume, start)
+
+
+@app.command()
+def train_siglip(config: Config, out: Out) -> None:
+    """Train the dual encoder."""
+    _prepare_torch()
+    from training import dual
+
+    dual.train_siglip(config, out)
+
+
+@app.command()
+def train_text(config: Config, out: Out) -> None:
+    """Train the text-only model."""
+    _prepare_torch()
+    from training import text_only
+
+    text_only.train_text(config, out)
+
+
+@app.command()
+def measure(
+    checkpoint: Path,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="JSON to write")],
+    view: Annotated[list[View] | None, typer.Option(help="what is shown or asked; may be repeated")] = None,
+) -> None:
+    """Score a checkpoint on the evaluation set, by all views or those named."""
+    _prepare_torch()
+    from training import measure as measuring
+
+    measuring.measure(checkpoint, out, [one.value for one in view or View])
+
+
+def _prepare_torch() -> None:
+    from reprise.models.torch_setup import prepare
+
+    prepare()
+
+
+if __name__ == "__main__":
+    run_command(app)

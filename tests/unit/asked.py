@@ -1,0 +1,34 @@
+"""What tests ask an adapter: its settings, a question, and the clip that is shown."""
+
+from pathlib import Path
+from typing import Any
+
+from reprise.models.adapters.base import Clip, ModelSpec, Request
+
+from tests.unit.videos import RATE
+
+BLIND = Clip("clip", None, (), ())
+
+
+def spec(folder: Path | None = None, *, dtype: str = "float32", attention: str = "sdpa", **settings: Any) -> ModelSpec:
+    return ModelSpec(folder, "cpu", 1, dtype, attention, False, settings)
+
+
+def request(
+    prompt: str,
+    ask: str,
+    options: tuple[str, ...] = (),
+    *,
+    system: str = "",
+    max_tokens: int = 8,
+    request_id: str = "",
+    item_id: str = "i",
+    role: str = "pos",
+    expected: str = "",
+) -> Request:
+    return Request(request_id or f"r {prompt}", item_id, role, ask, system, prompt, options, expected, max_tokens)
+
+
+def shown(video: Path, indices: tuple[int, ...]) -> Clip:
+    """A video of `tests.unit.videos` with the frames that are shown of it."""
+    return Clip("clip", video, indices, tuple(index / RATE for index in indices))

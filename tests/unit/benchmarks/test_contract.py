@@ -1,0 +1,155 @@
+"""What a benchmark's folder must define, and what its modules may reach."""
+
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+from reprise.benchmarks import registry
+from reprise.benchmarks.asking import EachClip, EachItem, Question, request_table
+from reprise.benchmarks.prompts import Prompt
+from reprise.benchmarks.rows import ALL_ITEMS, Annotations, Clip, Item, Tag, chosen_items, is_in, items_of, tag_text
+from reprise.benchmarks.scoring import Answered, in_group, share_right
+from reprise.core.code_digest import CodeDigests
+from reprise.core.errors import UserError
+from reprise.core.schemas import VERDICTS
+from reprise.stats.measures import Resampling
+
+from tests.unit.rows import verdict_row
+
+RESAMPLING = Resampling(200, 0.95, 0)
+ITEMS = [
+    Item("1", "a.whole", "a", "t", {"caption": "One."}, "Yes", ["true"], [Tag("half", "pos"), Tag("half", "neg")]),
+    Item("2", "a.whole", "a", "t", {"caption": "Two."}, "No", ["false"], flaws=["entry 2: bad"]),
+    Item("3", "b.whole", "b", "t", {"caption": ""}, "Yes", ["true", "odd"]),
+]
+TABLE = Annotations([Clip("a.whole", "a", "whole", "a")], ITEMS).tables()[1]
+
+
+# --- finding and loading ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("benchmark", registry.benchmark_names())
+def test_every_form_is_asked_and_scored_and_only_those_are_judged(benchmark: str) -> None:
+    assert not list(registry.unmatched_forms(benchmark))
+    assert set(registry.load_answers(benchmark)) <= set(registry.load_questions(benchmark).FORMS)
+    scores = registry.load_scores(benchmark)
+    metrics = {metric for one in scores.SCORES.values() for metric in one.metrics}
+    assert set(scores.CHANCE) <= metrics and scores.GROUPS
+
+
+@pytest.mark.parametrize("benchmark", registry.benchmark_names())
+@pytest.mark.parametrize("part", ["release", "questions"])
+def test_no_change_of_scores_reaches_what_is_asked(benchmark: str, part: str) -> None:
+    """The digests of release and questions are in the keys of inference."""
+    code, module = CodeDigests(), [registry.module_name(benchmark, part)]
+    others = [name for name in registry.benchmark_names() if name != benchmark]
+    apart = [f"reprise.benchmarks.{name}" for name in ("scoring", "answering", "counting", "contract", "registry")]
+    apart += [f"reprise.benchmarks.*{name}" for name in (".scores", ".answers", ".data_statistics")]
+    apart += [f"reprise.benchmarks.{name}.*" for name in others] + ["reprise.stats*", "reprise.reading*"]
+    assert code.closure(module) == code.closure(module, without=apart)
+
+
+@pytest.fixture
+def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of benchmarks with one in it, to be broken by a test."""
+    folder = tmp_path / "example"
+    shutil.copytree(Path(registry.__file__).parent / "vinoground", folder)
+    monkeypatch.setattr(registry, "HERE", tmp_path)
+    monkeypatch.setattr(registry, "module_name", lambda benchmark, part: f"{benchmark}.{part}")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    registry.benchmark_names.cache_clear()
+    yield folder
+    registry.benchmark_names.cache_clear()
+    for name in [name for name in sys.modules if name.split(".")[0] == "example"]:
+        del sys.modules[name]
+
+
+def test_a_folder_with_the_three_modules_is_a_benchmark(broken: Path) -> None:
+    assert registry.benchmark_names() == ("example",)
+    assert not list(registry.unmatched_forms("example"))
+    with pytest.raises(UserError, match="unknown benchmark 'exampel'. Did you mean 'example'"):
+        registry.load_scores("exampel")
+    (broken / "scores.py").unlink()
+    registry.benchmark_names.cache_clear()
+    assert registry.benchmark_names() == ()
+
+
+def test_a_missing_name_is_named_with_its_file(broken: Path) -> None:
+    (broken / "questions.py").write_text("ASKED = {}\n")
+    with pytest.raises(UserError, match=r"example/questions.py: 'FORMS' is missing. questions.py defines FORMS;"):
+        registry.load_questions("example")
+
+
+def test_a_form_that_is_not_in_both_is_named(broken: Path) -> None:
+    (broken / "questions.py").write_text("FORMS = {'questions': None, 'essay': None}\n")
+    missing = [f"{Path(file).name}: {reason.partition(';')[0]}" for file, reason in registry.unmatched_forms("example")]
+    assert missing == ["questions.py: form 'similarity' is missing", "scores.py: form 'essay' is missing"]
+
+
+def test_a_benchmark_without_optional_modules_has_nothing_to_judge_or_to_count(broken: Path) -> None:
+    for name in ("answers", "data_statistics"):
+        (broken / f"{name}.py").unlink()
+    assert registry.load_answers("example") == {}
+    counted = registry.load_statistics("example")
+    assert (counted.metrics, counted.of_data(TABLE, TABLE), counted.of_videos) == (frozenset(), [], None)
+
+
+# --- items -----------------------------------------------------------------------------------------------------------
+
+
+def test_items_come_back_from_their_table() -> None:
+    (first, second, third) = items_of(TABLE)
+    assert [item._asdict() for item in items_of(TABLE)] == [
+        item._asdict() | {name: list(getattr(item, name)) for name in ("groups", "tags", "flaws")} for item in ITEMS
+    ]
+    assert first.tag("half") == "pos" and second.flaws == ["entry 2: bad"] and third.groups == ["true", "odd"]
+
+
+def test_groups_and_tags_of_a_table() -> None:
+    assert TABLE.select(tag_text("half")).to_series().to_list() == ["pos", None, None]
+    assert chosen_items(TABLE, "true")["item_id"].to_list() == ["1", "3"]
+    assert chosen_items(TABLE, None).height == 3
+    groups = {"all": ALL_ITEMS, "rest": ~is_in("true")}
+    sizes = {name: in_group(TABLE, name, groups).height for name in ("all", "rest", "odd", "nobody")}
+    assert sizes == {"all": 3, "rest": 1, "odd": 1, "nobody": 0}, "a group that only the data name is found there"
+
+
+# --- asking and scoring ----------------------------------------------------------------------------------------------
+
+
+def test_each_item_or_each_clip_is_asked_about() -> None:
+    prompt = Prompt("", "{caption}")
+
+    def one(item: Item) -> list[Question]:
+        return [Question("event", item.texts, ["Yes", "No"], expected=item.answer)]
+
+    def together(items: list[Item]) -> Question:
+        return Question("clip", {"caption": " ".join(item.texts["caption"] for item in items)})
+
+    def has_caption(item: Item) -> bool:
+        return bool(item.texts["caption"])
+
+    each = request_table(EachItem(one), TABLE, prompt, "choose", 5)
+    assert each["request_id"].to_list() == ["1#event", "2#event", "3#event"]
+    assert each.row(1, named=True) == {
+        "request_id": "2#event", "item_id": "2", "clip_id": "a.whole", "role": "event", "ask": "choose", "system": "",
+        "prompt": "Two.", "options": ["Yes", "No"], "option_texts": [], "expected": "No", "max_tokens": 5,
+    }  # fmt: skip
+    whole = request_table(EachClip(together, has_caption), TABLE, prompt, "write", 5)
+    assert whole.select("request_id", "item_id", "prompt").rows() == [("a.whole#clip", "1", "One. Two.")]
+    assert request_table(EachItem(one, has_caption), TABLE, prompt, "choose", 5).height == 2
+
+
+def test_the_share_of_items_answered_right() -> None:
+    scores = share_right("accuracy", {"all": ALL_ITEMS, "true": is_in("true")})
+    rows = [verdict_row(f"{item}#event", "Yes", right=item == "1", unparsed=item == "2") for item in ("1", "2", "3")]
+    verdicts = pl.DataFrame(rows, schema=VERDICTS)
+    for convention in ("fixed", "authors"):
+        found = {one.group: one for one in scores.measure(Answered(TABLE, verdicts, convention), RESAMPLING)}
+        assert found["all"].value == pytest.approx(100 / 3) and found["true"].value == 50
+        assert (found["all"].asked, found["all"].scored, found["all"].unparsed) == (3, 2, 1)
+    assert scores.metrics == {"accuracy"}
+    assert scores.outcomes(Answered(TABLE, verdicts))["accuracy"]["right"].to_list() == [True, False, False]

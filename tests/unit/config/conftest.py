@@ -1,0 +1,45 @@
+"""A copy of the configuration that a test may break, and what is said of it."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from reprise.config.load import load
+from reprise.core.errors import UserError
+
+ROOT = Path(__file__).parents[3]
+
+
+class Project:
+    """A project whose configuration and imports a test may change."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def write(self, file: str, text: str) -> None:
+        path = self.root / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def edit(self, file: str, old: str, new: str) -> None:
+        text = (self.root / file).read_text()
+        assert old in text, f"{file} has no {old!r}"
+        self.write(file, text.replace(old, new, 1))
+
+    def message(self, suite: str = "") -> str:
+        """What is said of the configuration."""
+        with pytest.raises(UserError) as error:
+            load(self.root, {"suite": suite} if suite else {})
+        return str(error.value)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    shutil.copytree(ROOT / "config", tmp_path / "config")
+    (tmp_path / "resources").mkdir()
+    for path in (ROOT / "resources").iterdir():
+        if path.name == "imports":
+            shutil.copytree(path, tmp_path / "resources/imports")
+        elif path.name != "store":
+            (tmp_path / "resources" / path.name).symlink_to(path)
+    return Project(tmp_path)

@@ -1,0 +1,194 @@
+"""Reading the configuration: names, what a site can run, a stand-in for every model."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from reprise.config.load import load
+from reprise.core.errors import UserError
+from reprise.plan.keys import write_keys
+from reprise.plan.runs import Plan
+
+from tests.unit.config.conftest import ROOT, Project
+
+
+@pytest.mark.parametrize("suite", sorted(path.stem for path in (ROOT / "config/suites").glob("*.yaml")))
+def test_every_suite_of_the_project_reads(project: Project, suite: str) -> None:
+    assert load(project.root, {"suite": suite}).name == suite
+
+
+def test_a_language_model_can_judge(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.edit("config/suites/demo.yaml", "judges: [wordmatch,", "judges: [toy-text,")
+    monkeypatch.chdir(project.root)
+    plan = Plan(load(project.root))
+    judged = next(scored for scored in plan.table_scored("mmbench_video", "table3"))
+    assert judged.judge == "toy-text"
+
+
+# --- names ------------------------------------------------------------------------------------------------------------
+
+BAD_NAMES = ("b$(touch X)", "a b", "a;b", "a'b", "..", ".hidden", "-rf", "Upper", "a\\nb", "ä")
+
+
+@pytest.mark.parametrize("name", ["b$(touch X)", "..", "a\\nb"])
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("config.yaml", "suite: demo", "suite: NAME"),
+        ("config.yaml", "samplings:\n", "samplings:\n  NAME: {rule: none}\n"),
+        ("suites/demo.yaml", "judges: [wordmatch,", "judges: [NAME,"),
+        ("suites/demo.yaml", "run: [local]", "run: [NAME]"),
+        ("suites/demo.yaml", "benchmarks:\n", "benchmarks:\n  NAME: {}\n"),
+        ("benchmarks/velociti.yaml", "protocols:\n", "protocols:\n  NAME: {form: mc, prompt: mc, ask: choose}\n"),
+        ("tables/demo/velociti.yaml", "model: oracle", "model: NAME"),
+        ("tables/demo/velociti.yaml", "sampling: fps1", "sampling: NAME"),
+        ("tables/demo/velociti.yaml", "protocol: entail\n", "protocol: NAME\n"),
+        ("tables/demo/velociti.yaml", "tables:\n", "tables:\n  NAME: {title: x}\n"),
+    ],
+)
+def test_a_name_that_a_shell_could_read_is_refused(project: Project, name: str, file: str, old: str, new: str) -> None:
+    project.edit(f"config/{file}", old, new.replace("NAME", f'"{name}"'))
+    with pytest.raises(UserError) as error:
+        load(project.root)
+    found = name.replace("\\n", "\n")
+    lines = [line for line in str(error.value).splitlines() if f"config/{file}" in line and repr(found)[1:-1] in line]
+    assert lines and re.search(r"Allowed|should be (a name|table<N>)", lines[0])
+
+
+@pytest.mark.parametrize("name", [name for name in BAD_NAMES if name != ".."])
+def test_a_file_whose_name_a_shell_could_read_is_listed_with_all_problems(project: Project, name: str) -> None:
+    for folder, known in (("models", "random"), ("suites", "demo")):
+        shutil.copy(project.root / f"config/{folder}/{known}.yaml", project.root / f"config/{folder}/{name}.yaml")
+    project.edit(
+        "config/suites/demo.yaml",
+        "benchmarks:\n  velociti:\n",
+        f'benchmarks:\n  velociti:\n    extra_runs: ["entail/fps1/{name}"]\n',
+    )
+    with pytest.raises(UserError) as error:
+        load(project.root)
+    message = str(error.value)
+    for part in (
+        f"config/models/{name}.yaml: '{name}' cannot be a name. Allowed: lower-case letters, digits,",
+        f"config/suites/{name}.yaml: '{name}' cannot be a name.",
+        "benchmarks.velociti.extra_runs.0: should be <protocol>/<sampling>/<model>, each a name (lower-case",
+    ):
+        assert part in message
+
+
+@pytest.mark.parametrize("name", BAD_NAMES)
+def test_a_suite_named_on_the_command_line_is_a_name(project: Project, name: str) -> None:
+    with pytest.raises(UserError, match=r"--config: suite: should be a name \(lower-case .*\), found "):
+        load(project.root, {"suite": name})
+
+
+def test_rules_quote_all_that_they_put_in_a_command() -> None:
+    for path in sorted((ROOT / "workflow/rules").glob("*.smk")):
+        commands = re.findall(r"^    shell:\n((?:        .*\n)+)", path.read_text(), re.MULTILINE)
+        assert len(commands) == path.read_text().count("shell:")
+        bare = {
+            name for command in commands for name in re.findall(r"\{([^{}]+)\}", command) if not name.endswith(":q")
+        }
+        assert bare <= {"threads"}, path.name
+
+
+@pytest.mark.parametrize(
+    ("terms", "budget", "expected"),
+    [
+        ("[none]", 0, set()),
+        ("[random, oracle]", 0, {"random", "oracle"}),
+        ("[local]", 0, {"oracle", "random", "always-first", "toy-llava-ov", "toy-llava-ov-early"}),
+        ("[{gpus: 1}, none]", 0, {"oracle", "random", "always-first", "toy-llava-ov", "toy-llava-ov-early",
+                                  "llava-onevision-7b", "llava-onevision-7b-si", "qwen2-vl-7b", "video-llava-7b"}),
+    ],
+)  # fmt: skip
+def test_a_site_says_once_what_it_can_run(project: Project, terms: str, budget: float, expected: set[str]) -> None:
+    project.edit("config/suites/demo.yaml", "run: [local]", f"run: {terms}")
+    project.edit("config/suites/demo.yaml", "shards:", f"budget_usd: {budget}\nshards:")
+    found = Plan(load(project.root)).models
+    of_family = {model for model in found if model.startswith("llava-onevision")}
+    assert expected <= found
+    assert of_family == {model for model in expected if model.startswith("llava-onevision")}
+
+
+# --- a stand-in for every model -------------------------------------------------------------------------------------
+
+
+def test_the_rehearsal_has_the_papers_tables(project: Project) -> None:
+    paper, rehearsal = (load(project.root, {"suite": suite}) for suite in ("paper", "rehearsal"))
+    assert rehearsal.tables == paper.tables and rehearsal.benchmarks == paper.benchmarks
+
+
+def test_a_stand_in_answers_for_every_model(project: Project) -> None:
+    plan = Plan(load(project.root, {"suite": "rehearsal"}))
+    named = {row.model for _, _, spec in plan.tables() for row in spec.cells() if row.model}
+    assert named and {run.model for run in plan.runs()} == named, "every row with a model runs"
+    models = plan.config.models
+    assert {models[slug].adapter for slug in named} == {"random"}
+    assert not any(models[slug].repo or models[slug].checkpoint or models[slug].gpus for slug in named)
+    assert models["llava-onevision-7b"].label == "LLaVA-OneVision-7B"
+    assert len({models[slug].settings["seed"] for slug in named}) == len(named), "rows differ"
+
+
+@pytest.mark.parametrize(
+    ("slug", "message"),
+    [
+        ("random-word", "config/suites/rehearsal.yaml: stand_in: unknown model 'random-word'. Did you mean 'random-words'?"),
+        ("qwen2-vl-7b", "stand_in: 'qwen2-vl-7b' (adapter 'transformers') needs weights or a server"),
+        ("wordmatch", "stand_in: 'wordmatch' (adapter 'wordmatch') needs weights or a server, or cannot answer all kinds"),
+    ],
+)  # fmt: skip
+def test_a_stand_in_that_cannot_stand_in_is_named(project: Project, slug: str, message: str) -> None:
+    project.edit("config/suites/rehearsal.yaml", "stand_in: random-words", f"stand_in: {slug}")
+    with pytest.raises(UserError) as error:
+        load(project.root, {"suite": "rehearsal"})
+    assert message in str(error.value) and "oracle, random" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [(None, "checkpoint: no folder"), (["config.json"], "holds no weights (*.safetensors). Found: config.json.")],
+)
+def test_a_checkpoint_without_weights_is_named(
+    project: Project, monkeypatch: pytest.MonkeyPatch, files: list[str] | None, message: str
+) -> None:
+    if files is not None:
+        (project.root / "weights").mkdir()
+        for name in files:
+            (project.root / "weights" / name).write_text("{}")
+    path = project.root / "config/models/toy-llava-ov.yaml"
+    path.write_text("label: Toy\nadapter: transformers\ncheckpoint: weights\n")
+    monkeypatch.chdir(project.root)
+    with pytest.raises(UserError) as error:
+        write_keys(Plan(load(Path())))
+    assert "config/models/toy-llava-ov.yaml" in str(error.value) and message in str(error.value)
+
+
+def test_a_model_that_does_not_run_needs_no_weights(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    (project.root / "config/models/toy-llava-ov.yaml").write_text(
+        "label: Toy\nadapter: transformers\ncheckpoint: nowhere\n"
+    )
+    project.edit("config/suites/demo.yaml", "run: [local]", "run: [oracle]")
+    monkeypatch.chdir(project.root)
+    write_keys(Plan(load(Path())))
+    assert (project.root / "results/demo/keys/velociti/entail/fps1/oracle.json").is_file()
+
+
+def test_an_extra_file_of_a_release_changes_its_key(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project.root)
+    project.edit("config/config.yaml", "samplings:", "store: store\nsamplings:")
+    project.edit("config/suites/paper.yaml", "extras: resources/extras/mmbench_video", "extras: extras")
+
+    def key() -> dict[str, Any]:
+        write_keys(Plan(load(Path(), {"suite": "paper"})))
+        return dict(json.loads(Path("results/paper/keys/release/mmbench_video.json").read_text()))
+
+    without = key()
+    project.write("extras/sets/msvd.csv", "video,question,answer\n")
+    project.write("extras/notes.txt", "not of the release")
+    first = key()
+    assert without["extras"]["files"] == {} and list(first["extras"]["files"]) == ["sets/msvd.csv"]
+    project.write("extras/sets/msvd.csv", "video,question,answer\na.avi,Who?,he\n")
+    assert key()["extras"] != first["extras"]

@@ -1,0 +1,104 @@
+"""The JSON Schemas and the reference are those of the types, and every file of the configuration fits them."""
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from pydantic import BaseModel
+from reprise.config.yaml_files import load_yaml
+from reprise.models.adapters import ADAPTERS
+from write_reference import FOLDER, KINDS, generated, write
+
+from tests.unit.config.conftest import ROOT
+
+FILES = [(kind, path.relative_to(ROOT)) for kind, (_, pattern) in KINDS.items() for path in sorted(ROOT.glob(pattern))]
+NAMES = [str(path) for _, path in FILES]
+
+
+@pytest.mark.parametrize("name", generated())
+def test_what_is_generated_is_committed(name: str) -> None:
+    path = ROOT / name
+    is_same = path.is_file() and path.read_text() == generated()[name]
+    assert is_same, f"{name} is not what the types say. Run: make reference"
+
+
+def test_the_command_writes_what_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path)
+    assert sorted(capsys.readouterr().out.split()) == sorted(generated())
+    (tmp_path / FOLDER / "suite.schema.json").write_text("{}")
+    write(tmp_path)
+    assert capsys.readouterr().out.split() == [f"{FOLDER}/suite.schema.json"]
+
+
+def test_every_file_of_the_configuration_has_a_kind() -> None:
+    assert {str(path.relative_to(ROOT)) for path in ROOT.glob("config/**/*.yaml")} == set(NAMES)
+
+
+@pytest.mark.parametrize(("kind", "path"), FILES, ids=NAMES)
+def test_a_file_fits_its_schema_and_names_it(kind: str, path: Path) -> None:
+    schema = json.loads((ROOT / FOLDER / f"{kind}.schema.json").read_text())
+    Draft202012Validator.check_schema(schema)
+    errors = [
+        f"{error.json_path}: {error.message}"
+        for error in Draft202012Validator(schema).iter_errors(load_yaml(ROOT / path))
+    ]
+    assert errors == []
+    place = os.path.relpath(ROOT / FOLDER / f"{kind}.schema.json", (ROOT / path).parent)
+    first = (ROOT / path).read_text().partition("\n")[0]
+    assert first == f"# yaml-language-server: $schema={place}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [
+        ("config", {"suite": "demo", "samplings": {"x": {"rule": "linspace", "fps": 1}}}),
+        ("suite", {"title": "x"}),
+        ("model", {"label": "x", "adapter": "random", "settings": {"sed": 1}}),
+        ("model", {"label": "x", "adapter": "rndom"}),
+        ("external", {"A b": "x"}),
+        ("benchmark", {"license": "x"}),
+        ("tables", {"benchmark": "x", "tables": {"tabel1": {}}}),
+    ],
+)
+def test_a_schema_refuses_what_the_types_refuse(kind: str, content: dict[str, Any]) -> None:
+    schema = json.loads((ROOT / FOLDER / f"{kind}.schema.json").read_text())
+    assert list(Draft202012Validator(schema).iter_errors(content))
+
+
+def groups_of(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield from (one for one in (schema, *schema.get("$defs", {}).values()) if "properties" in one)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_key_is_described(kind: str) -> None:
+    schema = json.loads((ROOT / FOLDER / f"{kind}.schema.json").read_text())
+    for group in groups_of(schema):
+        assert group["description"]
+        assert [key for key, one in group["properties"].items() if not one.get("description")] == []
+
+
+def restated(value: object, place: str) -> Iterator[str]:
+    """The keys of a content, as it was read, whose values are their defaults."""
+    if isinstance(value, BaseModel):
+        for key, field in type(value).model_fields.items():
+            inner = getattr(value, key)
+            if key in value.model_fields_set and not field.is_required() and inner == field.get_default():
+                yield f"{place}.{key}"
+            yield from restated(inner, f"{place}.{key}")
+    elif isinstance(value, dict | list):
+        pairs = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, inner in pairs:
+            yield from restated(inner, f"{place}.{key}")
+
+
+@pytest.mark.parametrize(("kind", "path"), FILES, ids=NAMES)
+def test_no_file_restates_a_default(kind: str, path: Path) -> None:
+    content = load_yaml(ROOT / path)
+    assert list(restated(KINDS[kind][0].model_validate(content), "")) == []
+    if kind == "model":
+        settings = ADAPTERS[content["adapter"]].settings.model_validate(content.get("settings", {}))
+        assert list(restated(settings, "settings")) == []

@@ -1,0 +1,79 @@
+"""Targets as a user types them: what no rule makes, and what is not pinned yet, is said before jobs are planned."""
+
+import logging
+from pathlib import Path
+
+import pytest
+from reprise.config.load import load
+from reprise.core.errors import UserError
+from reprise.plan.runs import Plan
+from reprise.plan.targets import check_targets, targets_of, warn_of_unpinned
+
+from tests.unit.config.conftest import Project
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("results/tables/velociti/table99.md", "velociti of suite 'demo' does not have a 'table99'. There are: table2, table3,"),
+        ("results/tables/table99.tex", "no paper of suite 'demo' has a 'table99'. There are: table1 (temporalbench, mmbench_video), table2 (velociti,"),
+        ("results/tables/tabel3.tex", "no paper of suite 'demo' has a 'tabel3'. Did you mean 'table3'?"),
+        ("results/tables/velocti/table2.md", "unknown benchmark 'velocti'. Did you mean 'velociti'? Allowed: mmbench_video,"),
+        ("results/tables/velociti/table2.pdf", "no format 'pdf'. Allowed: csv, html, md, tex."),
+        ("results/tables/velociti/table2", "no format ''. Allowed: csv, html, md, tex."),
+        ("results/tables/table3.pdf", "no format 'pdf'. Allowed: html, md, tex."),
+        ("results/tables/table3.csv", "no format 'csv'. Allowed: html, md, tex. The csv of each paper is results/tables/<benchmark>/table3.csv."),
+        ("results/paper/metrics/velociti/entail/fps1/oracle.parquet", "is of suite 'paper', but the suite is 'demo'. Add `--config suite=paper` after the targets."),
+    ],
+)  # fmt: skip
+def test_a_target_that_no_rule_makes_is_said_in_words(
+    project: Project, monkeypatch: pytest.MonkeyPatch, target: str, said: str
+) -> None:
+    monkeypatch.chdir(project.root)
+    with pytest.raises(UserError) as error:
+        check_targets(Plan(load(Path())), [target])
+    assert str(error.value).startswith(f"{target}: {said}")
+
+
+def test_all_wrong_targets_are_said_at_once(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project.root)
+    with pytest.raises(UserError) as error:
+        check_targets(
+            Plan(load(Path())), ["results/tables/table3.tex", "results/tables/table3.pdf", "results/tables/x/y"]
+        )
+    assert [line.partition(":")[0] for line in str(error.value).splitlines()] == [
+        "results/tables/table3.pdf",
+        "results/tables/x/y",
+    ]
+
+
+def test_good_targets_pass(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project.root)
+    targets = ["results/tables/table3.tex", "results/tables/velociti/table2.csv", "results/demo/sources/missing.md"]
+    check_targets(Plan(load(Path())), [*targets, "results/tables/overview.md", "results/suite.json"])
+
+
+def test_targets_are_the_files_that_snakemake_is_asked_to_make() -> None:
+    arguments = ["snakemake", "-n", "./results/tables/table3.tex", "--cores", "8", "--config", "suite=paper"]
+    assert targets_of([*arguments, "--report", "results/report.html"]) == ["results/tables/table3.tex"]
+
+
+@pytest.mark.parametrize(
+    ("targets", "said"),
+    [
+        ([], "Unpinned: models llava-next-video-7b, qwen2-7b; data of temporalbench, vinoground. A dry run passes, a run stops"),
+        (["results/tables/vinoground/table8.md"], "Unpinned: models llava-next-video-7b, qwen2-7b; data of vinoground."),
+        (["results/tables/table6.md"], "Unpinned: model llava-next-video-7b; data of temporalbench."),
+        (["results/paper/metrics/vinoground/authors/linspace32/llava-next-video-7b.parquet"], "Unpinned: model llava-next-video-7b; data of vinoground."),
+        (["results/paper/sources/velociti/3.parquet"], "Unpinned: data of velociti."),
+        (["results/tables/vinoground/table2.md"], ""),
+    ],
+)  # fmt: skip
+def test_what_is_unpinned_is_said(
+    project: Project, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, targets: list[str], said: str
+) -> None:
+    project.edit("config/suites/paper.yaml", "run: [none]", "run: [llava-next-video-7b, qwen2-7b]\njudges: [qwen2-7b]")
+    monkeypatch.chdir(project.root)
+    with caplog.at_level(logging.WARNING):
+        warn_of_unpinned(Plan(load(Path(), {"suite": "paper"})), targets)
+    assert [one.message[: len(said)] for one in caplog.records] == ([said] if said else [])

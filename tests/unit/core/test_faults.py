@@ -1,0 +1,192 @@
+"""What this machine could not do ends the job and leaves no result; what is wrong with a file is a row."""
+
+import errno
+import json
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from av.error import FFmpegError
+from av.error import OSError as AvOSError
+from reprise.core.errors import MachineError
+from reprise.core.faults import REMEDIES, fault_of, fault_of_ffmpeg, named
+from reprise.core.schemas import CLIP_LEDGER, CLIPS, SOURCES, read_table, write_table
+from reprise.core.store import Store
+from reprise.fetch.outcome import Fetched, Fetcher, FetchError, nothing
+from reprise.media.errors import MediaError
+from reprise.stages.sources import Wanted, fetch_shard, fetch_source
+
+from tests.unit.videos import barcode_video
+
+MACHINE = sorted(set(REMEDIES) - {errno.EACCES, errno.EPERM})
+
+
+def failing(error: BaseException) -> Fetcher:
+    """A route that meets this error."""
+
+    def fetch(source_id: str, folder: Path) -> Fetched:
+        raise error
+
+    return Fetcher(lambda source_id: ["test", source_id], fetch, nothing)
+
+
+def caused(error: Exception, cause: BaseException) -> Exception:
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize("number", MACHINE)
+def test_the_machines_failures_are_no_records(number: int, tmp_path: Path) -> None:
+    store = Store(tmp_path / "store")
+    plain = OSError(number, os.strerror(number), "/some/file")
+    for error in (plain, caused(MediaError("unreadable", "x"), plain), caused(FetchError("network", "x"), plain)):
+        with pytest.raises(MachineError, match=f"/some/file: {os.strerror(number)}. Nothing was recorded"):
+            fetch_source("a", failing(error), store)
+    assert not list((tmp_path / "store").rglob("*.json"))
+
+
+def test_a_source_comes_when_there_is_room_again(tmp_path: Path, barcode: Path) -> None:
+    store = Store(tmp_path / "store")
+    with pytest.raises(MachineError, match="make room"):
+        fetch_source("a", failing(FetchError("disk_full", "no space left on device")), store)
+
+    def fetch(source_id: str, folder: Path) -> Fetched:
+        return Fetched(barcode, is_borrowed=True)
+
+    record = fetch_source("a", Fetcher(lambda source_id: ["test", source_id], fetch, nothing), store)
+    assert (record.status, record.attempts) == ("ok", 1)
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM])
+def test_whose_file_is_refused_decides(number: int, tmp_path: Path) -> None:
+    store = Store(tmp_path / "store")
+    theirs = PermissionError(number, os.strerror(number), str(tmp_path / "videos/a.mp4"))
+    ledger = fetch_shard([Wanted("a", "u")], failing(theirs), store)
+    assert ledger["status"].to_list() == ["unreadable"]
+    ours = PermissionError(number, os.strerror(number), str(tmp_path / "store/tmp/a.mp4"))
+    with pytest.raises(MachineError, match="let this user read and write"):
+        fetch_source("b", failing(ours), store)
+
+
+def test_a_file_whose_digest_cannot_be_read_is_a_row(tmp_path: Path) -> None:
+    def identity(source_id: str) -> Any:
+        raise PermissionError(errno.EACCES, "Permission denied", str(tmp_path / "a.mp4"))
+
+    fetcher = Fetcher(identity, lambda source_id, folder: Fetched(folder), nothing)
+    assert fetch_source("a", fetcher, Store(tmp_path / "store")).status == "unreadable"
+
+
+@pytest.mark.parametrize("error", [MemoryError(), caused(MediaError("corrupt", "x"), MemoryError())])
+def test_too_little_memory_is_the_machines(error: BaseException) -> None:
+    assert "more memory" in (fault_of(error) or "")
+
+
+def test_what_is_wrong_with_a_file_stays_a_result() -> None:
+    damaged: FFmpegError = AvOSError(errno.EIO, "Input/output error", "a.mp4")
+    for error in (
+        damaged,
+        caused(MediaError("truncated", "x"), damaged),
+        FileNotFoundError(errno.ENOENT, "x"),
+        ValueError(),
+    ):
+        assert fault_of(error) is None
+    assert fault_of_ffmpeg(1, "Invalid data found when processing input", Path("a")) is None
+
+
+def test_a_table_on_a_full_disk_is_said_in_words() -> None:
+    assert "No space left on device" in (fault_of(OSError("No space left on device (os error 28)")) or "")
+    with pytest.raises(OSError, match="a.parquet"), named(Path("a.parquet")):
+        raise OSError("No space left on device (os error 28)")
+    with pytest.raises(OSError) as caught, named(Path("/dev/full")):
+        Path("/dev/full").write_text("x")
+    assert "/dev/full: No space left on device. Nothing was recorded: make room" in (fault_of(caught.value) or "")
+
+
+# --- the stages themselves ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def barcode(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return barcode_video(tmp_path_factory.mktemp("barcode") / "good.mp4")
+
+
+@pytest.fixture
+def bench(tmp_path: Path, barcode: Path) -> Path:
+    """One clip to be cut from one source that is there."""
+    (tmp_path / "store/sources").mkdir(parents=True)
+    (tmp_path / "store/sources/good.mp4").write_bytes(barcode.read_bytes())
+    known = {"clip_id": "u.a", "unit": "u", "kind": "trim", "source_id": "s", "start_s": 0.0, "end_s": 1.0, "parts": []}
+    write_table(pl.DataFrame([known], schema=CLIPS), tmp_path / "clips.parquet", CLIPS)
+    source = {
+        "source_id": "s",
+        "unit": "u",
+        "status": "ok",
+        "transient": False,
+        "attempts": 1,
+        "bytes": 1,
+        "message": "",
+    }
+    source |= {"object": "sources/good.mp4", "sha256": "0" * 64}
+    write_table(pl.DataFrame([source], schema=SOURCES), tmp_path / "sources.parquet", SOURCES)
+    (tmp_path / "clips.json").write_text(json.dumps({"shards": 1, "encode": {"preset": "ultrafast", "crf": 0}}))
+    (tmp_path / "facts.json").write_text(json.dumps({"code": "x"}))
+    return tmp_path
+
+
+def stage(
+    folder: Path, name: str, before: Callable[[], None] | None = None, **env: str
+) -> "subprocess.CompletedProcess[str]":
+    inputs = {
+        "clips": ["--key", "clips.json", "--clips", "clips.parquet", "--sources", "sources.parquet", "--shard", "0"],
+        "facts": ["--key", "facts.json", "--ledgers", "clips.out"],
+    }
+    command = [
+        sys.executable,
+        "-m",
+        f"reprise.stages.{name}",
+        *inputs[name],
+        "--store",
+        "store",
+        "--out",
+        f"{name}.out",
+    ]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, preexec_fn=before, env=os.environ | env)
+
+
+def smallest_files() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+
+
+def is_refused(done: "subprocess.CompletedProcess[str]", folder: Path, name: str) -> bool:
+    lines = done.stderr.strip().splitlines()
+    is_one_message = len(lines) == 1 and lines[0].startswith("Error: ") and "Nothing was recorded" in lines[0]
+    return done.returncode == 1 and is_one_message and not (folder / f"{name}.out").exists()
+
+
+def test_clips_that_could_not_be_written_are_made_later(bench: Path) -> None:
+    done = stage(bench, "clips", smallest_files)
+    assert is_refused(done, bench, "clips"), done.stderr
+    assert not list((bench / "store").rglob("clips/*/*"))
+    assert stage(bench, "clips").returncode == 0
+    assert read_table(bench / "clips.out", CLIP_LEDGER)["status"].to_list() == ["ok"]
+    done = stage(bench, "facts", smallest_files)
+    assert is_refused(done, bench, "facts"), done.stderr
+    assert stage(bench, "facts").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "ending", ["kill -9 $$", "kill -TERM $$", "exit 255", "echo 'x: No space left on device' >&2; exit 228"]
+)
+def test_an_ffmpeg_that_was_ended_makes_no_result(bench: Path, ending: str) -> None:
+    fake = bench / "bin/ffmpeg"
+    fake.parent.mkdir()
+    fake.write_text(f'#!/bin/sh\n[ "$1" = -version ] && echo "ffmpeg version 1" && exit 0\n{ending}\n')
+    fake.chmod(0o755)
+    done = stage(bench, "clips", PATH=f"{fake.parent}:{os.environ['PATH']}")
+    assert is_refused(done, bench, "clips"), done.stderr

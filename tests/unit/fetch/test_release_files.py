@@ -1,0 +1,95 @@
+"""What a release itself contains: images in its tables, videos next to its manifests; nothing that leaves its folder."""
+
+import base64
+import json
+from pathlib import Path
+
+import cv2
+import numpy as np
+import polars as pl
+import pytest
+from reprise.core.store import Store
+from reprise.fetch.local import folder
+from reprise.fetch.outcome import Fetcher
+from reprise.fetch.release_files import ReleaseFiles, owner_of, release_source, with_release_files
+from reprise.fetch.settings import Folder
+from reprise.stages.sources import fetch_source
+
+from tests.unit.videos import barcode_video
+
+
+def picture(suffix: str) -> bytes:
+    image = np.arange(48 * 64 * 3, dtype=np.uint32).reshape(48, 64, 3) % 251
+    return bytes(cv2.imencode(suffix, image.astype(np.uint8))[1])
+
+
+def in_base64(content: bytes) -> str:
+    return base64.b64encode(content).decode()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "store")
+
+
+@pytest.fixture
+def route(tmp_path: Path, store: Store) -> Fetcher:
+    """A folder of videos, and beside it a release with a table of images and a manifest."""
+    release = tmp_path / "release"
+    videos = release / "sets" / "clips"
+    videos.mkdir(parents=True)
+    barcode_video(videos / "a.mp4", 12)
+    (tmp_path / "release" / "sets" / "secret.mp4").write_bytes((videos / "a.mp4").read_bytes())
+    (videos / "out.mp4").symlink_to(tmp_path / "release" / "sets" / "secret.mp4")
+    (videos / "text.mp4").write_text("no video")
+    (release / "sets" / "clips.csv").write_text("video,question,answer\n")
+    cells = {
+        "1": in_base64(picture(".png")), "2": in_base64(picture(".jpg")), "3": "1",
+        "4": in_base64(picture(".png")[:-200]), "5": "!" * 100, "6": in_base64(b"GIF89a" + bytes(100)),
+        "7": in_base64(picture(".webp")), "8": None, "9": "\n".join([in_base64(picture(".bmp"))[i:i + 76] for i in range(0, 12500, 76)]),
+    }  # fmt: skip
+    table = pl.DataFrame({"index": list(cells), "question": "?", "image": list(cells.values())})
+    table.write_csv(release / "MMStar.tsv", separator="\t")
+    files = [{"name": name, "path": str(release / name)} for name in ("MMStar.tsv", "sets/clips.csv")]
+    (tmp_path / "files.json").write_text(json.dumps(files))
+    (tmp_path / "videos").mkdir()
+    barcode_video(tmp_path / "videos" / "main.mp4", 12)
+    main = folder(Folder(kind="folder", path=str(tmp_path / "videos")), store)
+    return with_release_files(main, ReleaseFiles.listed_in(tmp_path / "files.json", store))
+
+
+def test_images_of_a_table(route: Fetcher, store: Store) -> None:
+    found = {index: fetch_source(release_source("MMStar.tsv", index), route, store) for index in "123456789"}
+    assert {index: record.status for index, record in found.items()} == {
+        "1": "ok", "2": "ok", "3": "missing", "4": "corrupt", "5": "corrupt", "6": "corrupt", "7": "ok", "8": "missing",
+        "9": "ok",
+    }  # fmt: skip
+    assert [Path(found[index].object).suffix for index in "1279"] == [".png", ".jpg", ".webp", ".bmp"]
+    assert (store.root / found["2"].object).read_bytes() == picture(".jpg")
+    assert "neither JPEG, PNG, BMP nor WebP" in found["6"].message
+
+
+def test_an_image_is_known_by_its_content(route: Fetcher) -> None:
+    one, two = (route.identity(release_source("MMStar.tsv", index)) for index in "12")
+    assert one[0] == two[0] == "image" and one != two
+
+
+def test_videos_of_a_manifest(route: Fetcher, store: Store) -> None:
+    names = ("a.mp4", "b.mp4", "../secret.mp4", "out.mp4", "text.mp4", "/etc/passwd")
+    found = {name: fetch_source(release_source("sets/clips.csv", name), route, store).status for name in names}
+    assert found == {
+        "a.mp4": "ok", "b.mp4": "missing", "../secret.mp4": "unsafe_path", "out.mp4": "unsafe_path",
+        "text.mp4": "not_media", "/etc/passwd": "unsafe_path",
+    }  # fmt: skip
+
+
+def test_all_else_comes_by_the_route(route: Fetcher, store: Store) -> None:
+    assert fetch_source("main", route, store).status == "ok"
+    gone = fetch_source(release_source("MMBench.tsv", "1"), route, store)
+    assert (gone.status, gone.message) == ("missing", "the release has no file 'MMBench.tsv'")
+    assert route.estimate(["main", release_source("MMStar.tsv", "1")]) == 0
+
+
+def test_a_short_cell_names_the_row_that_holds_the_image() -> None:
+    assert owner_of("5", "3") == "3"
+    assert owner_of("5", "x" * 65) == "5"

@@ -1,0 +1,19 @@
+"""What the tests of adapters share."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.models.adapters import tiny
+from tests.unit.videos import barcode_video
+
+
+@pytest.fixture(scope="session")
+def video(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return barcode_video(tmp_path_factory.mktemp("video") / "v.mp4", 48, width=96, height=64)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A LLaVA-OneVision that a test may change."""
+    return tiny.llava(tmp_path / "llava")

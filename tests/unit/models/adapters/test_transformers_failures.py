@@ -1,0 +1,107 @@
+"""Video-language models: checkpoints that cannot be asked, and questions that fail."""
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from pydantic import ValidationError
+from reprise.config.model import Model
+from reprise.core.errors import UserError
+from reprise.models.adapters.base import Answer, AnswerError
+from reprise.models.adapters.transformers import TransformersAdapter
+from safetensors.torch import load_file, save_file
+from transformers import LlavaOnevisionModel
+
+from tests.unit.asked import BLIND, request, shown, spec
+from tests.unit.models.adapters import tiny
+
+QUESTION = "Does the red circle slide left quickly?"
+OTHER = "Who is spinning slowly?"
+YES_NO = ("Yes", "No")
+INDICES = (3, 30)
+
+
+@pytest.mark.parametrize("ask", ["score", "write"])
+def test_numbers_that_are_not_finite_fail_their_question_alone(ask: str, folder: Path, video: Path) -> None:
+    weights = load_file(folder / "model.safetensors")
+    next(value for name, value in weights.items() if "projector.linear_1.bias" in name).fill_(float("nan"))
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    adapter, asked = TransformersAdapter(spec(folder)), [request(QUESTION, ask, YES_NO), request(OTHER, ask, YES_NO)]
+    assert list(adapter.answers(shown(video, INDICES), asked)) == [Answer(error="not_finite")] * 2
+    assert [answer.error for answer in adapter.answers(BLIND, asked)] == ["", ""], "only frames reach that weight"
+
+
+def test_a_full_device_fails_the_clip_by_name(folder: Path, video: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise torch.cuda.OutOfMemoryError("2.00 GiB")
+
+    monkeypatch.setattr(LlavaOnevisionModel, "get_video_features", full)
+    with pytest.raises(AnswerError, match=r"2\.00 GiB") as caught:
+        list(TransformersAdapter(spec(folder)).answers(shown(video, INDICES), [request(QUESTION, "score", YES_NO)]))
+    assert caught.value.status == "out_of_memory"
+
+
+def test_options_that_begin_with_the_same_token_cannot_be_scored(folder: Path) -> None:
+    tiny.change(folder / "tokenizer.json", normalizer={"type": "Prepend", "prepend": "_"})
+    adapter = TransformersAdapter(spec(folder))
+    message = (
+        r"options \['Yes', 'No'\] begin with tokens \['_', '_'\]; .* Ask this model by a protocol with `ask: choose`"
+    )
+    with pytest.raises(UserError, match=message):
+        list(adapter.answers(BLIND, [request(QUESTION, "score", YES_NO)]))
+    (answer,) = adapter.answers(BLIND, [request(QUESTION, "choose", YES_NO)])
+    assert answer.tokens_out == 8 and not answer.error
+
+
+def language_model(folder: Path) -> None:
+    shutil.rmtree(folder)
+    tiny.llama(folder)
+
+
+SPOILED: dict[str, Callable[[Path], object]] = {
+    "no template": lambda folder: (folder / "chat_template.jinja").unlink(),
+    "no processor": lambda folder: (folder / "processor_config.json").unlink(),
+    "no weights": lambda folder: (folder / "model.safetensors").unlink(),
+    "cut weights": lambda folder: os.truncate(folder / "model.safetensors", 5000),
+    "unknown class": lambda folder: tiny.change(folder / "config.json", model_type="nosuch"),
+    "language model": language_model,
+}
+
+
+@pytest.mark.parametrize(
+    ("spoiled", "message"),
+    [
+        ("no template", r"the checkpoint has no chat template\. Add the chat_template\.jinja"),
+        ("no processor", "AutoProcessor cannot load this checkpoint: Can't load image processor"),
+        ("no weights", "AutoModelForImageTextToText cannot load this checkpoint: .* no file named model.safetensors"),
+        ("cut weights", "AutoModelForImageTextToText cannot load this checkpoint: .* invalid header length"),
+        (
+            "unknown class",
+            "cannot load this checkpoint: .* model type `nosuch` .* Correct the checkpoint, or `adapter`",
+        ),
+        ("language model", "needs a processor for text and video, found a .* A language model has `adapter: text`"),
+    ],
+)
+def test_a_checkpoint_that_cannot_be_asked_is_named(spoiled: str, message: str, folder: Path) -> None:
+    SPOILED[spoiled](folder)
+    with pytest.raises(UserError, match=message) as caught:
+        TransformersAdapter(spec(folder))
+    assert str(caught.value).startswith(f"{folder}: ") and "\n" not in str(caught.value)
+
+
+def test_attention_without_its_package_and_a_model_without_weights_are_named(folder: Path) -> None:
+    with pytest.raises(UserError, match="FlashAttention2 .* `attention` or `trust_remote_code` in the model's file"):
+        TransformersAdapter(spec(folder, attention="flash_attention_2"))
+    with pytest.raises(UserError, match="needs weights: set checkpoint or repo in the model's file"):
+        TransformersAdapter(spec())
+
+
+@pytest.mark.parametrize(("key", "value"), [("dtype", "fp16"), ("dtype", "float64"), ("attention", "flash")])
+def test_another_type_or_attention_never_reaches_the_adapter(key: str, value: str) -> None:
+    known = {"label": "M", "adapter": "transformers", "checkpoint": "weights"}
+    Model.model_validate(known)
+    with pytest.raises(ValidationError, match=rf"{key}\n.*should be '"):
+        Model.model_validate({**known, key: value})

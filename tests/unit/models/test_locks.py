@@ -1,0 +1,66 @@
+"""Locks end with the process that has them, also when it is killed."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from reprise.core.store import Store
+from reprise.models.devices import take_gpus
+from reprise.models.journal import asking_alone
+
+PROGRAM = """\
+import sys, time
+from pathlib import Path
+from reprise.core.store import Store
+from reprise.models.devices import take_gpus
+from reprise.models.journal import asking_alone
+folder = Path(sys.argv[1])
+locks = take_gpus(2, folder / "locks")
+with asking_alone(Store(folder), "k"):
+    print("locked", flush=True)
+    time.sleep(60)
+"""
+
+
+@contextmanager
+def another_job(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """A job with both GPUs and the key's lock, killed at the end."""
+    environment = {"PYTHONPATH": ":".join(sys.path), "PATH": "", "CUDA_VISIBLE_DEVICES": "3,7"}
+    command = [sys.executable, "-c", PROGRAM, str(folder)]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as job:
+        assert job.stdout is not None and job.stdout.readline() == "locked\n"
+        yield job
+        job.kill()
+
+
+def test_a_killed_job_leaves_nothing_locked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,7")
+    with another_job(tmp_path) as job:
+        job.kill()
+        job.wait()
+        assert len(take_gpus(2, tmp_path / "locks")) == 2
+        assert os.environ["CUDA_VISIBLE_DEVICES"] == "3,7"
+        with asking_alone(Store(tmp_path), "k"):
+            assert "waiting" not in caplog.text
+    names = {path.name for path in (tmp_path / "locks").iterdir()}
+    assert names == {"gpu-3.lock", "gpu-7.lock", "k.lock"}
+
+
+def test_a_living_job_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,7")
+    with another_job(tmp_path) as job:
+        monkeypatch.setattr("time.sleep", lambda seconds: (job.kill(), job.wait()))
+        with asking_alone(Store(tmp_path), "k"):
+            pass
+    assert "another run of the same key is being asked" in caplog.text
+    with another_job(tmp_path) as job:
+        take_gpus(2, tmp_path / "locks")
+    assert "waiting for 2 free GPUs of 2" in caplog.text

@@ -1,0 +1,204 @@
+"""What a change reaches: edit a module or a file of the configuration, and exactly these key files differ."""
+
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+from reprise.config.load import load
+from reprise.core.code_digest import CodeDigests
+from reprise.core.paths import Results
+from reprise.plan.keys import collect_keys
+from reprise.plan.runs import Plan
+
+ROOT = Path(__file__).parents[3]
+SUITES = ("demo", "rehearsal", "paper")
+TOY_LLAVA = ".+/toy-llava-ov(-early)?"
+IMPORTED = ".+/random-imported"
+Keys = dict[str, BaseModel]
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text, f"{path} does not hold {old!r}"
+    path.write_text(text.replace(old, new, 1))
+
+
+def named(keys: Mapping[Path, BaseModel], suite: str) -> Keys:
+    """Keys by the names of their files below `keys/`."""
+    return {str(path.relative_to(Results(suite).folder / "keys").with_suffix("")): key for path, key in keys.items()}
+
+
+@pytest.fixture(scope="module")
+def plans() -> dict[str, Plan]:
+    return {suite: Plan(load(ROOT, {"suite": suite})) for suite in SUITES}
+
+
+@pytest.fixture(scope="module")
+def code() -> CodeDigests:
+    """The library's code as it is, read once."""
+    return CodeDigests()
+
+
+@pytest.fixture(scope="module")
+def before(plans: dict[str, Plan], code: CodeDigests) -> dict[str, Keys]:
+    """The keys as they are."""
+    return {suite: named(collect_keys(plan, code), suite) for suite, plan in plans.items()}
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the library's code; every test leaves it as it was."""
+    folder = tmp_path_factory.mktemp("library") / "workflow"
+    for package in ("reprise", "synthetic"):
+        shutil.copytree(ROOT / "workflow" / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the configuration that a test may break."""
+    shutil.copytree(ROOT / "config", tmp_path / "config")
+    (tmp_path / "resources").mkdir()
+    for path in (ROOT / "resources").iterdir():
+        if path.name == "prompts":
+            shutil.copytree(path, tmp_path / "resources/prompts")
+        else:
+            (tmp_path / "resources" / path.name).symlink_to(path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def assert_differ(old: Keys, new: Keys, patterns: list[str]) -> None:
+    """That all keys of these patterns changed, came or went, and no other."""
+    names = old.keys() | new.keys()
+    assert all(any(re.fullmatch(pattern, name) for name in names) for pattern in patterns), "a pattern fits no key"
+    changed = {name for name in names if old.get(name) != new.get(name)}
+    assert changed == {name for name in names if any(re.fullmatch(pattern, name) for pattern in patterns)}
+
+
+@pytest.mark.parametrize(
+    ("module", "patterns"),
+    [
+        # a benchmark's release, questions and scores are three things, and no other benchmark's
+        ("reprise/benchmarks/velociti/release.py", ["annotations/velociti"]),
+        ("reprise/benchmarks/velociti/questions.py", ["requests/velociti/.+"]),
+        ("reprise/benchmarks/velociti/scores.py", ["metrics/velociti/.+", "tables/velociti/.+"]),
+        ("reprise/benchmarks/velociti/data_statistics.py", ["statistics/velociti"]),
+        ("reprise/benchmarks/vinoground/answers.py", ["judge_requests/vinoground/.+"]),
+        # a stage
+        ("reprise/stages/annotations.py", ["annotations/.+"]),
+        ("reprise/stages/requests.py", ["requests/.+"]),
+        ("reprise/stages/infer.py", []),
+        ("reprise/stages/import_answers.py", [IMPORTED]),
+        ("reprise/stages/verdicts.py", ["verdicts/.+"]),
+        ("reprise/stages/judgements.py", ["judgements"]),
+        ("reprise/stages/metrics.py", ["metrics/.+"]),
+        ("reprise/stages/table.py", ["tables/.+"]),
+        ("reprise/stages/facts.py", ["facts/.+"]),
+        # a room
+        ("reprise/stats/measures.py", ["metrics/.+", "tables/.+"]),
+        ("reprise/benchmarks/asking.py", ["requests/.+", "judge_requests/.+"]),
+        ("reprise/benchmarks/scoring.py", ["metrics/.+", "tables/.+"]),
+        ("reprise/reading/robust.py", ["verdicts/.+", "judgements", "judge_requests/.+", IMPORTED]),
+        ("reprise/media/black.py", ["clips/.+", "facts/.+"]),
+        ("reprise/media/sampling.py", ["frames/.+", "metrics/.+", IMPORTED]),
+        ("reprise/fetch/youtube.py", ["sources/.+"]),
+        ("reprise/models/adapters/transformers.py", [TOY_LLAVA]),
+        ("reprise/models/adapters/wordmatch.py", ["judges/mmbench_video/.+/wordmatch(-recall)?"]),
+        ("reprise/models/torch_setup.py", [TOY_LLAVA, ".+/toy-(siglip|text)", "verdicts/.+"]),
+        ("reprise/external/vinoground.py", ["vinoground/.+/random-imported"]),
+        ("reprise/tables/render/html.py", ["tables/.+"]),
+        # the toy world is a plug-in of the demo
+        ("synthetic/toyworld/script.py", ["release/.+", "sources/.+"]),
+        ("synthetic/rehearsal/words.py", []),
+        # what carries results and shapes none
+        ("reprise/core/log.py", []),
+        ("reprise/core/errors.py", []),
+        ("reprise/benchmarks/keys.py", []),
+        ("reprise/benchmarks/contract.py", []),
+        ("reprise/plan/keys.py", []),
+        ("reprise/commands/adopt.py", []),
+    ],
+)
+def test_an_edited_module_reaches_what_it_shapes(
+    plans: dict[str, Plan], before: dict[str, Keys], library: Path, module: str, patterns: list[str]
+) -> None:
+    path = library / module
+    text = path.read_text()
+    path.write_text(f"{text}\nADDED = 1\n")
+    try:
+        after = named(collect_keys(plans["demo"], CodeDigests(library)), "demo")
+    finally:
+        path.write_text(text)
+    assert_differ(before["demo"], after, patterns)
+
+
+@pytest.mark.parametrize(
+    ("suite", "module", "patterns"),
+    [
+        ("rehearsal", "synthetic/rehearsal/words.py", ["release/.+", "sources/.+"]),
+        ("paper", "synthetic/rehearsal/words.py", []),
+        ("paper", "synthetic/toyworld/script.py", []),
+        ("paper", "reprise/fetch/plugins.py", ["release/.+", "sources/.+"]),
+    ],
+)
+def test_a_plug_in_reaches_the_suites_that_use_it(
+    plans: dict[str, Plan], before: dict[str, Keys], library: Path, suite: str, module: str, patterns: list[str]
+) -> None:
+    path = library / module
+    text = path.read_text()
+    path.write_text(f"{text}\nADDED = 1\n")
+    try:
+        after = named(collect_keys(plans[suite], CodeDigests(library)), suite)
+    finally:
+        path.write_text(text)
+    assert_differ(before[suite], after, patterns)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "patterns"),
+    [
+        ("config/config.yaml", "suite: demo", "suite: demo\nbootstrap: {draws: 1000}", ["metrics/.+"]),
+        ("config/config.yaml", "fps1: {rule: fps_mid, fps: 1}", "fps1: {rule: fps_mid, fps: 1.5}", ["frames/.+/fps1", ".+/fps1/[^/]+"]),
+        ("config/suites/demo.yaml", "shards: 4", "shards: 5", ["sources/.+", "clips/.+", "missing"]),
+        ("config/suites/demo.yaml", "title: Demo", "title: Toys", ["tables/.+"]),
+        ("config/suites/demo.yaml", "per_test: 40", "per_test: 41", ["annotations/velociti"]),
+        ("config/suites/demo.yaml", "shards: 4", "shards: 4\nclip_settings: {encode: {crf: 20}}", ["clips/.+"]),
+        ("config/suites/demo.yaml", "shards: 4", "shards: 4\nfact_settings: {motion: {fps: 3}}", ["facts/.+"]),
+        ("config/suites/demo.yaml", "judges: [last-letter]", "judges: []", ["judges/vinoground/.+", "tables/vinoground/.+", "vinoground/cot.judged/.+"]),
+        # of a model: what shapes its answers, and not what it is called
+        ("config/models/random.yaml", "adapter: random", "adapter: random\nsettings: {seed: 1}", [".+/random"]),
+        ("config/models/random.yaml", "label: Random draws", "label: Dice", []),
+        ("config/models/random.yaml", "label:", "threads: 2\nmemory_mb: 3000\nlabel:", []),
+        ("config/models/toy-llava-ov.yaml", "checkpoints/llava-ov-late", "checkpoints/llava-ov-early", [".+/toy-llava-ov"]),
+        ("config/models/wordmatch.yaml", "word overlap", "overlap of words", ["tables/mmbench_video/.+"]),
+        # of a benchmark and its prompts
+        ("config/benchmarks/velociti.yaml", "title: VELOCITI", "title: Velociti", ["tables/velociti/.+", "missing"]),
+        ("config/benchmarks/velociti.yaml", "reading: output_block", "reading: text", ["verdicts/velociti/cot.subset"]),
+        ("config/benchmarks/vinoground.yaml", "{video: 3, group: 3}", "{video: 4, group: 4}", ["metrics/vinoground/(?!similarity).+"]),
+        ("config/benchmarks/velociti.yaml", "  mc: {form: mc, prompt: mc, ask: choose}", "  mc: {form: mc, prompt: mc, ask: choose, max_tokens: 2}", ["requests/velociti/mc", "velociti/mc/.+"]),
+        ("resources/prompts/velociti.yaml", "source: paper, Fig. 15", "source: paper, Figure 15", []),
+        ("resources/prompts/velociti.yaml", "Here is a caption", "This is a caption", ["requests/velociti/entail(.subset)?", "velociti/entail(.subset)?/[^/]+/(?!random-imported).+"]),
+        # of a table: the table, and the runs that it adds
+        ("config/tables/demo/velociti.yaml", "title: StrictVLE\n", "title: Strict\n", ["tables/velociti/table2"]),
+        ("config/tables/demo/velociti.yaml", "label: Oracle", "label: Knows all", ["tables/velociti/table[24]"]),
+    ],
+)  # fmt: skip
+def test_an_edited_file_reaches_what_it_shapes(
+    root: Path, code: CodeDigests, before: dict[str, Keys], file: str, old: str, new: str, patterns: list[str]
+) -> None:
+    edit(root / file, old, new)
+    assert_differ(before["demo"], named(collect_keys(Plan(load(root)), code), "demo"), patterns)
+
+
+def test_keys_hold_no_more_than_their_job_needs(before: dict[str, Keys]) -> None:
+    """A run's key file is an input of the job: whatever is in it asks the model again."""
+    run = before["demo"]["velociti/entail/fps1/random"].model_dump()
+    assert sorted(run) == ["answers", "checkpoint", "gpus", "key", "run"]
+    assert sorted(run["answers"]) == [
+        "adapter", "ask", "attention", "code", "dtype", "form", "max_tokens", "model", "prompt", "sampling", "settings",
+        "trust_remote_code", "versions",
+    ]  # fmt: skip

@@ -1,0 +1,80 @@
+"""What the Snakemake rules ask: paths of wildcards, and what a wrong target is told."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from reprise.config.load import load
+from reprise.core.errors import UserError
+from reprise.plan.runs import Plan
+from reprise.plan.workflow import Workflow
+from snakemake.exceptions import WorkflowError
+
+PAPERS = "mmbench_video, temporalbench, velociti, vinoground"
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    return Plan(load(Path(), {"suite": "demo"}))
+
+
+@pytest.fixture(scope="module")
+def workflow(plan: Plan) -> Workflow:
+    return Workflow(plan)
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "table", "message"),
+    [
+        ("velociti", "table99", "results/tables/velociti/table99: suite 'demo' has no table99 of velociti. There are: table2, table3,"),
+        ("velocity", "table2", f"results/tables/velocity/table2: unknown benchmark 'velocity'. Did you mean 'velociti'? Allowed: {PAPERS}."),
+    ],
+)  # fmt: skip
+def test_a_wrong_table_is_told_those_that_exist(workflow: Workflow, benchmark: str, table: str, message: str) -> None:
+    wildcards = SimpleNamespace(benchmark=benchmark, table=table)
+    for files in (workflow.table_metrics, workflow.table_problems, workflow.table_statistics):
+        with pytest.raises(WorkflowError) as error:
+            files(wildcards)
+        assert message in str(error.value)
+
+
+def test_a_table_that_no_paper_has_is_told_those_that_exist(workflow: Workflow) -> None:
+    with pytest.raises(WorkflowError) as error:
+        workflow.parts_of_table(SimpleNamespace(table="table99", kind="md"))
+    message = str(error.value)
+    assert message.startswith("results/tables/table99: no paper of suite 'demo' has it. There are: table1 (")
+    assert "mmbench_video" in message
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("velociti/entail/fps1", "'velociti/entail/fps1' does not name a run. A run is named <benchmark>/<protocol>/"),
+        ("velociti/entail/fps1/oracel", "no run 'velociti/entail/fps1/oracel' in suite 'demo'. Did you mean 'velociti/entail/fps1/oracle'?"),
+    ],
+)  # fmt: skip
+def test_a_wrong_run_is_named(plan: Plan, name: str, message: str) -> None:
+    with pytest.raises(UserError) as error:
+        plan.find_run(name)
+    assert message in str(error.value)
+
+
+def test_a_table_stands_on_the_metrics_of_its_runs_and_what_is_wrong_with_imported_ones(workflow: Workflow) -> None:
+    wildcards = SimpleNamespace(benchmark="vinoground", table="table3")
+    metrics = {str(path) for path in workflow.table_metrics(wildcards)}
+    assert "results/demo/metrics/vinoground/paper/black8/random-imported.parquet" in metrics
+    assert "results/demo/metrics/vinoground/cot.judged/fps1/toy-llava-ov/last-letter.parquet" in metrics
+    (problems,) = workflow.table_problems(wildcards)
+    assert str(problems) == "results/demo/responses/vinoground/paper/black8/random-imported.problems.csv"
+
+
+def test_a_job_asks_the_judge_where_there_is_one(workflow: Workflow) -> None:
+    run = SimpleNamespace(model="toy-llava-ov")
+    judged = SimpleNamespace(model="toy-llava-ov", judge="wordmatch")
+    assert (workflow.model(run).adapter, workflow.model(judged).adapter) == ("transformers", "wordmatch")
+    assert workflow.weights(run) == [], "a local checkpoint is not fetched"
+
+
+def test_statistics_wait_for_facts_only_where_videos_are_counted(workflow: Workflow) -> None:
+    facts = {name: workflow.statistics_facts(SimpleNamespace(benchmark=name)) for name in ("velociti", "mmbench_video")}
+    assert facts == {"velociti": [], "mmbench_video": [Path("results/demo/facts/mmbench_video.parquet")]}

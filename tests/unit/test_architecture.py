@@ -1,0 +1,104 @@
+"""docs/architecture.md is true: its paths, names, rules and layers are those of the project."""
+
+import ast
+import re
+import tomllib
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LIBRARY = ROOT / "workflow/reprise"
+PAGE = (ROOT / "docs/architecture.md").read_text()
+TEXT = re.sub(r"^```.*?^```$", "", PAGE, flags=re.MULTILINE | re.DOTALL)
+QUOTED = re.compile(r"`([^`\n]+)`")
+BRACES = re.compile(r"\{([^}]*)\}")
+LIKE_A_PATH = re.compile(r"[\w<>{},./-]+(?:/|\.(?:py|md|yaml|toml|csv|smk))")
+
+
+def section(title: str) -> str:
+    """What is between a heading and the next one."""
+    return TEXT.split(f"## {title}\n")[1].split("\n## ")[0]
+
+
+def rows(title: str) -> list[list[str]]:
+    """The rows of the one table of a section."""
+    lines = [line for line in section(title).splitlines() if line.startswith("|")][2:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def paths(text: str) -> list[str]:
+    """What is quoted and looks like a path of the repository; results are made, a run's name begins with a pattern."""
+    quoted = [one for one in QUOTED.findall(text) if LIKE_A_PATH.fullmatch(one)]
+    return [one for one in quoted if not one.startswith(("results/", "<"))]
+
+
+def found(path: str) -> list[Path]:
+    """The files of a path, from the root or the library on; `<name>` is any, `{a,b}` is both."""
+    choices = [part.split(",") for part in BRACES.findall(path)]
+    files: list[Path] = []
+    for chosen in product(*choices):
+        parts = iter(chosen)
+        pattern = re.sub(r"<[^>]+>", "*", BRACES.sub(lambda _, parts=parts: next(parts), path))
+        matches = [match for start in (ROOT, LIBRARY) for match in start.glob(pattern.rstrip("/"))]
+        if not matches:
+            return []
+        files += matches
+    return files
+
+
+def defined(file: Path) -> set[str]:
+    """The classes, functions and constants of a module."""
+    names: set[str] = set()
+    for node in ast.parse(file.read_text()).body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names |= {target.id for target in targets if isinstance(target, ast.Name)}
+        elif isinstance(node, ast.ImportFrom):  # such as the GROUPS that a benchmark's scores take from its taxonomy
+            names |= {alias.name for alias in node.names}
+    return names
+
+
+@pytest.mark.parametrize("path", sorted(set(paths(TEXT))))
+def test_a_path_exists(path: str) -> None:
+    assert found(path), f"docs/architecture.md names {path}"
+
+
+@pytest.mark.parametrize("row", rows("Where to find"), ids=lambda row: row[0])
+def test_a_name_is_where_the_page_says(row: list[str]) -> None:
+    what, where, names = row
+    modules = [file for path in paths(where) for file in found(path) if file.suffix == ".py"]
+    assert paths(where)
+    for name in QUOTED.findall(names):
+        having = [file for file in modules if name in defined(file)]
+        assert having if "<" not in where else having == modules, f"{what}: {name} is not in {where}"
+
+
+def test_what_a_newcomer_looks_for_is_listed() -> None:
+    listed = " ".join(row[0] for row in rows("Where to find"))
+    for what in ("frame rules of Vinoground", "parser of Yes and No", "resume logic", "LaTeX escaping"):
+        assert what in listed
+
+
+def test_a_clip_s_journey_goes_by_rules() -> None:
+    texts = [file.read_text() for file in (ROOT / "workflow/rules").glob("*.smk")]
+    rules = {name for text in texts for name in re.findall(r"^rule (\w+):", text, re.MULTILINE)}
+    steps = re.findall(r"\*\*(\w+)\*\*", section("A clip's journey"))
+    assert len(steps) >= 10 and set(steps) <= rules
+    picture = PAGE.split("```")[1]
+    assert {step for step in steps if step in picture} == set(steps)
+
+
+def test_the_rooms_are_those_of_the_contract() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    layers = next(contract["layers"] for contract in contracts if contract["id"] == "rooms")
+    assert [row[0].strip("`") for row in rows("The rooms, and which may import which")] == layers[::-1]
+    assert set(layers) == {path.parent.name for path in LIBRARY.glob("*/__init__.py")}
+
+
+def test_what_stays_by_hand_has_a_reason() -> None:
+    for code, _, reason in rows("What stays by hand, and why"):
+        assert paths(code) and reason, code

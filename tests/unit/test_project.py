@@ -1,0 +1,97 @@
+"""What the project says of itself agrees: versions, pins, required libraries, checks, targets of make."""
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+import reprise
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+# Module -> distribution: what every version of Reprise is built on.
+REQUIRED = {
+    "ffmpeg": "ffmpeg-python",
+    "scenedetect": "scenedetect-headless",
+    "cv2": "opencv-python-headless",
+    "yt_dlp": "yt-dlp",
+    "polars": "polars",
+    "torch": "torch",
+    "transformers": "transformers",
+    "snakemake": "snakemake",
+}
+OURS = {"reprise", "synthetic", "training"}
+
+
+def pins(*names: str) -> dict[str, str]:
+    """Distribution -> version of requirement files."""
+    lines = [
+        line.partition("#")[0].strip() for name in names for line in (ROOT / "envs" / name).read_text().splitlines()
+    ]
+    return {canonicalize_name(line.split("==")[0]): line.split("==")[1] for line in lines if "==" in line}
+
+
+def imported(package: str) -> set[str]:
+    """The packages outside the standard library that a package of the workflow imports anywhere."""
+    found = set()
+    for path in (ROOT / "workflow" / package).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                found.add(node.module.split(".")[0])
+    return found - OURS - set(sys.stdlib_module_names)
+
+
+@pytest.mark.parametrize(("module", "distribution"), REQUIRED.items())
+def test_required_libraries_stay_in_use(module: str, distribution: str) -> None:
+    assert module in imported("reprise"), f"workflow/reprise no longer imports {module}"
+    assert distribution in pins("base.txt")
+
+
+def test_every_import_is_declared() -> None:
+    declared = {canonicalize_name(Requirement(line).name) for line in PROJECT["dependencies"]}
+    known = packages_distributions()
+    for module in set().union(*map(imported, OURS)):
+        assert declared & {canonicalize_name(name) for name in known[module]}, f"{module} is in no dependency"
+
+
+def test_the_declared_ranges_admit_the_pins() -> None:
+    pinned = pins("base.txt")
+    for line in PROJECT["dependencies"]:
+        requirement = Requirement(line)
+        assert requirement.specifier.contains(pinned[canonicalize_name(requirement.name)]), line
+
+
+def test_one_version() -> None:
+    assert "version" in PROJECT["dynamic"] and "version" not in PROJECT
+    assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == reprise.__version__
+    versions = re.findall(r"^## \[([^]]+)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert versions[0] == reprise.__version__
+
+
+def test_hooks_run_what_make_check_runs() -> None:
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    assert [entry["repo"] for entry in hooks] == ["local"], "no hook is downloaded"
+    tools = {hook["entry"].split()[0] for hook in hooks[0]["hooks"]}
+    assert tools == {tool.replace("$(BIN)", ".venv/bin") for tool in _recipe("check")}
+
+
+def test_make_alone_lists_every_target() -> None:
+    listed = subprocess.run(["make", "--no-print-directory"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    targets = re.search(r"^\.PHONY: (.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert targets and {line.split()[1] for line in listed.splitlines()} == set(targets[1].split())
+
+
+def _recipe(target: str) -> set[str]:
+    """The programs that a target of the Makefile runs."""
+    recipe = re.search(rf"^{target}:.*\n((?:\t.+\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert recipe
+    return {line.split()[0] for line in recipe[1].splitlines()}

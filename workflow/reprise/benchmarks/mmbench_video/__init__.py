@@ -1,0 +1,1 @@
+"""MMBench-Video: free answers about long videos, rated by a judge, over a taxonomy of abilities."""

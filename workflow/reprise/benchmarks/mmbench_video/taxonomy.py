@@ -1,0 +1,52 @@
+"""MMBench-Video's taxonomy of abilities, and the other data sets that its tables show."""
+
+import polars as pl
+
+from reprise.benchmarks.mmbench_video.images.taxonomy import GROUPS as IMAGE_GROUPS
+from reprise.benchmarks.rows import ALL_ITEMS, chosen_items, is_in
+
+# Every question of every set of other videos, for protocols; a set's own group has its name.
+SETS = "sets"
+
+
+LEAVES = {
+    "cp": ("Video Topic", "Video Emotion", "Video Scene", "Video Style"),
+    "fp_s": (
+        "OCR",
+        "Object Recognition",
+        "Attribute Recognition",
+        "Event Recognition",
+        "Human Motion",
+        "Counting",
+    ),
+    "fp_c": ("Spatial Relationship", "Human-object Interaction", "Human Interaction"),
+    "hl": ("Hallucination",),
+    "lr": ("Structuralized Image-Text Understanding", "Mathematical Calculation"),
+    "ar": ("Physical Property", "Function Reasoning", "Identity Reasoning"),
+    "rr": ("Natural Relation", "Physical Relation", "Social Relation"),
+    "csr": ("Common Sense Reasoning",),
+    "tr": ("Counterfactual Reasoning", "Causal Reasoning", "Future Prediction"),
+}
+HALVES = {"perception": ("cp", "fp_s", "fp_c", "hl"), "reasoning": ("lr", "ar", "rr", "csr", "tr")}
+L2_OF = {leaf: l2 for l2, leaves in LEAVES.items() for leaf in leaves}
+OVERALL = "overall"
+ALL = "all"
+OWN_NAME = "mmbench_video"
+# Other sets of videos in Tables 1 and 2; where no manifest gives them, as published.
+OTHER_VIDEO_SETS = ("msvd", "tgif", "msrvtt", "activitynet", "egoschema", "video_mme", "next_gqa")
+SUBTITLED = "subtitled"
+"""questions about videos that come with subtitles"""
+LEAF = "leaf"
+"""tag of an ability that a question needs; it may need several"""
+GROUPS = (
+    {name: is_in(name) for name in (*HALVES["perception"], "perception", *HALVES["reasoning"], "reasoning")}
+    | {OVERALL: ALL_ITEMS, ALL: ALL_ITEMS}
+    | {name: is_in(name) for name in (OWN_NAME, *OTHER_VIDEO_SETS, *IMAGE_GROUPS)}
+)
+# Names that mean something else than a set of other videos.
+GROUPS_TAKEN = tuple(sorted({*GROUPS, SETS, SUBTITLED} - set(OTHER_VIDEO_SETS)))
+
+
+def other_sets(items: pl.DataFrame) -> list[str]:
+    """The sets of other videos that these questions are about."""
+    return chosen_items(items, SETS)["task"].unique(maintain_order=True).to_list()

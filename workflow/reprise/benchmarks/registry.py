@@ -1,0 +1,90 @@
+"""Finds benchmarks, the folders next to this file that follow `contract.py`, and loads their modules."""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from reprise.benchmarks.contract import (
+    DEFINED,
+    NEEDED,
+    AnswersModule,
+    QuestionsModule,
+    ReleaseModule,
+    ScoresModule,
+    StatisticsModule,
+)
+from reprise.benchmarks.counting import DataStatistics
+from reprise.core.errors import UserError, unknown
+
+if TYPE_CHECKING:
+    from reprise.benchmarks.answering import FreeAnswers
+
+HERE = Path(__file__).parent
+
+
+@cache
+def benchmark_names() -> tuple[str, ...]:
+    """The folders that are benchmarks."""
+    folders = sorted(path for path in HERE.iterdir() if path.is_dir())
+    return tuple(path.name for path in folders if all((path / f"{part}.py").is_file() for part in NEEDED))
+
+
+def module_name(benchmark: str, part: str) -> str:
+    """Import string of one module of a benchmark; its digest is part of keys."""
+    return f"reprise.benchmarks.{benchmark}.{part}"
+
+
+def has_part(benchmark: str, part: str) -> bool:
+    """Whether a benchmark has an optional module: `answers`, `data_statistics`."""
+    return (HERE / benchmark / f"{part}.py").is_file()
+
+
+def load_release(benchmark: str) -> ReleaseModule:
+    """The module that reads a benchmark's release."""
+    return cast(ReleaseModule, _load(benchmark, "release"))
+
+
+def load_questions(benchmark: str) -> QuestionsModule:
+    """The module that makes questions."""
+    return cast(QuestionsModule, _load(benchmark, "questions"))
+
+
+def load_scores(benchmark: str) -> ScoresModule:
+    """The module that scores answers."""
+    return cast(ScoresModule, _load(benchmark, "scores"))
+
+
+def load_answers(benchmark: str) -> "Mapping[str, FreeAnswers]":
+    """Form of question -> the answers that a judge sees; empty if no answers are judged."""
+    return cast(AnswersModule, _load(benchmark, "answers")).ANSWERS if has_part(benchmark, "answers") else {}
+
+
+def load_statistics(benchmark: str) -> DataStatistics:
+    """What is counted in a benchmark's data; nothing if it has no such module."""
+    if not has_part(benchmark, "data_statistics"):
+        return DataStatistics()
+    return cast(StatisticsModule, _load(benchmark, "data_statistics")).STATISTICS
+
+
+def unmatched_forms(benchmark: str) -> Iterator[tuple[str, str]]:
+    """Forms that only one of FORMS and SCORES names: the module without it, and the problem."""
+    asked, scored = set(load_questions(benchmark).FORMS), set(load_scores(benchmark).SCORES)
+    for one, other, missing in (("questions", "scores", scored - asked), ("scores", "questions", asked - scored)):
+        for form in sorted(missing):
+            file = f"workflow/reprise/benchmarks/{benchmark}/{one}.py"
+            yield file, f"form '{form}' is missing; {other}.py has it. Name every form in FORMS and in SCORES."
+
+
+def _load(benchmark: str, part: str) -> Any:
+    if benchmark not in benchmark_names():
+        raise unknown("benchmark", benchmark, benchmark_names(), "config")
+    module = import_module(module_name(benchmark, part))
+    missing = [name for name in DEFINED[part] if not hasattr(module, name)]
+    if missing:
+        raise UserError(
+            f"{module.__file__}: '{missing[0]}' is missing. {part}.py defines {', '.join(DEFINED[part])}; "
+            f"{HERE / 'contract.py'} says what they are."
+        )
+    return module

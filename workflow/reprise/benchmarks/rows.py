@@ -1,0 +1,106 @@
+"""Clips and items, the two tables that every release is read into."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+import polars as pl
+
+from reprise.core.schemas import CLIPS, ITEMS
+
+ClipsFrom: TypeAlias = Literal["ids", "release"]
+"""Whether clips are cut from their sources, by the ids and spans that a release names, or are released files."""
+
+
+class Clip(NamedTuple):
+    """What is shown: a file, a span of one, several clips in a row, or images."""
+
+    clip_id: str
+    unit: str
+    kind: Literal["whole", "trim", "segment", "concat", "images"]
+    source_id: str = ""
+    start_s: float | None = None
+    end_s: float | None = None
+    parts: Sequence[str] = ()
+
+
+class Tag(NamedTuple):
+    """A property of an item other than its groups, such as its half of a pair or its number of options."""
+
+    name: str
+    text: str
+
+
+class Item(NamedTuple):
+    """Something to ask about a clip, in any form of question."""
+
+    item_id: str
+    clip_id: str
+    unit: str
+    task: str
+    texts: Mapping[str, str]
+    answer: str = ""
+    groups: Sequence[str] = ()
+    """sets of items that it belongs to: numbers are computed for them, and a protocol may ask about one only"""
+    tags: Sequence[Tag] = ()
+    flaws: Sequence[str] = ()
+
+    def tag(self, name: str) -> str:
+        """The text of its first tag of this name."""
+        return next(tag.text for tag in self.tags if tag.name == name)
+
+
+class Annotations(NamedTuple):
+    """The clips and items of a release."""
+
+    clips: Sequence[Clip]
+    items: Sequence[Item]
+
+    def tables(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Both as tables."""
+        rows = [
+            item._asdict() | {"texts": _named(item.texts.items()), "tags": _named(item.tags)} for item in self.items
+        ]
+        return pl.DataFrame([clip._asdict() for clip in self.clips], schema=CLIPS), pl.DataFrame(rows, schema=ITEMS)
+
+
+def _named(pairs: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+    return [{"name": name, "text": text} for name, text in pairs]
+
+
+def items_of(table: pl.DataFrame) -> list[Item]:
+    """The items of a table that was read with its texts."""
+    return [
+        Item(
+            **row
+            | {
+                "texts": {text["name"]: text["text"] for text in row["texts"]},
+                "tags": [Tag(**tag) for tag in row["tags"]],
+            }
+        )
+        for row in table.iter_rows(named=True)
+    ]
+
+
+ALL_ITEMS = pl.lit(True)
+
+
+def is_in(group: str) -> pl.Expr:
+    """Whether an item belongs to a group."""
+    return pl.col("groups").list.contains(group)
+
+
+def is_in_any(groups: Iterable[str]) -> pl.Expr:
+    """Whether an item belongs to one of several groups."""
+    return pl.any_horizontal(map(is_in, groups))
+
+
+def chosen_items(items: pl.DataFrame, group: str | None) -> pl.DataFrame:
+    """The items that a protocol asks about: all, or those of one group."""
+    return items if group is None else items.filter(is_in(group))
+
+
+def tag_text(name: str) -> pl.Expr:
+    """The text of an item's first tag of this name; null where it has none."""
+    entry = pl.element()
+    texts = entry.struct.field("text").filter(entry.struct.field("name") == name)
+    return pl.col("tags").list.eval(texts).list.first()

@@ -1,0 +1,130 @@
+"""Scores of TemporalBench's answers.
+
+By the authors' convention a question without an answer is left out, and so is a video without any. An answer
+that cannot be read is wrong by both conventions.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TypeAlias
+
+import polars as pl
+
+from reprise.benchmarks.scoring import Answered, Scores, in_group
+from reprise.benchmarks.temporalbench.option_sets import OPTION_SETS, lettered
+from reprise.benchmarks.temporalbench.taxonomy import CHOICES, GROUPS, GROUPS_OF_TASK, OVERALL
+from reprise.stats.caption_scores import ORDERS, bleu, bleu_columns, cider, rouge_l
+from reprise.stats.measures import Measure, Resampling, measure, ones
+
+CHANCE: dict[str, float | None] = {"ba": 50.0, "mba": None, "share": 25.0}
+CAPTION_METRICS = ("similarity", "cider", "rouge", *(f"bleu_{order}" for order in ORDERS))
+SAMPLE = ("item_id", "unit", "task", "right")
+
+Answers: TypeAlias = Callable[[Answered], pl.DataFrame]
+"""One row per item: value, score, right, unparsed, failed."""
+
+
+def _as_answered(answered: Answered) -> pl.DataFrame:
+    return answered.verdicts.select("item_id", "value", "score", "right", "unparsed", "failed")
+
+
+def _closer(answered: Answered) -> pl.DataFrame:
+    """The caption with the larger similarity is the answer; a tie has none and is wrong."""
+    items, verdicts, _ = answered
+    halves = [verdicts.filter(pl.col("role") == letter).select("item_id", "score", "failed") for letter in ("A", "B")]
+    both = halves[0].join(halves[1], on="item_id", how="inner", maintain_order="left", suffix="_b")
+    ahead = (pl.col("score") - pl.col("score_b")).fill_null(0.0)
+    value = pl.when(ahead > 0).then(pl.lit("A")).when(ahead < 0).then(pl.lit("B")).otherwise(pl.lit(""))
+    rows = both.join(items.select("item_id", "answer"), on="item_id", how="left", maintain_order="left")
+    return rows.with_columns(value=value, failed=pl.col("failed") | pl.col("failed_b")).select(
+        "item_id",
+        "value",
+        "score",
+        right=(pl.col("value") == pl.col("answer")) & (pl.col("value") != ""),
+        unparsed=pl.lit(False),
+        failed="failed",
+    )
+
+
+def _rows(answers_of: Answers, answered: Answered) -> pl.DataFrame:
+    """The items that were asked about, with their answers."""
+    rows = answered.items.join(answers_of(answered), on="item_id", how="inner", maintain_order="left")
+    return rows if answered.convention == "fixed" else rows.filter(~pl.col("failed"))
+
+
+def _videos(rows: pl.DataFrame) -> pl.DataFrame:
+    """One row a video: right if all of its questions are."""
+    return rows.group_by("clip_id", maintain_order=True).agg(
+        pl.col("unit", "task").first(), pl.col("right").all(), pl.col("unparsed", "failed").any()
+    )
+
+
+def _accuracies(
+    answers_of: Answers, groups: Sequence[str], answered: Answered, resampling: Resampling
+) -> list[Measure]:
+    """Binary accuracy over questions, and multiple binary accuracy over videos."""
+    rows = _rows(answers_of, answered)
+    never_asked = answered.items.join(answered.verdicts, on="item_id", how="anti")
+    found = []
+    for group in groups:
+        inside = in_group(rows, group, GROUPS)
+        found.append(measure("ba", group, inside, [(inside["right"], ones(inside))], resampling))
+        videos = _videos(inside)
+        ratio = (videos["right"], ones(videos))
+        missing = in_group(never_asked, group, GROUPS)["clip_id"].n_unique()
+        found.append(replace(measure("mba", group, videos, [ratio], resampling), missing=missing))
+    return found
+
+
+def _accuracy_outcomes(answers_of: Answers, answered: Answered) -> dict[str, pl.DataFrame]:
+    rows = _rows(answers_of, answered)
+    return {"ba": rows.select(SAMPLE), "mba": _videos(rows).rename({"clip_id": "item_id"}).select(SAMPLE)}
+
+
+def _captions(answered: Answered, resampling: Resampling) -> list[Measure]:
+    """The seven scores; a failed caption scores nothing, an empty one only by the authors' similarity."""
+    rows = _rows(_as_answered, answered)
+    captions, references = rows["value"].to_list(), rows["answer"].to_list()
+    likeness = rows["score"].fill_null(0.0)
+    if answered.convention == "fixed":
+        likeness = likeness * (~rows["unparsed"]).cast(pl.Float64)
+    rouges = [rouge_l(caption, reference) for caption, reference in zip(captions, references, strict=True)]
+    means = {
+        "similarity": likeness,
+        "cider": pl.Series(cider(captions, references), dtype=pl.Float64),
+        "rouge": pl.Series(rouges, dtype=pl.Float64),
+    }
+    found = [measure(name, OVERALL, rows, [(values, ones(rows))], resampling) for name, values in means.items()]
+    columns = bleu_columns(captions, references)
+    return found + [measure(f"bleu_{n}", OVERALL, rows, columns, resampling, bleu(n)) for n in ORDERS]
+
+
+def _shares(form: str, answered: Answered, resampling: Resampling) -> list[Measure]:
+    """How often the right caption was chosen, and how often the first of its negatives."""
+    rows = _rows(_as_answered, answered)
+    values = zip(rows["item_id"], rows["value"], strict=True)
+    chosen = pl.Series([lettered(item_id, form).get(value, "") for item_id, value in values], dtype=pl.String)
+    return [measure("share", name, rows, [(chosen == name, ones(rows))], resampling) for name in CHOICES]
+
+
+def _share_outcomes(answered: Answered) -> dict[str, pl.DataFrame]:
+    return {"share": _rows(_as_answered, answered).select(SAMPLE)}
+
+
+def _accuracy_scores(answers_of: Answers, task: str) -> Scores:
+    return Scores(
+        frozenset({"ba", "mba"}),
+        partial(_accuracies, answers_of, GROUPS_OF_TASK[task]),
+        partial(_accuracy_outcomes, answers_of),
+    )
+
+
+SCORES = {
+    "short": _accuracy_scores(_as_answered, "short"),
+    "long": _accuracy_scores(_as_answered, "long"),
+    "short_similarity": _accuracy_scores(_closer, "short"),
+    "long_similarity": _accuracy_scores(_closer, "long"),
+    "caption": Scores(frozenset(CAPTION_METRICS), _captions),
+    **{form: Scores(frozenset({"share"}), partial(_shares, form), _share_outcomes) for form in OPTION_SETS},
+}

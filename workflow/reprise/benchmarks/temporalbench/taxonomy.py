@@ -1,0 +1,31 @@
+"""TemporalBench's data sets and categories."""
+
+from reprise.benchmarks.rows import ALL_ITEMS, is_in, is_in_any
+
+DATASETS = ("activitynet", "charades", "finegym", "movie_description", "oops", "coin", "egoexo4d")
+# The paper's Table 7 has four of the five data sets that the released long videos come from.
+LONG_DATASETS = ("activitynet", "charades", "finegym", "coin")
+CATEGORIES = {
+    "Action Order": "action_order",
+    "Action Frequency": "action_frequency",
+    "Action Type": "action_type",
+    "Motion Magnitude": "motion_magnitude",
+    "Motion Direction/Orientation": "motion_direction",
+    "Action Effector": "action_effector",
+    "Event Order": "event_order",
+    "Others": "others",
+}
+OVERALL, LONG_FOUR = "overall", "long_four"
+CENTRAL = "central"
+"""items with four captions, in both kinds of option sets"""
+CHOICES = ("c", "n1_c")
+"""the captions of an option set whose shares are reported: the right one, and its first negative"""
+GROUPS = (
+    {OVERALL: ALL_ITEMS, LONG_FOUR: is_in_any(LONG_DATASETS)}
+    | {name: is_in(name) for name in (*DATASETS, *CATEGORIES.values())}
+    | dict.fromkeys(CHOICES, ALL_ITEMS)
+)
+GROUPS_OF_TASK = {
+    "short": (OVERALL, *DATASETS, *CATEGORIES.values()),
+    "long": (OVERALL, LONG_FOUR, *DATASETS),
+}

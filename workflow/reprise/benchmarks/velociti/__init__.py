@@ -1,0 +1,1 @@
+"""VELOCITI: video-language entailment by seven tests and a control."""

@@ -1,0 +1,40 @@
+"""What VELOCITI asks: each caption of an item alone, or both in both orders."""
+
+from collections.abc import Iterator
+
+from reprise.benchmarks.asking import EachItem, Question
+from reprise.benchmarks.rows import Item
+
+YES_NO = ("Yes", "No")
+LETTERS = ("A", "B")
+
+
+def has_captions(item: Item) -> bool:
+    """Whether an item has both of its captions."""
+    return all(item.texts[name].strip() for name in ("positive", "negative"))
+
+
+def entailment(item: Item) -> Iterator[Question]:
+    """Is the caption true of the clip?"""
+    yield Question("pos", {"caption": item.texts["positive"]}, YES_NO, expected="Yes")
+    yield Question("neg", {"caption": item.texts["negative"]}, YES_NO, expected="No")
+
+
+def similarity(item: Item) -> Iterator[Question]:
+    """How close are caption and clip?"""
+    yield Question("pos", {"caption": item.texts["positive"]}, ["match"], expected="match")
+    yield Question("neg", {"caption": item.texts["negative"]}, ["match"])
+
+
+def multiple_choice(item: Item) -> Iterator[Question]:
+    """Which of both captions is true of the clip? Once with the positive one first, once with the negative."""
+    positive, negative = item.texts["positive"], item.texts["negative"]
+    for role, expected, captions in (("a", "A", (positive, negative)), ("b", "B", (negative, positive))):
+        yield Question(role, dict(zip(("caption_a", "caption_b"), captions, strict=True)), LETTERS, captions, expected)
+
+
+FORMS = {
+    "entail": EachItem(entailment, has_captions),
+    "similarity": EachItem(similarity, has_captions),
+    "mc": EachItem(multiple_choice, has_captions),
+}

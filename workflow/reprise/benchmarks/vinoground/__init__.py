@@ -1,0 +1,1 @@
+"""Vinoground: pairs of counterfactual videos and captions."""

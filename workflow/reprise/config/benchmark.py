@@ -1,0 +1,58 @@
+"""`config/benchmarks/<benchmark>.yaml`: a benchmark's paper, files and protocols."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from reprise.config.names import Slug
+from reprise.core.settings import Settings
+
+
+class Protocol(Settings):
+    """What is asked: a form of question, its prompt, and how the answers are read."""
+
+    form: str
+    """Form of the question; each benchmark has its own, such as `entail` and `mc`."""
+    prompt: str
+    """Name of the prompt in the benchmark's file of prompts."""
+    ask: Literal["score", "choose", "write", "similarity"]
+    """`score`: a probability per option; `choose`: an option in words; `write`: free text; `similarity`: how close
+    a text and a clip are."""
+    max_tokens: int = Field(1, ge=1)
+    """Longest answer, in tokens."""
+    reading: Literal["plain", "output_block", "first_character", "options", "person", "text"] = "plain"
+    """How answers are read. `plain`: the whole answer names an option; `output_block`: only what stands in the last
+    `<<<output>>>` block; `first_character`: the reader `authors` takes the first character; `options`: by letter or
+    option text, `authors` by VLMEvalKit's exact matching; `person`: both readers as a person would, where the authors
+    asked a judge; `text`: the whole answer is compared with what is expected."""
+    compare_with: Literal["all-MiniLM-L6-v2"] | None = None
+    """The model whose embeddings compare free answers with what is expected."""
+    frames_min: dict[str, int] = Field({})
+    """Metric -> number of frames below which it is undefined."""
+    items: Slug | None = None
+    """Ask only these items of the benchmark, such as `subset`; all where none are named."""
+    judge: str | None = None
+    """Name of the prompt by which a judge rates free answers from 0 to 3, or says which option an answer comes to."""
+    judge_tokens: int = Field(64, ge=1)
+    """Longest reply of the judge, in tokens."""
+    answers_of: Slug | None = None
+    """A protocol that asks the same about these items or more: imported answers to it are answers to this one too."""
+
+
+class Benchmark(Settings):
+    """`config/benchmarks/<benchmark>.yaml`: a benchmark's paper, files and protocols."""
+
+    title: str
+    """The benchmark's name in tables."""
+    paper: str
+    """The paper, as tables cite it."""
+    prompts: str
+    """The file of its prompts."""
+    release_files: list[str]
+    """Glob patterns of the released annotation files."""
+    groups: list[Slug] = Field([])
+    """Groups of items that only the data name, such as sets of other videos."""
+    options: dict[str, str] = Field({})
+    """Options for reading the benchmark's release."""
+    protocols: dict[Slug, Protocol]
+    """What can be asked, by name."""

@@ -1,0 +1,103 @@
+"""`config/models/<slug>.yaml`, one model and all that shapes its answers, and `config/external.yaml`."""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Discriminator, Field, RootModel, Tag, ValidationInfo, field_validator, model_validator
+
+from reprise.config.names import Slug
+from reprise.core.errors import choices
+from reprise.core.names import REVISION
+from reprise.core.settings import InWords, Settings, mistake
+from reprise.models.adapters import ADAPTERS
+from reprise.models.settings import ImportSettings
+
+# Settings for models with weights only.
+OF_WEIGHTS = ("checkpoint", "repo", "revision", "dtype", "attention", "trust_remote_code")
+
+
+class Model(Settings):
+    """`config/models/<slug>.yaml`: one model and all that shapes its answers."""
+
+    label: str
+    """The model's name, for people."""
+    adapter: str
+    """How the model is asked: `transformers`, `contrastive`, `text`, `import`, or one of the baselines."""
+    checkpoint: str | None = None
+    """Folder of weights (`*.safetensors`) on this machine; either this or `repo`."""
+    repo: str | None = None
+    """Repository of weights on the Hugging Face hub, `<owner>/<name>`."""
+    revision: str | None = Field(None, pattern=REVISION)
+    """Commit of the repository; `unpinned` until `python -m reprise pin <slug>` has written it. An unpinned model
+    refuses to run."""
+    gpus: int = Field(0, ge=0)
+    """Number of GPUs that it needs."""
+    memory_mb: int = Field(2000, ge=100)
+    """Main memory that it needs, in MB."""
+    threads: int = Field(1, ge=1)
+    """Number of CPU threads."""
+    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
+    """Number format of the weights."""
+    attention: Literal["sdpa", "eager", "flash_attention_2"] = "sdpa"
+    """Implementation of attention."""
+    trust_remote_code: bool = False
+    """Whether code of the repository may run on this machine."""
+    settings: dict[str, Any] = Field({})
+    """Settings of the adapter."""
+
+    @field_validator("adapter")
+    @classmethod
+    def _known_adapter(cls, name: str) -> str:
+        if name not in ADAPTERS:
+            raise mistake(f"unknown adapter '{name}'.{choices(name, ADAPTERS)}")
+        return name
+
+    @field_validator("settings")
+    @classmethod
+    def _checked_settings(cls, settings: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
+        """The settings of the adapter, its defaults included."""
+        adapter = ADAPTERS.get(info.data.get("adapter", ""))
+        return adapter.settings.model_validate(settings).model_dump() if adapter else settings
+
+    @model_validator(mode="after")
+    def _one_place_of_weights(self) -> Self:
+        if not ADAPTERS[self.adapter].needs_weights:
+            needless = [name for name in OF_WEIGHTS if name in self.model_fields_set]
+            if needless:
+                raise mistake(f"adapter '{self.adapter}' loads no weights. Remove: {', '.join(needless)}.")
+        elif (self.checkpoint is None) == (self.repo is None):
+            raise mistake("set either checkpoint (a local folder) or repo (a hub id), not both.")
+        elif self.repo is not None and self.revision is None:
+            raise mistake("revision: missing; write `unpinned` and run `python -m reprise pin` to resolve it.")
+        return self
+
+
+class ExternalModel(ImportSettings):
+    """A model whose answers, or ratings, were made elsewhere."""
+
+    label: str
+    """The model's name, for people."""
+
+
+def _kind_of_entry(found: Any) -> str:
+    return "(label)" if isinstance(found, str) else "(model)"
+
+
+Entry = Annotated[
+    Annotated[str, Tag("(label)")] | Annotated[ExternalModel, Tag("(model)")], Discriminator(_kind_of_entry)
+]
+
+
+class External(InWords, RootModel[dict[Slug, Entry]]):
+    """`config/external.yaml`: models whose answers were made elsewhere, `slug: label` or `slug: {label: ..., ...}`."""
+
+    def models(self) -> dict[str, Model]:
+        """Each entry as the settings that a file of its own would have."""
+        return {slug: _imported(entry) for slug, entry in self.root.items()}
+
+
+def _imported(entry: str | ExternalModel) -> Model:
+    if isinstance(entry, str):
+        return Model(label=entry, adapter="import")
+    return Model(
+        label=entry.label, adapter="import", settings=entry.model_dump(include=set(ImportSettings.model_fields))
+    )

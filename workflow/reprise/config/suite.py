@@ -1,0 +1,103 @@
+"""`config/suites/<suite>.yaml`: what one suite runs, on which data."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Discriminator, Field, Tag
+
+from reprise.config.names import RunName, Slug
+from reprise.core.settings import Settings
+from reprise.fetch.settings import Release, Route
+from reprise.media.settings import ClipSettings, FactSettings
+
+
+class SubsetFile(Settings):
+    """A subset that was published as a list."""
+
+    file: str
+    """The list, a csv file."""
+
+
+class SubsetDraw(Settings):
+    """A subset that is drawn."""
+
+    per_test: int = Field(ge=1)
+    """Number of rows to draw from every test."""
+    seed: int = 0
+    """Seed of the draw."""
+
+
+def _kind_of_subset(found: Any) -> str:
+    return "(list)" if isinstance(found, SubsetFile) or (isinstance(found, dict) and "file" in found) else "(draw)"
+
+
+Subset = Annotated[
+    Annotated[SubsetFile, Tag("(list)")] | Annotated[SubsetDraw, Tag("(draw)")], Discriminator(_kind_of_subset)
+]
+
+
+class SuiteBenchmark(Settings):
+    """One benchmark of a suite."""
+
+    tables: str
+    """The file of its tables."""
+    release: Release
+    """Where its annotation files come from."""
+    clips: Literal["ids", "release"]
+    """`release` takes the released videos as they are, `ids` trims the clips from their source videos."""
+    route: Route
+    """Where its videos come from; part of what a clip is."""
+    extra_runs: list[RunName] = Field([])
+    """Runs to make besides those of the tables: `<protocol>/<sampling>/<model>`."""
+    judges: list[Slug] | None = None
+    """Judges of this benchmark's answers; by default those of the suite."""
+    extras: str | None = None
+    """A folder on this machine whose files count as files of the release; where both have a file, this one counts."""
+    ratings: str | None = None
+    """csv file of people's ratings of answers (`run,item_id,rating`), read if it exists."""
+    subset: Subset | None = None
+    """The items of protocols that ask `items: subset`: a list or a seeded draw."""
+
+
+class OnGpus(Settings):
+    """A term of `run:`."""
+
+    gpus: int = Field(ge=0)
+    """Selects every model that needs at most this many GPUs."""
+
+
+def _kind_of_term(found: Any) -> str:
+    return "(gpus)" if isinstance(found, dict | OnGpus) else "(name)"
+
+
+Term = Annotated[Annotated[Slug, Tag("(name)")] | Annotated[OnGpus, Tag("(gpus)")], Discriminator(_kind_of_term)]
+
+
+class Suite(Settings):
+    """`config/suites/<suite>.yaml`: what one suite runs, on which data. It is read alone, never merged with another."""
+
+    title: str
+    """Name of the suite in its tables."""
+    notice: str = ""
+    """A sentence that every table of the suite shows."""
+    show_published: bool = True
+    """Whether the rows are the paper's rows, so that published values are shown."""
+    run: list[Term]
+    """The models that run here: slugs, `local` (no GPU, no download, no API), `gpus: N` (models that need at most N
+    GPUs), `all`, `none`. Every other row shows its published value, marked. Models behind an API also need a budget."""
+    judges: list[Slug] = Field([])
+    """Models that judge free answers, the first of which the tables show. They must be selected by `run:` too; without
+    a judge the rows that need one show published values."""
+    stand_in: Slug | None = None
+    """A baseline that answers in place of every other model and judge. Labels stay; each model's slug is its seed."""
+    budget_usd: float = Field(0, ge=0)
+    """US dollars that models behind an API may cost in all; at 0 none of them runs."""
+    shards: int = Field(ge=1, le=4096)
+    """Number of shards that the videos are divided into. Changing it repeats no work that is in the store."""
+    missing_share_max: float = Field(ge=0, le=1)
+    """Largest share of a run's items without a clip, 0 to 1; above it a table stops with an error."""
+    clip_settings: ClipSettings = ClipSettings()
+    """Encoding, concatenations, images as clips."""
+    fact_settings: FactSettings = FactSettings()
+    """Detection of shots, measuring of motion."""
+    benchmarks: dict[Slug, SuiteBenchmark]
+    """The benchmarks by name."""

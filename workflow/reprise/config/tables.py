@@ -1,0 +1,177 @@
+"""`config/tables/<benchmark>.yaml`: the rows (runs) and columns (metrics) of a paper's tables."""
+
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from reprise.config.names import Slug, TableName
+from reprise.core.settings import Settings
+
+
+class PublishedAs(Settings):
+    """A column's names in the csv of published numbers, if they differ from the rows' settings."""
+
+    row: str | None = None
+    """Its row."""
+    frames: str | None = None
+    """Its number of frames."""
+    group: str | None = None
+    """Its group."""
+
+
+class Ratio(Settings):
+    """A metric of a row's run, in percent of the same metric with frames of another sampling."""
+
+    metric: str
+    """The metric."""
+    over: Slug
+    """The sampling of the run in the denominator."""
+
+
+class Column(Settings):
+    """One metric, or several joined in a cell, of one group of items; or the rows' numbers of frames."""
+
+    title: str
+    """Header of the column."""
+    span: str | None = None
+    """Header above this column and its neighbours with the same one."""
+    shows: Literal["metrics", "frames"] = "metrics"
+    """`frames` prints the rows' `frames` in place of a metric."""
+    metrics: list[str] | None = None
+    """The metrics of a cell; by default the table's."""
+    group: str | None = None
+    """Group of items. A row's own group replaces it."""
+    model: Slug | None = None
+    """Replaces the rows' model."""
+    protocol: Slug | None = None
+    """Replaces the rows' protocol."""
+    sampling: Slug | None = None
+    """Replaces the rows' sampling."""
+    ratio: Ratio | None = None
+    """Divide by the same run with another sampling."""
+    published: PublishedAs = PublishedAs()
+    """The column's names in the csv of published numbers."""
+    decimals: int = Field(1, ge=0, le=4)
+    """Decimals to print; by default the table's."""
+    signed: bool = False
+    """Print a plus sign."""
+    lower_is_better: bool = False
+    """Whether the best value is the smallest."""
+
+
+class RowSettings(Settings):
+    """Settings of a row; a section can set them for all its rows."""
+
+    model: Slug | None = None
+    """Slug of the model. A row without one shows published numbers only."""
+    protocol: Slug | None = None
+    """What the model is asked: a protocol of the benchmark."""
+    sampling: Slug | None = None
+    """Which frames it is shown: a sampling of `config/config.yaml`."""
+    dataset: bool = False
+    """Show numbers of the data themselves."""
+    group: str | None = None
+    """Group of items, in place of the columns' groups."""
+    frames: str | None = None
+    """Number of frames as the paper prints it; finds the row in the csv of published numbers."""
+    published: str | None = None
+    """Label in the csv of published numbers, if it is not the row's label."""
+
+
+class Row(RowSettings):
+    """One row: a run (`model`), a random guesser (`chance`), the data (`dataset`), or published numbers only."""
+
+    label: str
+    """Label in front of the row."""
+    chance: bool = False
+    """Show the score of random guessing."""
+    judge: Slug | None = None
+    """Show this judge's ratings in place of the first judge's."""
+
+    def in_column(self, column: Column) -> "Row":
+        """The row as one column shows it."""
+        named = {name: getattr(column, name) for name in ("model", "protocol", "sampling")}
+        return self.model_copy(update={name: value for name, value in named.items() if value is not None})
+
+
+class Section(RowSettings):
+    """Rows under a title. A section's settings apply to all its rows that do not set their own."""
+
+    title: str | None = None
+    """Title above the rows."""
+    published_suffix: str = ""
+    """Follows each row's label in the csv of published numbers."""
+    rows: list[Row] = Field(min_length=1)
+    """The rows."""
+
+    def resolved(self) -> list[Row]:
+        """The rows with their section's settings."""
+        shared = {name: getattr(self, name) for name in RowSettings.model_fields}
+        return [
+            row.model_copy(
+                update={name: value for name, value in shared.items() if getattr(row, name) in (None, False)}
+                | {"published": row.published or self.published or f"{row.label}{self.published_suffix}"}
+            )
+            for row in self.rows
+        ]
+
+
+class TableSpec(Settings):
+    """One table of the paper."""
+
+    title: str
+    """Title of the table."""
+    caption: str
+    """Text below the title."""
+    stub: str | None = None
+    """Header of the row labels; by default `Model`, or `Test` above rows of data."""
+    metrics: list[str] = Field([])
+    """The metrics of columns that name none."""
+    decimals: int = Field(1, ge=0, le=4)
+    """Decimals of columns that name none."""
+    columns: list[Column] = Field(min_length=1)
+    """The columns."""
+    sections: list[Section] = Field(min_length=1)
+    """The rows, by section."""
+    notes: list[str] = Field([])
+    """Sentences below the table."""
+    best: bool = True
+    """Mark the best value of each column."""
+    significance: bool = False
+    """Mark what is above chance."""
+    bold: Literal["best", "significant"] = "best"
+    """What is printed in bold: the best values, or those above chance."""
+    compared_with: str | None = None
+    """Group of items: mark what is above or below the same run's number of this group."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _columns_take_decimals(cls, content: Any) -> Any:
+        """Give the table's decimals to the columns that name none."""
+        if not isinstance(content, dict) or "decimals" not in content or not isinstance(content.get("columns"), list):
+            return content
+        own = {"decimals": content["decimals"]}
+        columns = [own | column if isinstance(column, dict) else column for column in content["columns"]]
+        return content | {"columns": columns}
+
+    def rows(self) -> list[Row]:
+        """All rows with their sections' settings."""
+        return [row for section in self.sections for row in section.resolved()]
+
+    def cells(self) -> list[Row]:
+        """The row of every cell, as its column shows it; a ratio has one more, the run in the denominator."""
+        below = [c.model_copy(update={"sampling": c.ratio.over}) for c in self.columns if c.ratio]
+        return [row.in_column(column) for row in self.rows() for column in (*self.columns, *below)]
+
+    def metrics_of(self, column: Column) -> list[str]:
+        """The metrics that a column shows."""
+        return (column.metrics or self.metrics) if column.shows == "metrics" else []
+
+
+class Tables(Settings):
+    """`config/tables/<benchmark>.yaml`: the rows (runs) and columns (metrics) of a paper's tables."""
+
+    benchmark: Slug
+    """The benchmark."""
+    tables: dict[TableName, TableSpec]
+    """The tables by name: `table<N>`, N as in the paper."""

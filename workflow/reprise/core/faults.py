@@ -1,0 +1,105 @@
+"""Tells failures of this machine from problems of a file: the former are never recorded as results."""
+
+import errno
+import os
+import re
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOM = "make room (python -m reprise store --prune) or set `store:` to a larger disk"
+RIGHTS = "let this user read and write there"
+OPEN_FILES = "raise the limit of open files (ulimit -n)"
+MEMORY = "give the job more memory, or run fewer at once (--cores)"
+REMEDIES = {
+    errno.ENOSPC: ROOM,
+    errno.EDQUOT: ROOM,
+    errno.EFBIG: "raise the limit of file sizes (ulimit -f)",
+    errno.ENOMEM: MEMORY,
+    errno.EAGAIN: "end other processes, or run fewer jobs at once (--cores)",
+    errno.EMFILE: OPEN_FILES,
+    errno.ENFILE: OPEN_FILES,
+    errno.EIO: "check the disk",
+    errno.ESTALE: "mount the file system again",
+    errno.EROFS: RIGHTS,
+    errno.EACCES: RIGHTS,
+    errno.EPERM: RIGHTS,
+}
+REFUSALS = {errno.EACCES, errno.EPERM}
+# ffmpeg uses these numbers for damaged files too.
+AMBIGUOUS = {errno.EIO, errno.EPERM, errno.EAGAIN}
+IN_WORDS = re.compile(r"\(os error (\d+)\)")
+ENDED_BY_SIGNAL = 255  # how ffmpeg exits when it is asked to end
+
+
+def fault_of(error: BaseException, store: Path | None = None) -> str | None:
+    """The machine's failure behind an error, and what to do; None if the cause is the file itself.
+
+    With a store, a refusal to read a file outside it is a problem of that file.
+    """
+    for cause in _causes(error):
+        if isinstance(cause, MemoryError):
+            return _message(getattr(cause, "filename", None), errno.ENOMEM)
+        if isinstance(cause, OSError) and _is_fault(cause, store):
+            return _message(cause.filename or store, _number(cause))
+    return None
+
+
+def fault_of_ffmpeg(returncode: int, stderr: str, target: Path) -> str | None:
+    """The same for a run of ffmpeg on checked files: it was ended from outside, or its output names the failure."""
+    for number in set(REMEDIES) - {errno.EPERM, errno.EAGAIN}:
+        if os.strerror(number) in stderr:
+            return _message(target, number)
+    if returncode < 0 or returncode == ENDED_BY_SIGNAL:
+        ended = f"ffmpeg was ended by {signal.Signals(-returncode).name if returncode < 0 else 'a signal'}"
+        return _worded(f"{target}: {ended}", MEMORY)
+    return None
+
+
+@contextmanager
+def named(path: Path) -> Iterator[None]:
+    """Add the name of the written file to an error that names none."""
+    try:
+        yield
+    except OSError as error:
+        number = _number(error)
+        if number == 0 or error.filename is not None:
+            raise
+        raise OSError(number, os.strerror(number), str(path)) from error
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """An error and those that it was raised from or carries."""
+    waiting: list[object] = [error]
+    seen: set[int] = set()
+    while waiting:
+        one = waiting.pop(0)
+        if isinstance(one, BaseException) and id(one) not in seen:
+            seen.add(id(one))
+            yield one
+            carried = getattr(one, "exc_info", None) or ()
+            waiting += [one.__cause__, getattr(one, "reason", None), *carried]
+
+
+def _is_fault(error: OSError, store: Path | None) -> bool:
+    number = _number(error)
+    if type(error).__module__ == "av.error" and number in AMBIGUOUS:
+        return False
+    if number in REFUSALS and store is not None and error.filename is not None:
+        return Path(os.fsdecode(error.filename)).resolve().is_relative_to(store.resolve())
+    return number in REMEDIES
+
+
+def _number(error: OSError) -> int:
+    """The error's number; libraries in Rust give it only in their message."""
+    number = IN_WORDS.search(str(error))
+    return error.errno or (int(number[1]) if number else 0)
+
+
+def _message(path: object, number: int) -> str:
+    return _worded(f"{path}: {os.strerror(number)}" if path else os.strerror(number), REMEDIES[number])
+
+
+def _worded(what: str, remedy: str) -> str:
+    return f"{what}. Nothing was recorded: {remedy}, then run the same command again."

@@ -1,0 +1,19 @@
+"""Patterns of texts that a user writes, and their descriptions.
+
+Names are used in paths and commands: none can leave its folder or mean anything to a shell.
+"""
+
+SLUG = r"[a-z0-9][a-z0-9._-]*"
+SLUG_IN_WORDS = "lower-case letters, digits, '.', '_' and '-', first a letter or a digit"
+
+NAME = f"^{SLUG}$"
+RUN = f"^{SLUG}/{SLUG}/{SLUG}$"
+TABLE = r"^table[0-9]+$"
+REVISION = r"^([0-9a-f]{40}|unpinned)$"
+
+WORDS = {
+    NAME: f"a name ({SLUG_IN_WORDS})",
+    RUN: f"<protocol>/<sampling>/<model>, each a name ({SLUG_IN_WORDS})",
+    TABLE: "table<N>, such as table3",
+    REVISION: "a commit (40 hexadecimal digits) or 'unpinned'",
+}

@@ -1,0 +1,149 @@
+"""Names of runs, and all paths under `results/`. The Snakemake rules have the same paths as patterns."""
+
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass
+from pathlib import Path
+from typing import Literal
+
+from reprise.core.errors import UserError
+
+RESULTS = Path("results")
+STAMP = RESULTS / "suite.json"
+TABLES = RESULTS / "tables"
+RUN_NAME = "<benchmark>/<protocol>/<sampling>/<model>"
+PROBLEMS = ".problems.csv"
+Ledger = Literal["sources", "clips"]
+
+
+@dataclass(frozen=True, order=True)
+class Run:
+    """One model asked one benchmark's questions by one protocol on frames of one sampling."""
+
+    benchmark: str
+    protocol: str
+    sampling: str
+    model: str
+
+    @classmethod
+    def parse(cls, name: str) -> "Run":
+        """The run of a name, or the error that says how runs are named."""
+        parts = name.split("/")
+        if len(parts) != 4 or not all(parts):
+            raise UserError(f"'{name}' does not name a run. A run is named {RUN_NAME}.")
+        return cls(*parts)
+
+    @property
+    def name(self) -> str:
+        return "/".join(astuple(self))
+
+
+@dataclass(frozen=True, order=True)
+class Scored:
+    """A run's numbers: by its readers, or by a judge."""
+
+    run: Run
+    judge: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"{self.run.name}/{self.judge}" if self.judge else self.run.name
+
+
+def table_file(benchmark: str, table: str, kind: str) -> Path:
+    """A table of one paper; `table` is `table<N>`."""
+    return TABLES / benchmark / f"{table}.{kind}"
+
+
+def collected_table_file(table: str, kind: str) -> Path:
+    """Table N of every paper that has one."""
+    return TABLES / f"{table}.{kind}"
+
+
+@dataclass(frozen=True)
+class Results:
+    """The working files of one suite."""
+
+    suite: str
+    root: Path = RESULTS
+
+    @classmethod
+    def of_all_suites(cls, root: Path = RESULTS) -> "list[Results]":
+        """The suites that have fetched videos."""
+        return [cls(path.parent.name, root) for path in sorted(root.glob("*/sources"))]
+
+    @property
+    def folder(self) -> Path:
+        return self.root / self.suite
+
+    # Keys
+
+    def key(self, *names: str) -> Path:
+        """A key file, by its stage and its subject."""
+        return self.folder.joinpath("keys", *names[:-1], f"{names[-1]}.json")
+
+    def run_key(self, run: Run) -> Path:
+        """The key file of a run's answers."""
+        return self.key(*astuple(run))
+
+    def judge_key(self, benchmark: str, protocol: str, judge: str) -> Path:
+        """The key file of a judge's replies to the answers of a protocol."""
+        return self.key("judges", benchmark, protocol, judge)
+
+    def retry_key(self, benchmark: str, shard: int) -> Path:
+        """An input of a shard of sources that changes when failures are to be tried again."""
+        return self.key("retries", benchmark, str(shard))
+
+    # Data
+
+    def items(self, benchmark: str) -> Path:
+        return self.folder / "annotations" / benchmark / "items.parquet"
+
+    def statistics(self, benchmark: str) -> Path:
+        return self.folder / "statistics" / f"{benchmark}.parquet"
+
+    def requests(self, benchmark: str, protocol: str) -> Path:
+        return self.folder / "requests" / benchmark / f"{protocol}.parquet"
+
+    def ledger(self, stage: Ledger, benchmark: str, shard: int) -> Path:
+        return self.folder / stage / benchmark / f"{shard}.parquet"
+
+    def found_ledgers(self, stage: Ledger) -> Iterator[tuple[str, int, Path]]:
+        """Benchmark, shard and file of each ledger that exists."""
+        for path in sorted(self.folder.glob(f"{stage}/*/*.parquet")):
+            yield path.parent.name, int(path.stem), path
+
+    def facts(self, benchmark: str) -> Path:
+        return self.folder / "facts" / f"{benchmark}.parquet"
+
+    def frames(self, benchmark: str, sampling: str) -> Path:
+        return self.folder / "frames" / benchmark / f"{sampling}.parquet"
+
+    # Answers
+
+    def weights(self, model: str) -> Path:
+        """The note of a snapshot that was fetched."""
+        return self.folder / "weights" / f"{model}.json"
+
+    def responses(self, run: Run) -> Path:
+        return self.folder / "responses" / f"{run.name}.parquet"
+
+    def judge_requests(self, run: Run) -> Path:
+        return self.folder / "judge_requests" / f"{run.name}.parquet"
+
+    def judge_responses(self, run: Run, judge: str) -> Path:
+        return self.folder / "judge_responses" / run.name / f"{judge}.parquet"
+
+    def import_problems(self, scored: Scored) -> Path:
+        """Problems of a run's imported answers, or of a judge's imported ratings of it."""
+        return self.folder / ("judge_responses" if scored.judge else "responses") / f"{scored.name}{PROBLEMS}"
+
+    def verdicts(self, run: Run, reader: str) -> Path:
+        """A reader's verdicts on a run's answers; `reader` may be a judge."""
+        return self.folder / "verdicts" / run.name / f"{reader}.parquet"
+
+    def metrics(self, scored: Scored) -> Path:
+        return self.folder / "metrics" / f"{scored.name}.parquet"
+
+    def name_of_problems(self, path: Path) -> str:
+        """The name of the run, or of the run and judge, that a file of problems is about."""
+        return path.relative_to(self.folder).as_posix().partition("/")[2].removesuffix(PROBLEMS)

@@ -1,0 +1,128 @@
+"""Base of the configuration's types, with messages that say what was found and what is allowed."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, model_validator
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from reprise.core.errors import choices, suggestion
+from reprise.core.names import WORDS
+
+IN_WORDS = "in_words"  # a kind of mistake whose message is complete
+# Kinds of mistakes for which there are plainer words than pydantic's.
+PLAIN = {
+    "string_type": "should be a text",
+    "invalid_key": "should be a text",
+    "list_type": "should be a list",
+    "tuple_type": "should be a list",
+    "dict_type": "should be a group of keys",
+    "model_type": "should be a group of keys",
+    "model_attributes_type": "should be a group of keys",
+}
+LONGEST_FOUND = 60
+
+Place = tuple[str | int, ...]
+
+
+class InWords(BaseModel):
+    """A model with plain messages for mistakes."""
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _in_words(cls, content: Any, validate: ModelWrapValidatorHandler[Self]) -> Self:
+        try:
+            return validate(content)
+        except ValidationError as error:
+            details = _details(error, list(cls.model_fields))
+            raise ValidationError.from_exception_data(cls.__name__, details) from None
+
+
+class Settings(InWords):
+    """A group of settings; a key that it does not know is a mistake. A string below a field describes it.
+
+    Those strings are read where they are wanted (`docs/write_reference.py`): pydantic would read them in every job.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def mistake(words: str) -> PydanticCustomError:
+    """The error to raise in a validator of a setting; its words are shown as they are."""
+    return PydanticCustomError(IN_WORDS, "{words}", {"words": words})
+
+
+def mistakes(error: ValidationError, content: Any) -> Iterator[tuple[Place, str]]:
+    """Where each mistake of a content is, and what it is."""
+    for one in error.errors():
+        yield tuple(_place(one["loc"], content)), one["msg"]
+
+
+def dotted(place: Place) -> str:
+    """A place as a dotted key; a name that is not printable is quoted."""
+    parts = [str(part) for part in place]
+    return ".".join(part if part.isprintable() else repr(part) for part in parts) or "(whole file)"
+
+
+def _details(error: ValidationError, allowed: Sequence[str]) -> list[InitErrorDetails]:
+    """All mistakes in words; a key that is missing because it is misspelt is listed once."""
+    errors = error.errors()
+    unknown = [str(one["loc"][0]) for one in errors if one["type"] == "extra_forbidden" and len(one["loc"]) == 1]
+    meant = {key for name in unknown for key in get_close_matches(name, allowed, n=1)}
+    missing = [one for one in errors if one["type"] == "missing" and one["loc"][0] in meant]
+    return [_detail(one, allowed) for one in errors if one not in missing]
+
+
+def _detail(error: Mapping[str, Any], allowed: Sequence[str]) -> InitErrorDetails:
+    place = error["loc"]
+    if error["type"] == "union_tag_invalid":
+        place = (*place, error["ctx"]["discriminator"].strip("'"))
+    return InitErrorDetails(type=mistake(_words(error, allowed)), loc=place, input=error["input"])
+
+
+def _words(error: Mapping[str, Any], allowed: Sequence[str]) -> str:
+    kind, context = error["type"], error.get("ctx", {})
+    if kind == IN_WORDS:
+        return str(error["msg"])
+    if kind == "extra_forbidden":
+        return f"unknown key.{choices(str(error['loc'][-1]), allowed)}"
+    if kind in ("missing", "union_tag_not_found"):
+        return "missing."
+    if kind in ("literal_error", "union_tag_invalid"):
+        expected = context.get("expected", context.get("expected_tags", ""))
+        found = context.get("tag", error["input"])
+        names = re.findall(r"'([^']+)'", expected)
+        return f"should be {expected}, found {_shown(found)}.{suggestion(str(found), names)}"
+    if kind == "string_pattern_mismatch" and context["pattern"] in WORDS:
+        return f"should be {WORDS[context['pattern']]}, found {_shown(error['input'])}."
+    if error["input"] is None and kind in PLAIN:
+        return f"{PLAIN[kind]}, but nothing follows it."
+    quoted = f' Write it in quotes: "{error["input"]}".' if kind == "string_type" and _is_scalar(error["input"]) else ""
+    message = PLAIN.get(kind) or error["msg"].replace("Input should", "should").replace("String should", "should")
+    return f"{message}, found {_shown(error['input'])}.{quoted}"
+
+
+def _is_scalar(found: object) -> bool:
+    return isinstance(found, int | float) and not isinstance(found, bool)
+
+
+def _shown(found: object) -> str:
+    text = repr(found)
+    return text if len(text) <= LONGEST_FOUND else f"{text[:LONGEST_FOUND]}..."
+
+
+def _place(parts: Sequence[str | int], content: Any) -> Iterator[str | int]:
+    """The parts of a place that are in the content.
+
+    Others are the tag of a union's member, which ours put in parentheses, or say that a key is meant.
+    """
+    for number, part in enumerate(parts):
+        inside = isinstance(content, Mapping) and part in content
+        inside = inside or (isinstance(content, Sequence) and isinstance(part, int) and part < len(content))
+        if inside:
+            content = content[part]
+        elif number < len(parts) - 1 or str(part).startswith(("[", "(")):
+            continue
+        yield part

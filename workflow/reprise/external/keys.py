@@ -1,0 +1,46 @@
+"""Keys of answers and ratings that were made elsewhere: the digests of their files."""
+
+from pydantic import ConfigDict
+
+from reprise.models.keys import Answers, RunKey
+
+
+class ExternalAnswers(Answers):
+    """What shapes answers out of files in the formats of a benchmark's authors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    benchmark: str
+
+    def modules(self) -> tuple[str, ...]:
+        return (self.STAGE, f"reprise.external.{self.benchmark}")
+
+
+class RunFiles(ExternalAnswers):
+    """The answers of an imported run."""
+
+    STAGE = "reprise.stages.import_answers"
+    form: str
+    files: dict[str, str]
+    """file -> sha256"""
+
+
+class RatingFiles(ExternalAnswers):
+    """The ratings of an imported judge, of all runs of a protocol."""
+
+    STAGE = "reprise.stages.import_ratings"
+    files: dict[str, dict[str, str]]
+    """run -> file -> sha256"""
+
+
+class ImportedRunKey(RunKey):
+    """Key of the stage `import_answers`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    answers: RunFiles
+
+
+class ImportedRatingsKey(RunKey):
+    """Key of the stage `import_ratings`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    answers: RatingFiles

@@ -1,0 +1,65 @@
+"""Keys of releases, of source videos, and of the list of what is missing."""
+
+from pathlib import Path
+
+from pydantic import Field
+
+from reprise.core.keyfile import Key
+from reprise.core.settings import Settings
+from reprise.fetch.plugins import plugin_module
+from reprise.fetch.settings import Release, Route
+
+
+class Extras(Settings):
+    """Files that a user added to a release, by their content: adding another one is a change."""
+
+    folder: str
+    files: dict[str, str]
+    """name -> sha256"""
+
+
+class ReleaseKey(Key):
+    """Key of the stage `release`."""
+
+    STAGE = "reprise.stages.release"
+    benchmark: str
+    release: Release
+    files: tuple[str, ...]
+    """patterns of the names of a release's files"""
+    extras: Extras | None = None
+
+    def modules(self) -> tuple[str, ...]:
+        return (self.STAGE, *_plugin(self.release.kind))
+
+
+class SourcesKey(Key):
+    """Key of the stage `sources`; a route is part of what a clip is."""
+
+    STAGE = "reprise.stages.sources"
+    shards: int = Field(ge=1)
+    route: Route
+
+    def modules(self) -> tuple[str, ...]:
+        return (self.STAGE, *_plugin(self.route.kind))
+
+
+def _plugin(kind: str) -> tuple[str, ...]:
+    """The module that makes what is not fetched."""
+    module = plugin_module(kind)
+    return () if module is None else (module,)
+
+
+class BenchmarkLedgers(Settings):
+    """Where a benchmark's ledgers are, and which tables show its numbers."""
+
+    title: str
+    sources: tuple[Path, ...]
+    clips: tuple[Path, ...]
+    tables: tuple[str, ...] = ()
+
+
+class MissingKey(Key):
+    """Key of the stage `missing`."""
+
+    STAGE = "reprise.stages.missing"
+    benchmarks: dict[str, BenchmarkLedgers] = Field({})

@@ -1,0 +1,33 @@
+"""Worlds that are made instead of fetched: plug-ins named by import string; the library itself imports none."""
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+from reprise.fetch.outcome import Fetcher
+
+# The `kind` of a release or a route -> the module that makes it.
+PLUGINS = {
+    "toyworld": "synthetic.toyworld.plugin",
+    "rehearsal": "synthetic.rehearsal.plugin",
+}
+
+
+class World(Protocol):
+    """The functions of such a module."""
+
+    def write_release(self, benchmark: str, folder: Path) -> None:
+        """Write a benchmark's release in its authors' layout."""
+
+    def fetcher(self, settings: Any) -> Fetcher:
+        """The route to the videos that its releases name."""
+
+
+def plugin_module(kind: str) -> str | None:
+    """The module behind a kind of release or route, for the keys of what it makes; None for what is fetched."""
+    return PLUGINS.get(kind)
+
+
+def load_world(kind: str) -> World:
+    """The module itself."""
+    return cast(World, import_module(PLUGINS[kind]))

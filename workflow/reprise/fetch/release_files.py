@@ -1,0 +1,120 @@
+"""Sources that a release itself contains: images in the rows of a table, videos in the folder next to a manifest.
+
+Such a source is named `release:<file of the release>#<what in it>`; all others come by the suite's route.
+"""
+
+import base64
+import binascii
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from reprise.core.files import inside, text_digest
+from reprise.core.store import Store
+from reprise.core.tabular import read_rows, require_columns
+from reprise.fetch.outcome import Fetched, Fetcher, FetchError
+from reprise.media.errors import MediaError
+
+PREFIX = "release:"
+# How a file of a known picture format begins; ffmpeg goes by the suffix.
+BEGINNINGS = {b"\xff\xd8\xff": ".jpg", b"\x89PNG\r\n": ".png", b"BM": ".bmp", b"RIFF": ".webp"}
+# A shorter cell names the row whose image it shares, as in the reference harness.
+LONGEST_REFERENCE = 64
+
+
+def release_source(file: str, name: str) -> str:
+    """The source id of an image in a table of the release, or of a video that a manifest of it lists."""
+    return f"{PREFIX}{file}#{name}"
+
+
+def owner_of(index: str, cell: str) -> str:
+    """The row with a row's image: itself, or the one that its cell names."""
+    return cell.strip() if len(cell) <= LONGEST_REFERENCE else index
+
+
+@dataclass
+class ReleaseFiles:
+    """The files of a release by their names in it."""
+
+    files: Mapping[str, Path]
+    store: Store
+    _images: dict[Path, dict[str, str]] = field(default_factory=dict)
+
+    @classmethod
+    def listed_in(cls, listing: Path, store: Store) -> "ReleaseFiles":
+        """The files that the stage `release` found."""
+        entries = json.loads(listing.read_text(encoding="utf-8"))
+        return cls({entry["name"]: Path(entry["path"]) for entry in entries}, store)
+
+    def identity(self, source_id: str) -> Any:
+        file, name = self._find(source_id)
+        if file.suffix == ".tsv":
+            return ["image", text_digest(self._cell(file, name))]
+        return ["file", self.store.digest(_listed_video(file, name))]
+
+    def fetch(self, source_id: str, scratch: Path) -> Fetched:
+        file, name = self._find(source_id)
+        if file.suffix == ".tsv":
+            return Fetched(_decoded(self._cell(file, name), source_id, scratch))
+        return Fetched(_listed_video(file, name), is_borrowed=True)
+
+    def _find(self, source_id: str) -> tuple[Path, str]:
+        file, _, name = source_id.removeprefix(PREFIX).partition("#")
+        if file not in self.files:
+            raise FetchError("missing", f"the release has no file '{file}'")
+        return self.files[file], name
+
+    def _cell(self, table: Path, index: str) -> str:
+        """The image of a row as text; no clip names a row that shares another row's image."""
+        if table not in self._images:
+            rows = require_columns(read_rows(table), ("index", "image"), table).drop_nulls()
+            self._images[table] = dict(rows.iter_rows())
+        cell = self._images[table].get(index, "")
+        if len(cell) <= LONGEST_REFERENCE:
+            raise FetchError("missing", f"{table.name}: row '{index}' has no image")
+        return cell
+
+
+def with_release_files(route: Fetcher, release: ReleaseFiles) -> Fetcher:
+    """A route for most sources, and the release itself for those that it contains."""
+
+    def route_of(source_id: str) -> Fetcher | ReleaseFiles:
+        return release if source_id.startswith(PREFIX) else route
+
+    def estimate(source_ids: Sequence[str]) -> int:
+        return route.estimate([source_id for source_id in source_ids if route_of(source_id) is route])
+
+    return Fetcher(
+        lambda source_id: route_of(source_id).identity(source_id),
+        lambda source_id, folder: route_of(source_id).fetch(source_id, folder),
+        estimate,
+        attempts=route.attempts,
+        is_remote=route.is_remote,
+    )
+
+
+def _listed_video(manifest: Path, name: str) -> Path:
+    """A video in the folder that has the manifest's name without its suffix."""
+    folder = manifest.with_suffix("")
+    found = inside(folder, name)
+    if found is None:
+        raise FetchError("unsafe_path", f"'{name}' leads out of its folder")
+    if not found.is_file():
+        raise FetchError("missing", f"no file '{name}' in the folder '{folder.name}' next to {manifest.name}")
+    return found
+
+
+def _decoded(cell: str, source_id: str, scratch: Path) -> Path:
+    """The bytes behind base64, under the suffix of the format that they are in."""
+    try:
+        content = base64.b64decode("".join(cell.split()), validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise MediaError("corrupt", f"{source_id}: no base64 ({error})") from error
+    suffix = next((suffix for start, suffix in BEGINNINGS.items() if content.startswith(start)), None)
+    if suffix is None:
+        raise MediaError("corrupt", f"{source_id}: neither JPEG, PNG, BMP nor WebP")
+    path = scratch / f"image{suffix}"
+    path.write_bytes(content)
+    return path

@@ -1,0 +1,118 @@
+"""Frames of a clip by index: one sequential pass, at the size the model wants, each frame checked by its time."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import av
+import numpy as np
+import numpy.typing as npt
+from av.video.frame import VideoFrame
+from av.video.reformatter import Interpolation, VideoReformatter
+
+from reprise.media.errors import MediaError
+from reprise.media.probe import PacketIndex, open_video, packet_index, what
+
+Image = npt.NDArray[np.uint8]
+Size = tuple[int, int]
+Scaling = Literal["BICUBIC", "BILINEAR"]
+
+
+class Frame(NamedTuple):
+    number: int
+    time_s: float
+    image: Image
+
+
+def read_frames(path: Path, indices: Sequence[int], size: Size | None = None) -> Image:
+    """Frames (n, height, width, 3) in the order of `indices`, which may repeat; `size` is (width, height)."""
+    wanted = sorted(set(indices))
+    if not wanted:
+        width, height = size or (0, 0)
+        return np.empty((0, height, width, 3), dtype=np.uint8)
+    place = {index: at for at, index in enumerate(wanted)}
+    pictures: Image | None = None
+    for frame in iter_frames(path, wanted, size):
+        if pictures is None:
+            pictures = np.empty((len(wanted), *frame.image.shape), dtype=np.uint8)
+        pictures[place[frame.number]] = frame.image
+    assert pictures is not None
+    if list(indices) == wanted:
+        return pictures
+    return pictures[[place[index] for index in indices]]
+
+
+def iter_frames(
+    path: Path,
+    indices: Sequence[int] | None = None,
+    size: Size | None = None,
+    pixels: str = "rgb24",
+    threads: int = 1,
+    scaling: Scaling = "BICUBIC",
+) -> Iterator[Frame]:
+    """Frames in display order, each wanted index once, all of them without `indices`; holds one frame at a time."""
+    index = packet_index(path)
+    wanted = range(index.frames) if indices is None else sorted(set(indices))
+    if wanted and not (wanted[0] >= 0 and wanted[-1] < index.frames):
+        raise MediaError("out_of_range", f"{path.name}: frame {wanted[-1]} of {index.frames}")
+    turned = size if size is None or index.rotation % 180 == 0 else (size[1], size[0])
+    shape = _Shape(VideoReformatter(), turned, pixels, Interpolation[scaling], index.rotation)
+    at = 0
+    for number, frame in enumerate(_decode(path, threads)):
+        if at == len(wanted):
+            return
+        if number == wanted[at]:
+            _check_time(path, index, number, frame)
+            yield Frame(number, index.times[number], _picture(frame, shape))
+            at += 1
+    if at < len(wanted):
+        raise MediaError("corrupt", f"{path.name}: frame {wanted[at]} of {index.frames} cannot be decoded")
+
+
+def count_decodable(path: Path) -> int:
+    """Decode every frame and refuse a file that gives fewer, damaged or other ones than its packets promise."""
+    index = packet_index(path)
+    count = 0
+    for count, frame in enumerate(_decode(path, threads=1), start=1):
+        if count > index.frames:
+            raise MediaError("corrupt", f"{path.name}: more frames than the {index.frames} packets")
+        _check_time(path, index, count - 1, frame)
+        if frame.is_corrupt:
+            raise MediaError("corrupt", f"{path.name}: frame {count - 1} is damaged")
+    if count != index.frames:
+        raise MediaError("corrupt", f"{path.name}: {count} of {index.frames} frames can be decoded")
+    return count
+
+
+def _decode(path: Path, threads: int) -> Iterator[VideoFrame]:
+    try:
+        with open_video(path) as (container, stream):
+            stream.thread_count = threads
+            stream.thread_type = "AUTO"
+            yield from container.decode(stream)
+    except av.error.FFmpegError as error:
+        raise MediaError("corrupt", f"{path.name}: {what(error)}") from error
+
+
+def _check_time(path: Path, index: PacketIndex, number: int, frame: VideoFrame) -> None:
+    """A lost frame shifts every later number; its time reveals that."""
+    expected = index.ticks[number] if number < index.frames else None
+    if index.is_timed and frame.pts is not None and frame.pts != expected:
+        raise MediaError("corrupt", f"{path.name}: frame {number} has time {frame.pts}, its packet {expected}")
+
+
+class _Shape(NamedTuple):
+    """Size and format of every picture of one pass."""
+
+    reformatter: VideoReformatter
+    size: Size | None
+    pixels: str
+    interpolation: Interpolation
+    rotation: int
+
+
+def _picture(frame: VideoFrame, shape: _Shape) -> Image:
+    width, height = shape.size or (frame.width, frame.height)
+    shaped = shape.reformatter.reformat(frame, width, height, shape.pixels, interpolation=shape.interpolation)
+    image = np.asarray(shaped.to_ndarray(), dtype=np.uint8)
+    return np.ascontiguousarray(np.rot90(image, shape.rotation // 90)) if shape.rotation else image

@@ -1,0 +1,28 @@
+"""Keys of clips, of what is measured in them, and of the frames that a sampling shows."""
+
+from typing import Any
+
+from pydantic import Field
+
+from reprise.core.keyfile import Key
+from reprise.media.settings import ClipSettings, FactSettings
+
+
+class ClipsKey(ClipSettings, Key):
+    """Key of the stage `clips`."""
+
+    STAGE = "reprise.stages.clips"
+    shards: int = Field(ge=1)
+
+
+class FactsKey(FactSettings, Key):
+    """Key of the stage `facts`."""
+
+    STAGE = "reprise.stages.facts"
+
+
+class FramesKey(Key):
+    """Key of the stages `frames` and `preview`: one named sampling rule (`reprise.media.sampling.RULES`)."""
+
+    STAGE = "reprise.stages.frames"
+    rule: dict[str, Any]

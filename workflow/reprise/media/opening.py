@@ -1,0 +1,145 @@
+"""The one place that opens media: a file's first bytes tell its format, and only listed formats are opened.
+
+ffmpeg believes what a file says of itself: a playlist (ffconcat, m3u8, mpd, sdp) would make it read other files of this
+machine, and any text would become a video of letters. Here the demuxer is named for every file, never guessed, and may
+open nothing but this one file.
+"""
+
+import stat
+from pathlib import Path
+from typing import Any
+
+import av
+import cv2
+import ffmpeg
+import numpy as np
+from av.container import InputContainer
+
+from reprise.media.errors import MediaError
+
+HEAD_BYTES = 4096
+OUT_OF_MEMORY = -4  # OpenCV's StsNoMem
+# How a file begins (offset, bytes) and the demuxer that reads it.
+BOXES = (b"ftyp", b"moov", b"mdat", b"moof", b"styp", b"sidx", b"wide", b"free", b"skip", b"pnot")
+VIDEOS = {
+    "mov": tuple((4, box) for box in BOXES),
+    "matroska": ((0, b"\x1a\x45\xdf\xa3"),),
+    "avi": ((8, b"AVI "), (8, b"AVIX")),
+    "flv": ((0, b"FLV"),),
+    "ogg": ((0, b"OggS"),),
+    "asf": ((0, b"\x30\x26\xb2\x75\x8e\x66\xcf\x11"),),
+    "mpeg": ((0, b"\0\0\1\xba"),),
+    "mpegvideo": ((0, b"\0\0\1\xb3"),),
+    "gif": ((0, b"GIF87a"), (0, b"GIF89a")),
+}
+PICTURES = {
+    "png_pipe": ((0, b"\x89PNG\r\n\x1a\n"),),
+    "jpeg_pipe": ((0, b"\xff\xd8\xff"),),
+    "webp_pipe": ((8, b"WEBP"),),
+    "bmp_pipe": ((0, b"BM"),),
+}
+IN_RIFF = {"avi", "webp_pipe"}
+TRANSPORT_PACKETS, SYNC, SYNCS = (188, 192, 204), 0x47, 4
+# A mov file may name others that hold its samples: never followed, as by ffmpeg's own default.
+NO_REFERENCES = {"enable_drefs": "0", "use_absolute_path": "0"}
+
+
+def demuxer_of(path: Path) -> str:
+    """The demuxer for a file by its first bytes; everything that is not listed is refused."""
+    _check_file(path)
+    with path.open("rb") as stream:
+        head = stream.read(HEAD_BYTES)
+    for name, beginnings in (VIDEOS | PICTURES).items():
+        is_fitting = any(head.startswith(mark, at) for at, mark in beginnings)
+        if is_fitting and (name not in IN_RIFF or head.startswith(b"RIFF")):
+            return name
+    if _is_transport_stream(head):
+        return "mpegts"
+    raise MediaError("not_media", f"{path.name}: begins as none of the formats that are read ({_listed()})")
+
+
+def open_container(path: Path) -> InputContainer:
+    """A file opened for PyAV."""
+    demuxer = demuxer_of(path)
+    options = _restrictions(demuxer)
+    container: InputContainer = av.open(_url(path), format=demuxer, options=options, metadata_errors="replace")
+    return container
+
+
+def ffmpeg_input(path: Path, **options: Any) -> Any:
+    """A file as an input of an ffmpeg command."""
+    demuxer = demuxer_of(path)
+    return ffmpeg.input(_url(path), f=demuxer, **_restrictions(demuxer), **options)
+
+
+def picture_input(path: Path, **options: Any) -> Any:
+    """A still picture, repeated without end, as an input of an ffmpeg command; the name is no pattern."""
+    check_is_picture(path)
+    return ffmpeg_input(path, loop=1, **options)
+
+
+def drawn_input(description: str) -> Any:
+    """A picture that ffmpeg draws itself as an input of an ffmpeg command."""
+    return ffmpeg.input(description, f="lavfi")
+
+
+def ffmpeg_target(path: Path) -> str:
+    """A file as ffmpeg's output: a name that begins like an option or a protocol is still a name."""
+    return _url(path)
+
+
+def check_is_picture(path: Path) -> None:
+    """Refuse anything but a still picture of a listed format."""
+    if demuxer_of(path) not in PICTURES:
+        raise MediaError("not_media", f"{path.name}: no PNG, JPEG, WebP or BMP picture")
+
+
+def check_picture(path: Path) -> None:
+    """Accept a still picture only after it decodes."""
+    check_is_picture(path)
+    content = np.fromfile(path, dtype=np.uint8)
+    try:
+        is_whole = cv2.imdecode(content, cv2.IMREAD_COLOR) is not None
+    except cv2.error as error:  # for one, more pixels than OpenCV takes
+        if error.code == OUT_OF_MEMORY:
+            raise MemoryError(error.err) from error
+        raise MediaError("corrupt", f"{path.name}: {error.err}") from error
+    if not is_whole:
+        raise MediaError("corrupt", f"{path.name}: not a whole picture")
+
+
+def _check_file(path: Path) -> None:
+    """Refuse missing, empty and special files: a pipe would block, and a device has no end."""
+    try:
+        status = path.stat()
+    except FileNotFoundError as error:
+        raise MediaError("missing", f"{path.name}: no such file") from error
+    except OSError as error:
+        raise MediaError("unreadable", f"{path.name}: {error.strerror}") from error
+    if not stat.S_ISREG(status.st_mode):
+        raise MediaError("not_media", f"{path.name}: no regular file")
+    if status.st_size == 0:
+        raise MediaError("empty", f"{path.name}: 0 bytes")
+
+
+def _url(path: Path) -> str:
+    return f"file:{path.absolute()}"
+
+
+def _restrictions(demuxer: str) -> dict[str, str]:
+    """Options that keep a demuxer to its own format and to files."""
+    references = NO_REFERENCES if demuxer == "mov" else {}
+    return {"format_whitelist": demuxer, "protocol_whitelist": "file", **references}
+
+
+def _is_transport_stream(head: bytes) -> bool:
+    """Whether packets of one of the usual sizes begin one after the other somewhere in the head."""
+    return any(
+        all(head[at] == SYNC for at in range(start, start + SYNCS * size, size))
+        for size in TRANSPORT_PACKETS
+        for start in range(min(size, max(0, len(head) - SYNCS * size)))
+    )
+
+
+def _listed() -> str:
+    return ", ".join([*VIDEOS, "mpegts", *(name.removesuffix("_pipe") for name in PICTURES)])

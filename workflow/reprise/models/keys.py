@@ -1,0 +1,64 @@
+"""The key of a run: what shapes its answers, wherever they come from, and what the job that asks needs besides."""
+
+from typing import Any
+
+from pydantic import ConfigDict
+
+from reprise.core.files import value_digest
+from reprise.core.keyfile import Key
+from reprise.core.settings import Settings
+from reprise.models.adapters import ADAPTERS
+
+
+class Answers(Key):
+    """What affects answers; known for all of them."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    adapter: str
+    sampling: dict[str, Any]
+    """the rule that says which frames are shown"""
+
+    def digest(self) -> str:
+        """The run's key: answers and journals carry it."""
+        return value_digest(self.model_dump(mode="json"))
+
+
+class RunKey(Settings):
+    """A run's key file, or that of a judge of a protocol's answers, as the stages after the answers read it."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    run: str
+    key: str
+    answers: Answers
+
+
+class ModelAnswers(Answers):
+    """What shapes the answers of a model that is asked; a model's label or the table that shows it does not."""
+
+    CARRIERS = ("reprise.core.*", "reprise.models.settings")
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    model: dict[str, str]
+    """what the weights are: `repo` and `revision`, or the digest of a `checkpoint`; empty where there are none"""
+    settings: dict[str, Any]
+    dtype: str
+    attention: str
+    trust_remote_code: bool
+    prompt: dict[str, str]
+    """system and user text, not filled in"""
+    form: str
+    ask: str
+    max_tokens: int
+    versions: dict[str, str]
+
+    def modules(self) -> tuple[str, ...]:
+        return (ADAPTERS[self.adapter].module,)
+
+
+class ModelRunKey(RunKey):
+    """Key of the stage `infer`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    answers: ModelAnswers
+    checkpoint: str | None = None
+    """folder of the weights, where they are local"""
+    gpus: int = 0

@@ -1,0 +1,303 @@
+"""Collects the keys that the rooms state: each filled in from the configuration, with the digest of its code."""
+
+import json
+from collections.abc import Iterator, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any, TypeVar
+
+from reprise.benchmarks.keys import AnnotationsKey, JudgeRequestsKey, MetricsKey, RequestsKey, StatisticsKey
+from reprise.benchmarks.prompts import Prompt, load_prompts
+from reprise.config.model import Model
+from reprise.config.suite import SubsetFile
+from reprise.config.tables import TableSpec
+from reprise.core.code_digest import CodeDigests
+from reprise.core.errors import UserError
+from reprise.core.files import canonical_json, matching_files, write_if_changed
+from reprise.core.keyfile import Key
+from reprise.core.paths import Run
+from reprise.core.settings import Settings
+from reprise.core.store import append_line, read_lines
+from reprise.external import FOLDER
+from reprise.external.keys import ImportedRatingsKey, ImportedRunKey, RatingFiles, RunFiles
+from reprise.fetch.keys import BenchmarkLedgers, Extras, MissingKey, ReleaseKey, SourcesKey
+from reprise.media.keys import ClipsKey, FactsKey, FramesKey
+from reprise.models.adapters import ADAPTERS
+from reprise.models.embeddings import DISTRIBUTION as EMBEDDER
+from reprise.models.keys import ModelAnswers, ModelRunKey, RunKey
+from reprise.plan.runs import Plan
+from reprise.reading.keys import JudgementsKey, VerdictsKey
+from reprise.tables.keys import TableKey
+
+UNPINNED = "unpinned"
+NO_FRAMES = {"rule": "none"}
+K = TypeVar("K", bound=Key)
+
+
+def write_keys(plan: Plan) -> None:
+    """Write every key file whose content has changed."""
+    for path, key in collect_keys(plan).items():
+        text = json.dumps(key.model_dump(mode="json"), indent=1, sort_keys=True) + "\n"
+        if write_if_changed(path, text) and isinstance(key, RunKey):
+            # What a key stood for, for `adopt` to compare and for people who trace old answers.
+            append_line(plan.store.root / "keys.jsonl", canonical_json([key.key, key.answers.model_dump(mode="json")]))
+
+
+def collect_keys(plan: Plan, code: CodeDigests | None = None) -> dict[Path, Settings]:
+    """Every key file of a suite and its content; `code` is this library's."""
+    return dict(_Keys(plan, code or CodeDigests()).all())
+
+
+class _Keys:
+    """The keys of one suite."""
+
+    def __init__(self, plan: Plan, code: CodeDigests) -> None:
+        self._plan = plan
+        self._config = plan.config
+        self._code = code
+        self._prompts = {name: load_prompts(Path(spec.prompts)) for name, spec in self._config.benchmarks.items()}
+        self._versions = {name: _version(name) for adapter in ADAPTERS.values() for name in adapter.packages}
+        self._runs = plan.runs()
+        self._weights: dict[str, dict[str, str]] = {}
+
+    def all(self) -> Iterator[tuple[Path, Settings]]:
+        key = self._plan.results.key
+        for benchmark in self._config.benchmarks:
+            yield from self._of_data(benchmark)
+            for protocol in self._config.benchmarks[benchmark].protocols:
+                yield from self._of_protocol(benchmark, protocol)
+        yield key("missing"), self._coded(self._missing())
+        yield key("judgements"), self._coded(JudgementsKey())
+        runs = {run: self._run(run) for run in self._runs}
+        for run, run_key in runs.items():
+            yield self._plan.results.run_key(run), run_key
+        adopted = self._adopted()
+        for benchmark, table, spec in self._plan.tables():
+            table_key = self._table(benchmark, table, spec, runs, adopted)
+            yield key("tables", benchmark, table), self._coded(table_key)
+
+    def _coded(self, key: K) -> K:
+        """A key with the digest of the code that shapes what it is the key of."""
+        return key.model_copy(update={"code": self._code.closure(key.modules(), key.CARRIERS)})
+
+    def _digests(self, files: Sequence[Path]) -> dict[str, str]:
+        return {str(path): self._plan.store.digest(path) for path in files}
+
+    # Data
+
+    def _of_data(self, benchmark: str) -> Iterator[tuple[Path, Key]]:
+        suite, key = self._config.suite, self._plan.results.key
+        entry = suite.benchmarks[benchmark]
+        stages: dict[str, Key] = {
+            "release": self._release(benchmark),
+            "annotations": self._annotations(benchmark),
+            "sources": SourcesKey(shards=suite.shards, route=entry.route),
+            "clips": ClipsKey(shards=suite.shards, **dict(suite.clip_settings)),
+            "facts": FactsKey(**dict(suite.fact_settings)),
+            "statistics": StatisticsKey(benchmark=benchmark),
+        }
+        for stage, found in stages.items():
+            yield key(stage, benchmark), self._coded(found)
+        for name, rule in self._config.main.samplings.items():
+            yield key("frames", benchmark, name), self._coded(FramesKey(rule=rule))
+
+    def _release(self, benchmark: str) -> ReleaseKey:
+        entry, patterns = self._config.suite.benchmarks[benchmark], self._config.benchmarks[benchmark].release_files
+        extras = None
+        if entry.extras is not None:
+            files = matching_files(Path(entry.extras), patterns)
+            digests = {name: self._plan.store.digest(path) for name, path in files.items()}
+            extras = Extras(folder=entry.extras, files=digests)
+        return ReleaseKey(benchmark=benchmark, release=entry.release, files=tuple(patterns), extras=extras)
+
+    def _annotations(self, benchmark: str) -> AnnotationsKey:
+        entry = self._config.suite.benchmarks[benchmark]
+        subset = entry.subset
+        return AnnotationsKey(
+            benchmark=benchmark,
+            clips=entry.clips,
+            options=self._config.benchmarks[benchmark].options | {"subset": subset.model_dump() if subset else None},
+            subset_sha256=self._subset_digest(subset.file) if isinstance(subset, SubsetFile) else "",
+        )
+
+    def _subset_digest(self, file: str) -> str:
+        """The digest of a subset's list; where it is missing, the stage that reads it says so."""
+        return self._plan.store.digest(Path(file)) if Path(file).is_file() else ""
+
+    def _missing(self) -> MissingKey:
+        shards, ledger = range(self._config.suite.shards), self._plan.results.ledger
+        return MissingKey(
+            benchmarks={
+                name: BenchmarkLedgers(
+                    title=self._config.benchmarks[name].title,
+                    sources=tuple(ledger("sources", name, shard) for shard in shards),
+                    clips=tuple(ledger("clips", name, shard) for shard in shards),
+                    tables=tuple(self._config.tables[name].tables),
+                )
+                for name in self._plan.data_benchmarks()
+            }
+        )
+
+    # Protocols
+
+    def _of_protocol(self, benchmark: str, name: str) -> Iterator[tuple[Path, Settings]]:
+        protocol, key = self._config.benchmarks[benchmark].protocols[name], self._plan.results.key
+        prompts = self._prompts[benchmark]
+        requests = RequestsKey(
+            benchmark=benchmark,
+            form=protocol.form,
+            ask=protocol.ask,
+            max_tokens=protocol.max_tokens,
+            items=protocol.items,
+            prompt=prompts[protocol.prompt],
+        )
+        verdicts = VerdictsKey(
+            reading=protocol.reading, embedder=None if protocol.compare_with is None else _version(EMBEDDER)
+        )
+        metrics = MetricsKey(
+            benchmark=benchmark,
+            form=protocol.form,
+            items=protocol.items,
+            frames_min=protocol.frames_min,
+            bootstrap=self._config.main.bootstrap,
+        )
+        yield key("requests", benchmark, name), self._coded(requests)
+        yield key("verdicts", benchmark, name), self._coded(verdicts)
+        yield key("metrics", benchmark, name), self._coded(metrics)
+        if protocol.judge is not None:
+            prompt, tokens = prompts[protocol.judge], protocol.judge_tokens
+            asked = JudgeRequestsKey(benchmark=benchmark, form=protocol.form, max_tokens=tokens, prompt=prompt)
+            yield key("judge_requests", benchmark, name), self._coded(asked)
+            for judge in self._plan.judges_of(benchmark):
+                path = self._plan.results.judge_key(benchmark, name, judge)
+                yield path, self._judge(benchmark, name, judge, prompt, tokens)
+
+    # Answers
+
+    def _run(self, run: Run) -> RunKey:
+        protocol = self._config.benchmarks[run.benchmark].protocols[run.protocol]
+        sampling = self._config.main.samplings[run.sampling]
+        if run.model in self._plan.imports.models:
+            return self._imported_run(run, protocol.form, sampling)
+        asked = {"form": protocol.form, "ask": protocol.ask, "max_tokens": protocol.max_tokens, "sampling": sampling}
+        return self._model_run(run.name, run.model, self._prompts[run.benchmark][protocol.prompt], asked)
+
+    def _judge(self, benchmark: str, protocol: str, judge: str, prompt: Prompt, tokens: int) -> RunKey:
+        name = f"{judge} as judge of {benchmark}/{protocol}"
+        if judge in self._plan.imports.models:
+            return self._imported_ratings(name, benchmark, protocol, judge)
+        asked = {"form": "judge", "ask": "write", "max_tokens": tokens, "sampling": NO_FRAMES}
+        return self._model_run(name, judge, prompt, asked)
+
+    def _model_run(self, name: str, slug: str, prompt: Prompt, asked: dict[str, Any]) -> ModelRunKey:
+        """The key of a model that is asked by this prompt, be it for answers or as a judge of answers."""
+        model = self._config.models[slug]
+        answers = self._coded(
+            ModelAnswers(
+                adapter=model.adapter,
+                model=self._identity(slug, model),
+                settings=model.settings,
+                dtype=model.dtype,
+                attention=model.attention,
+                trust_remote_code=model.trust_remote_code,
+                prompt={"system": prompt.system, "user": prompt.user},
+                versions={name: self._versions[name] for name in ADAPTERS[model.adapter].packages},
+                **asked,
+            )
+        )
+        return ModelRunKey(
+            run=name, key=answers.digest(), answers=answers, checkpoint=model.checkpoint, gpus=model.gpus
+        )
+
+    def _identity(self, slug: str, model: Model) -> dict[str, str]:
+        """What the weights are: a hub revision, or the digest of a local folder's files."""
+        if slug not in self._weights:
+            self._weights[slug] = self._weights_of(slug, model)
+        return self._weights[slug]
+
+    def _weights_of(self, slug: str, model: Model) -> dict[str, str]:
+        if model.repo is not None:
+            return {"repo": model.repo, "revision": model.revision or UNPINNED}
+        if model.checkpoint is None:
+            return {}
+        folder = Path(model.checkpoint)
+        if not folder.is_dir():
+            raise UserError(f"config/models/{slug}.yaml: checkpoint: no folder '{folder}'.")
+        if not any(folder.glob("*.safetensors")):
+            raise UserError(
+                f"config/models/{slug}.yaml: checkpoint: '{folder}' holds no weights (*.safetensors). "
+                f"Found: {', '.join(sorted(path.name for path in folder.iterdir())) or 'nothing'}."
+            )
+        return {"checkpoint": self._plan.store.folder_digest(folder)}
+
+    def _imported_run(self, run: Run, form: str, sampling: dict[str, Any]) -> ImportedRunKey:
+        files = self._plan.imports.answer_files(run)
+        if not files:
+            raise UserError(
+                f"{run.name}: no answers found. Put the files into "
+                f"{FOLDER / run.benchmark / run.model / run.protocol / run.sampling}/, or remove the run."
+            )
+        answers = self._coded(
+            RunFiles(
+                adapter=self._config.models[run.model].adapter,
+                benchmark=run.benchmark,
+                form=form,
+                sampling=sampling,
+                files=self._digests(files),
+            )
+        )
+        return ImportedRunKey(run=run.name, key=answers.digest(), answers=answers)
+
+    def _imported_ratings(self, name: str, benchmark: str, protocol: str, judge: str) -> ImportedRatingsKey:
+        runs = [run for run in self._runs if (run.benchmark, run.protocol) == (benchmark, protocol)]
+        files = {run.name: self._plan.imports.rating_files(run, judge) for run in runs}
+        answers = self._coded(
+            RatingFiles(
+                adapter=self._config.models[judge].adapter,
+                benchmark=benchmark,
+                sampling=NO_FRAMES,
+                files={run: self._digests(found) for run, found in files.items() if found},
+            )
+        )
+        return ImportedRatingsKey(run=name, key=answers.digest(), answers=answers)
+
+    # Tables
+
+    def _table(
+        self, benchmark: str, table: str, spec: TableSpec, runs: dict[Run, RunKey], adopted: dict[str, str]
+    ) -> TableKey:
+        plan, suite, settings = self._plan, self._config.suite, self._config.benchmarks[benchmark]
+        scored = plan.table_scored(benchmark, table)
+        judged = tuple(name for name in settings.protocols if plan.is_judged(benchmark, name))
+        keys = sorted({runs[one.run].key for one in scored} & adopted.keys())
+        return TableKey(
+            suite=self._config.name,
+            suite_title=suite.title,
+            notice=suite.notice,
+            benchmark=benchmark,
+            benchmark_title=settings.title,
+            paper=settings.paper,
+            table=table,
+            show_published=suite.show_published,
+            spec=spec,
+            forms={name: protocol.form for name, protocol in settings.protocols.items()},
+            runs=tuple(one.name for one in scored),
+            imported=tuple(one.name for one in scored if plan.is_imported(one)),
+            first_judge=next(iter(plan.judges_named(benchmark)), ""),
+            judged=judged,
+            judges={one: self._config.models[one].label for one in plan.judges_of(benchmark)} if judged else {},
+            adopted={key: adopted[key] for key in keys},
+            missing_share_max=suite.missing_share_max,
+        )
+
+    def _adopted(self) -> dict[str, str]:
+        """Key -> why its answers were carried over from another key."""
+        notes = read_lines(self._plan.store.root / "adopted.jsonl")
+        return {str(to): f"answers carried over from key {str(old)[:12]}: {why}" for _, old, to, why, *_ in notes}
+
+
+def _version(distribution: str) -> str:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return "not installed"

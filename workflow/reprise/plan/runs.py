@@ -1,0 +1,153 @@
+"""Which runs and tables a suite has, and which of them this site can make."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from reprise.config.configuration import Configuration
+from reprise.config.model import Model
+from reprise.config.suite import OnGpus
+from reprise.config.tables import Row, TableSpec
+from reprise.core.errors import UserError, suggestion, unknown
+from reprise.core.paths import TABLES, Results, Run, Scored
+from reprise.core.store import Store
+from reprise.models.adapters import ADAPTERS
+from reprise.plan.imported import Imports
+
+
+def run_of(benchmark: str, row: Row) -> Run | None:
+    """The run behind a row as a column shows it; none for chance, the data, or published numbers only."""
+    if row.model is None or row.protocol is None or row.sampling is None or row.chance or row.dataset:
+        return None
+    return Run(benchmark, row.protocol, row.sampling, row.model)
+
+
+class Plan:
+    """The checked configuration of one suite, seen as runs and tables."""
+
+    def __init__(self, config: Configuration) -> None:
+        self.config = config
+        self.results = Results(config.name)
+        self.store = Store(Path(config.main.store))
+        self.imports = Imports(config)
+        self.models = frozenset(slug for slug, model in config.models.items() if self._runs_here(slug, model))
+
+    def _runs_here(self, slug: str, model: Model) -> bool:
+        """Whether the suite's `run:` selects a model; a remote one also needs a budget."""
+        is_remote = ADAPTERS[model.adapter].is_remote
+        if is_remote and self.config.suite.budget_usd <= 0:
+            return False
+        for term in self.config.suite.run:
+            if isinstance(term, OnGpus):
+                if not is_remote and model.gpus <= term.gpus:
+                    return True
+            elif term in (slug, "all") or (
+                term == "local" and not is_remote and model.gpus == 0 and model.repo is None
+            ):
+                return True
+        return False
+
+    # Tables
+
+    def tables(self) -> Iterator[tuple[str, str, TableSpec]]:
+        """Every (benchmark, table, specification) of the suite."""
+        for benchmark, tables in self.config.tables.items():
+            for table, spec in tables.tables.items():
+                yield benchmark, table, spec
+
+    def table(self, benchmark: str, table: str) -> TableSpec:
+        """The specification of one table; a UserError if it does not exist."""
+        if benchmark not in self.config.tables:
+            raise unknown("benchmark", benchmark, self.config.tables, f"{TABLES / benchmark / table}")
+        tables = self.config.tables[benchmark].tables
+        if table not in tables:
+            raise UserError(
+                f"{TABLES / benchmark / table}: suite '{self.config.name}' has no {table} of {benchmark}. "
+                f"There are: {', '.join(tables)}."
+            )
+        return tables[table]
+
+    def benchmarks_by_table(self) -> dict[str, list[str]]:
+        """Table -> the benchmarks whose papers have one of this number."""
+        found: dict[str, list[str]] = {}
+        for benchmark, table, _ in self.tables():
+            found.setdefault(table, []).append(benchmark)
+        return dict(sorted(found.items(), key=lambda entry: int(entry[0].removeprefix("table"))))
+
+    def benchmarks_with(self, table: str) -> list[str]:
+        """The benchmarks that have this table; a UserError if none has it."""
+        numbers = self.benchmarks_by_table()
+        if table not in numbers:
+            listed = ", ".join(f"{name} ({', '.join(having)})" for name, having in numbers.items())
+            raise UserError(f"{TABLES / table}: no paper of suite '{self.config.name}' has it. There are: {listed}.")
+        return numbers[table]
+
+    # Judges
+
+    def judges_named(self, benchmark: str) -> list[str]:
+        """The judges of a benchmark's answers: its own, or those of the suite."""
+        own = self.config.suite.benchmarks[benchmark].judges
+        return self.config.suite.judges if own is None else own
+
+    def judges_of(self, benchmark: str) -> list[str]:
+        """Those of them that run here."""
+        return [slug for slug in self.judges_named(benchmark) if slug in self.models]
+
+    def first_judge(self, benchmark: str) -> str:
+        """The first of them, for a command that names none."""
+        for judge in self.judges_of(benchmark):
+            return judge
+        raise UserError(
+            f"suite '{self.config.name}': no judge of {benchmark} runs here. Name one in `judges:` and in `run:`."
+        )
+
+    def is_judged(self, benchmark: str, protocol: str) -> bool:
+        """Whether the answers of a protocol are put to a judge."""
+        return self.config.benchmarks[benchmark].protocols[protocol].judge is not None
+
+    # Runs
+
+    def scored(self, benchmark: str, row: Row) -> Scored | None:
+        """Whose numbers a cell shows, if this site can make them: a run's, by the row's or the first judge."""
+        run = run_of(benchmark, row)
+        if run is None or run.model not in self.models or not self.has_answers(run):
+            return None
+        if not self.is_judged(benchmark, run.protocol):
+            return Scored(run)
+        judge = row.judge or next(iter(self.judges_named(benchmark)), None)
+        return Scored(run, judge) if judge in self.judges_of(benchmark) and self.has_ratings(run, judge) else None
+
+    def has_answers(self, run: Run) -> bool:
+        """Whether a run's model can be asked, or its answers exist."""
+        return run.model not in self.imports.models or bool(self.imports.answer_files(run))
+
+    def has_ratings(self, run: Run, judge: str) -> bool:
+        """Whether a judge can be asked about a run, or its ratings exist."""
+        return judge not in self.imports.models or bool(self.imports.rating_files(run, judge))
+
+    def is_imported(self, scored: Scored) -> bool:
+        """Whether a number comes from answers, or from ratings, that were made elsewhere."""
+        return scored.run.model in self.imports.models or scored.judge in self.imports.models
+
+    def table_scored(self, benchmark: str, table: str) -> list[Scored]:
+        """The numbers of runs that one table needs and that this site can make."""
+        spec = self.table(benchmark, table)
+        return sorted({found for row in spec.cells() if (found := self.scored(benchmark, row))})
+
+    def runs(self) -> list[Run]:
+        """All runs of the suite: those of its tables, and its extra runs."""
+        found = {one.run for benchmark, table, _ in self.tables() for one in self.table_scored(benchmark, table)}
+        suite = self.config.suite
+        named = [f"{benchmark}/{name}" for benchmark, entry in suite.benchmarks.items() for name in entry.extra_runs]
+        return sorted(found | {Run.parse(name) for name in named})
+
+    def find_run(self, name: str) -> Run:
+        """The run of this name; a UserError if the suite does not have it."""
+        runs = {run.name: run for run in self.runs()}
+        if name not in runs:
+            Run.parse(name)
+            raise UserError(f"no run '{name}' in suite '{self.config.name}'.{suggestion(name, runs)}")
+        return runs[name]
+
+    def data_benchmarks(self) -> list[str]:
+        """The benchmarks whose videos this site works on: those with a run that looks at them."""
+        return sorted({run.benchmark for run in self.runs() if run.model not in self.imports.models})

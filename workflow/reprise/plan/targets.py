@@ -1,0 +1,112 @@
+"""Checks the targets that a user typed, before any job is planned: unknown ones, and unpinned weights and data."""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from reprise.core.errors import UserError, choices, suggestion
+from reprise.core.log import log
+from reprise.core.names import TABLE
+from reprise.core.paths import TABLES, Scored, collected_table_file, table_file
+from reprise.fetch.settings import Huggingface, ReleaseHub
+from reprise.plan.keys import UNPINNED
+from reprise.plan.runs import Plan
+
+FORMATS = ("csv", "html", "md", "tex")
+COLLECTED = ("html", "md", "tex")
+
+
+def targets_of(arguments: Sequence[str]) -> list[str]:
+    """The files among Snakemake's arguments that it is asked to make."""
+    files = [one.removeprefix("./") for one in arguments]
+    pairs = zip(["", *files], files, strict=False)
+    return [one for before, one in pairs if one.startswith("results/") and before != "--report"]
+
+
+def check_targets(plan: Plan, targets: Sequence[str]) -> None:
+    """Stop at targets that no rule makes."""
+    reasons = [f"{target}: {reason}" for target in targets for reason in _problems(plan, target)]
+    if reasons:
+        raise UserError("\n".join(reasons))
+
+
+def _problems(plan: Plan, target: str) -> Iterator[str]:
+    suite = plan.config.name
+    match target.split("/"):
+        case ["results", "tables", file] if file.startswith("tab"):
+            listed = [f"{name} ({', '.join(having)})" for name, having in plan.benchmarks_by_table().items()]
+            yield from _file_problems(
+                file, list(plan.benchmarks_by_table()), COLLECTED, f"no paper of suite '{suite}'", listed
+            )
+        case ["results", "tables", benchmark, file] if benchmark not in plan.config.tables:
+            yield f"unknown benchmark '{benchmark}'.{choices(benchmark, plan.config.tables)}"
+        case ["results", "tables", benchmark, file] if file.startswith("tab"):
+            names = [table for name, table, _ in plan.tables() if name == benchmark]
+            yield from _file_problems(file, names, FORMATS, f"{benchmark} of suite '{suite}'", names)
+        case ["results", other, _, *_] if other != suite and Path(f"config/suites/{other}.yaml").is_file():
+            yield f"is of suite '{other}', but the suite is '{suite}'. Add `--config suite={other}` after the targets."
+
+
+def _file_problems(
+    file: str, names: Sequence[str], formats: Sequence[str], who: str, listed: Sequence[str]
+) -> Iterator[str]:
+    name, _, kind = file.partition(".")
+    if name not in names:
+        has = "has" if who.startswith("no ") else "does not have"
+        hint = "" if re.fullmatch(TABLE, name) else suggestion(name, names)  # another number is no better guess
+        yield f"{who} {has} a '{name}'.{hint} There are: {', '.join(listed)}."
+    elif kind not in formats:
+        hint = f" The csv of each paper is results/tables/<benchmark>/{name}.csv." if kind == "csv" else ""
+        yield f"no format '{kind}'.{suggestion(kind, formats)} Allowed: {', '.join(formats)}.{hint}"
+
+
+def warn_of_unpinned(plan: Plan, targets: Sequence[str]) -> None:
+    """Name the weights and data of these targets that are not pinned yet: a dry run passes them, a run does not."""
+    asked = _asked(plan, targets)
+    models = {slug for one in asked for slug in (one.run.model, one.judge) if slug and _is_unpinned_model(plan, slug)}
+    benchmarks = {one.run.benchmark for one in asked} | {
+        name
+        for name in plan.config.benchmarks
+        for target in targets
+        if f"/{name}/" in target.removeprefix(f"{TABLES}/")
+    }
+    data = {name for name in benchmarks if _has_unpinned_data(plan, name)}
+    named = [f"model{'s' * (len(models) > 1)} {', '.join(sorted(models))}"] if models else []
+    named += [f"data of {', '.join(sorted(data))}"] if data else []
+    if named:
+        log.warning(
+            f"Unpinned: {'; '.join(named)}. A dry run passes, a run stops at them. Run `python -m reprise pin` with "
+            "network access first; it writes their commits into config/."
+        )
+
+
+def _asked(plan: Plan, targets: Sequence[str]) -> set[Scored]:
+    """The numbers behind the targets; those of the whole suite where no target is named."""
+    tables = {(benchmark, table): plan.table_scored(benchmark, table) for benchmark, table, _ in plan.tables()}
+    everything = {one for scored in tables.values() for one in scored} | {Scored(run) for run in plan.runs()}
+    if not targets:
+        return everything
+    found = {one for target in targets for one in everything if f"/{one.run.name}" in target}
+    for (benchmark, table), scored in tables.items():
+        files = {
+            str(path)
+            for kind in FORMATS
+            for path in (table_file(benchmark, table, kind), collected_table_file(table, kind))
+        }
+        if files & set(targets):
+            found.update(scored)
+    return found
+
+
+def _is_unpinned_model(plan: Plan, slug: str) -> bool:
+    return plan.config.models[slug].revision == UNPINNED
+
+
+def _has_unpinned_data(plan: Plan, benchmark: str) -> bool:
+    """Whether a benchmark's release, or the videos that runs here look at, are named by no commit."""
+    entry = plan.config.suite.benchmarks[benchmark]
+    release, route = entry.release, entry.route
+    is_looked_at = benchmark in plan.data_benchmarks()
+    return (isinstance(release, ReleaseHub) and release.revision == UNPINNED) or (
+        is_looked_at and isinstance(route, Huggingface) and route.revision == UNPINNED
+    )

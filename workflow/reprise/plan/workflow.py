@@ -1,0 +1,222 @@
+"""What the Snakemake rules call: wildcards go in, paths and resources come out. Nothing else here knows Snakemake."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+from snakemake.exceptions import WorkflowError
+
+from reprise.benchmarks.registry import load_scores, load_statistics
+from reprise.config.load import load
+from reprise.config.model import Model
+from reprise.core.errors import UserError
+from reprise.core.files import canonical_json, write_if_changed
+from reprise.core.paths import STAMP, Ledger, Run, Scored, collected_table_file, table_file
+from reprise.fetch.settings import ReleaseHub, Remote
+from reprise.plan.keys import UNPINNED, write_keys
+from reprise.plan.retries import write_retries
+from reprise.plan.runs import Plan
+from reprise.plan.targets import check_targets, targets_of, warn_of_unpinned
+from reprise.tables.published import published_file
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Wildcards = Any
+"""Snakemake's, with an attribute a wildcard"""
+READ_AS = ("tex", "md", "html")
+
+
+def as_workflow_error(function: Callable[P, T]) -> Callable[P, T]:
+    """Have a user's mistake end the workflow with its message and no traceback."""
+
+    @wraps(function)
+    def call(*arguments: P.args, **named: P.kwargs) -> T:
+        try:
+            return function(*arguments, **named)
+        except UserError as error:
+            raise WorkflowError(str(error)) from None
+
+    return call
+
+
+def load_workflow(overrides: dict[str, Any], arguments: Sequence[str] = ()) -> "Workflow":
+    """Read the configuration in the working directory and bring key files and the suite's stamp up to date.
+
+    Problems with Snakemake's arguments, and weights or data that are not pinned, are reported before jobs are planned.
+    """
+    plan = Plan(load(Path(), overrides))
+    if "--target-jobs" not in arguments:  # given where Snakemake itself calls, for a job of this workflow
+        targets = targets_of(arguments)
+        check_targets(plan, targets)
+        warn_of_unpinned(plan, targets)
+        plan.imports.warn_of_unused(plan.models)
+    write_keys(plan)
+    write_retries(plan)
+    write_if_changed(STAMP, canonical_json({"suite": plan.config.name}) + "\n")
+    return Workflow(plan)
+
+
+def one_of(names: Iterable[str]) -> str:
+    """A wildcard's pattern: one of these names and nothing else."""
+    return "|".join(map(re.escape, sorted(names))) or "(?!)"
+
+
+class Workflow:
+    """A suite's plan as input functions."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.suite = plan.config.name
+        self.store = plan.config.main.store
+        self._plan = plan
+        self._results = plan.results
+        self._shards = range(plan.config.suite.shards)
+
+    # Wildcards
+
+    def constraints(self) -> Mapping[str, str]:
+        """The values that each wildcard may have."""
+        config = self._plan.config
+        return {
+            "suite": re.escape(self.suite),
+            "benchmark": one_of(config.benchmarks),
+            "protocol": one_of({name for spec in config.benchmarks.values() for name in spec.protocols}),
+            "sampling": one_of(config.main.samplings),
+            "model": one_of(config.models),
+            "judge": one_of(self._judges()),
+            "shard": r"\d+",
+            "table": r"table\d+",
+            "kind": one_of(READ_AS),
+            "clip": r"[^/\s]+",
+        }
+
+    def asked_models(self) -> str:
+        """The models that are asked."""
+        return one_of(self._plan.config.models.keys() - self._plan.imports.models)
+
+    def imported_models(self) -> str:
+        """The models whose answers were made elsewhere."""
+        return one_of(self._plan.imports.models)
+
+    def asked_judges(self) -> str:
+        """The judges that are asked."""
+        return one_of(self._judges() - self._plan.imports.models)
+
+    def imported_judges(self) -> str:
+        """The judges whose ratings were made elsewhere."""
+        return one_of(self._judges() & self._plan.imports.models)
+
+    def _judges(self) -> set[str]:
+        return {judge for name in self._plan.config.benchmarks for judge in self._plan.judges_of(name)}
+
+    # Data
+
+    def ledgers(self, stage: Ledger) -> Callable[[Wildcards], list[Path]]:
+        """Every shard of a stage, for the benchmark of the rule."""
+        return lambda wildcards: [self._results.ledger(stage, wildcards.benchmark, shard) for shard in self._shards]
+
+    def every_ledger(self, wildcards: Wildcards) -> list[Path]:
+        """The ledgers of all videos that this site works on."""
+        stages: tuple[Ledger, ...] = ("sources", "clips")
+        benchmarks = self._plan.data_benchmarks()
+        ledger = self._results.ledger
+        return [ledger(stage, name, shard) for stage in stages for name in benchmarks for shard in self._shards]
+
+    def downloads(self, wildcards: Wildcards) -> int:
+        """1 where a benchmark's videos come over a network, else 0."""
+        return int(isinstance(self._plan.config.suite.benchmarks[wildcards.benchmark].route, Remote))
+
+    def statistics_facts(self, wildcards: Wildcards) -> list[Path]:
+        """Facts of the videos, where numbers of the data need them; a site that runs nothing on videos fetches none."""
+        benchmark = wildcards.benchmark
+        is_needed = benchmark in self._plan.data_benchmarks() and load_statistics(benchmark).of_videos is not None
+        return [self._results.facts(benchmark)] if is_needed else []
+
+    # Answers
+
+    def model(self, wildcards: Wildcards) -> Model:
+        """The model that a job asks: a run's, or the judge of its answers."""
+        return self._plan.config.models[_slug(wildcards)]
+
+    def threads(self, wildcards: Wildcards) -> int:
+        return self.model(wildcards).threads
+
+    def gpus(self, wildcards: Wildcards) -> int:
+        return self.model(wildcards).gpus
+
+    def memory_mb(self, wildcards: Wildcards) -> int:
+        return self.model(wildcards).memory_mb
+
+    def weights(self, wildcards: Wildcards) -> list[Path]:
+        """The note of a fetched snapshot; nothing for a local checkpoint or a model without weights."""
+        return [self._results.weights(_slug(wildcards))] if self.model(wildcards).repo else []
+
+    def answer_files(self, wildcards: Wildcards) -> list[Path]:
+        """The files that hold an imported run's answers."""
+        return self._plan.imports.answer_files(_run(wildcards))
+
+    def rating_files(self, wildcards: Wildcards) -> list[Path]:
+        """The file that holds an imported judge's ratings of a run."""
+        return self._plan.imports.rating_files(_run(wildcards), wildcards.judge)
+
+    def human_ratings(self, wildcards: Wildcards) -> list[Path]:
+        """The file of people's ratings, if the suite names one that exists."""
+        name = self._plan.config.suite.benchmarks[wildcards.benchmark].ratings
+        return [Path(name)] if name and Path(name).is_file() else []
+
+    # Tables
+
+    def every_table(self) -> list[Path]:
+        """Every table number that a paper of the suite has, in every format that people read."""
+        return [collected_table_file(table, kind) for table in self._plan.benchmarks_by_table() for kind in READ_AS]
+
+    @as_workflow_error
+    def parts_of_table(self, wildcards: Wildcards) -> list[Path]:
+        """Table N of every paper that has one."""
+        table, kind = wildcards.table, wildcards.kind
+        return [table_file(benchmark, table, kind) for benchmark in self._plan.benchmarks_with(table)]
+
+    @as_workflow_error
+    def table_metrics(self, wildcards: Wildcards) -> list[Path]:
+        """The metrics of the runs behind a table that this site can make."""
+        return [self._results.metrics(one) for one in self._scored(wildcards)]
+
+    @as_workflow_error
+    def table_problems(self, wildcards: Wildcards) -> list[Path]:
+        """What is wrong with the imported files behind a table."""
+        scored, imported = self._scored(wildcards), self._plan.imports.models
+        answers = [Scored(one.run) for one in scored if one.run.model in imported]
+        ratings = [one for one in scored if one.judge in imported]
+        return [self._results.import_problems(one) for one in (*answers, *ratings)]
+
+    def published_numbers(self, wildcards: Wildcards) -> list[Path]:
+        """The paper's own numbers, where the suite shows them."""
+        return [published_file(wildcards.benchmark)] if self._plan.config.suite.show_published else []
+
+    @as_workflow_error
+    def table_statistics(self, wildcards: Wildcards) -> list[Path]:
+        """Numbers of the data, for a table that shows them where the data can be had."""
+        benchmark = wildcards.benchmark
+        return [self._results.statistics(benchmark)] if self.needs_data(benchmark, wildcards.table) else []
+
+    def needs_data(self, benchmark: str, table: str) -> bool:
+        """Whether a table shows numbers of the data, or a chance that is counted from them, and the data can be had."""
+        spec = self._plan.table(benchmark, table)
+        release = self._plan.config.suite.benchmarks[benchmark].release
+        if isinstance(release, ReleaseHub) and release.revision == UNPINNED:
+            return False
+        chance = load_scores(benchmark).CHANCE
+        is_counted = any(chance.get(metric, 0.0) is None for c in spec.columns for metric in spec.metrics_of(c))
+        return any(row.dataset or (row.chance and is_counted) for row in spec.rows())
+
+    def _scored(self, wildcards: Wildcards) -> list[Scored]:
+        return self._plan.table_scored(wildcards.benchmark, wildcards.table)
+
+
+def _run(wildcards: Wildcards) -> Run:
+    return Run(wildcards.benchmark, wildcards.protocol, wildcards.sampling, wildcards.model)
+
+
+def _slug(wildcards: Wildcards) -> str:
+    return str(getattr(wildcards, "judge", wildcards.model))

@@ -1,0 +1,41 @@
+"""The key of a table: its specification, and whose numbers this site has for it."""
+
+from pydantic import Field
+
+from reprise.benchmarks.keys import FINDERS
+from reprise.benchmarks.registry import module_name
+from reprise.config.tables import TableSpec
+from reprise.core.keyfile import Key
+
+
+class TableKey(Key):
+    """Key of the stage `table`."""
+
+    STAGE = "reprise.stages.table"
+    CARRIERS = (*Key.CARRIERS, *FINDERS)
+    suite: str
+    suite_title: str
+    notice: str = ""
+    benchmark: str
+    benchmark_title: str
+    paper: str
+    table: str
+    show_published: bool
+    spec: TableSpec
+    forms: dict[str, str]
+    """protocol -> form of question"""
+    runs: tuple[str, ...]
+    """runs, by whose judge where answers are judged, whose numbers are made here"""
+    imported: tuple[str, ...] = ()
+    """those whose answers or ratings were made elsewhere"""
+    first_judge: str = ""
+    judged: tuple[str, ...] = ()
+    """protocols whose answers are judged"""
+    judges: dict[str, str] = Field({})
+    """judge -> label"""
+    adopted: dict[str, str] = Field({})
+    """key of a run -> why its answers were carried over from another key"""
+    missing_share_max: float
+
+    def modules(self) -> tuple[str, ...]:
+        return (self.STAGE, module_name(self.benchmark, "scores"))

@@ -1,0 +1,51 @@
+"""What may come with MMBench-Video's release: image benchmarks and other sets of videos, as large as in the paper."""
+
+import csv
+import io
+from pathlib import Path
+
+from reprise.core.files import write_text
+
+from synthetic.rehearsal.films import render
+from synthetic.rehearsal.words import SEED, WORDS, clause, sentence
+from synthetic.toyworld.generate import Dice
+from synthetic.toyworld.image_choice import stills, write_tables
+
+# MMBench-DEV-EN-v1.1 and MMStar; the toy world asks two questions about each of its stills.
+IMAGE_QUESTIONS = (1292, 1500)
+SETS = ("msvd", "tgif", "msrvtt", "activitynet", "egoschema", "video_mme", "next_gqa")
+# "We randomly sample 1000 QAs" (section 3.2).
+QUESTIONS_PER_SET, VIDEOS_PER_SET = 1000, 6
+CAPABILITIES = ("who", "what", "where")
+# Answers that people rated (section 4.4): run, and how many questions by how many people.
+RATED = ("mmbench_video/unpacked/spaced8/video-llava-7b", "mmbench_video/packed/interior8/gpt-4o")
+RATED_QUESTIONS, PEOPLE = 100, 2
+BEST = 3
+
+
+def write_extras(folder: Path) -> None:
+    """Write the tables of images, and each set's manifest and videos."""
+    pictures = stills()
+    write_tables(folder, *([pictures[n % len(pictures)] for n in range(count // 2)] for count in IMAGE_QUESTIONS))
+    for number, name in enumerate(SETS):
+        _write_set(folder / "sets" / name, Dice(SEED, 20 + number))
+
+
+def _write_set(folder: Path, dice: Dice) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    videos = [render(number, folder / f"{number}.mp4").name for number in range(VIDEOS_PER_SET)]
+    buffer = io.StringIO()
+    manifest = csv.writer(buffer, lineterminator="\n")
+    manifest.writerow(("video", "question", "answer", "capability"))
+    for _ in range(QUESTIONS_PER_SET):
+        one = clause(dice)
+        question = f"{dice.pick(('What', 'Who'))} acts {dice.pick(WORDS['times'])}?"
+        manifest.writerow((dice.pick(videos), question, sentence(one.text()), dice.pick(CAPABILITIES)))
+    write_text(folder.with_suffix(".csv"), buffer.getvalue())
+
+
+def ratings(questions: int) -> list[tuple[str, str, int]]:
+    """Invented ratings by people of two models' answers: run, question, rating."""
+    dice = Dice(SEED, 30)
+    rated = sorted(dice.sample(range(questions), RATED_QUESTIONS))
+    return [(run, str(index), dice.below(BEST + 1)) for run in RATED for index in rated for _ in range(PEOPLE)]

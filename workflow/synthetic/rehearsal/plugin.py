@@ -1,0 +1,24 @@
+"""The rehearsal as the library sees it: its releases, one function a benchmark, and a route to its films."""
+
+from pathlib import Path
+
+from reprise.core.errors import unknown
+
+from synthetic.rehearsal import mmbench_video, temporalbench, velociti, vinoground
+from synthetic.rehearsal.films import fetcher
+
+__all__ = ["WRITERS", "fetcher", "write_release"]
+
+WRITERS = {
+    "velociti": velociti.write_release,
+    "vinoground": vinoground.write_release,
+    "temporalbench": temporalbench.write_release,
+    "mmbench_video": mmbench_video.write_release,
+}
+
+
+def write_release(benchmark: str, folder: Path) -> None:
+    """Write a synthetic release of a benchmark, in its authors' layout and as large as the paper's."""
+    if benchmark not in WRITERS:
+        raise unknown("benchmark of the rehearsal", benchmark, WRITERS, "release")
+    WRITERS[benchmark](folder)

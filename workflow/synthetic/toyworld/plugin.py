@@ -1,0 +1,37 @@
+"""The toy world as the library sees it: its releases, one function a benchmark, and a route to its videos."""
+
+from pathlib import Path
+
+from reprise.core.errors import unknown
+from reprise.core.files import file_digest, value_digest
+from reprise.fetch.outcome import Fetched, Fetcher, nothing, safe_name
+from reprise.fetch.settings import Toyworld
+
+from synthetic.toyworld import mmbench_video, temporalbench, velociti, vinoground
+from synthetic.toyworld.render import render_source
+
+WRITERS = {
+    "velociti": velociti.write_release,
+    "vinoground": vinoground.write_release,
+    "temporalbench": temporalbench.write_release,
+    "mmbench_video": mmbench_video.write_release,
+}
+
+
+def write_release(benchmark: str, folder: Path) -> None:
+    """Write the toy world's release of a benchmark, in its authors' layout."""
+    if benchmark not in WRITERS:
+        raise unknown("benchmark of the toy world", benchmark, WRITERS, "release")
+    WRITERS[benchmark](folder)
+
+
+def fetcher(settings: Toyworld) -> Fetcher:
+    """Render the toy world's videos; a change of its code makes other sources."""
+    code = value_digest({path.name: file_digest(path) for path in sorted(Path(__file__).parent.glob("*.py"))})
+
+    def fetch(source_id: str, folder: Path) -> Fetched:
+        target = folder / safe_name("{source_id}.mp4", source_id)
+        render_source(source_id, target)
+        return Fetched(target)
+
+    return Fetcher(lambda source_id: ["toyworld", code, source_id], fetch, nothing)

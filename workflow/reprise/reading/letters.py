@@ -265,8 +265,9 @@ def inherited_claims(clause: Clause, context: Context, segments: bool) -> Iterat
     topical = same and not context.reported and clause.opener in (",", ":", "", "-", ")")
     contrasted = clause.opener in ("but", "and") and tokens[-1] in ("right", "wrong", "backwards") and tokens[0] != "it"
     found = sign(tokens)
-    if segments and (has(tokens, w.AGREES) or (tokens[0] == "as" and has(tokens, w.CAPTIONS))):
-        found = found or 1
+    points_back = clause.opener == "which" or tokens[0] == "as"
+    if segments and (has(tokens, w.AGREES) or (points_back and has(tokens, w.CAPTIONS))):
+        found = found or (-1 if negated(tokens) else 1)
     if found and (linked or topical or contrasted):
         option = named(context.subject)[0]
         yield Claim(option, HINTED, clause.place, clause.sentence, rejects=found < 0)

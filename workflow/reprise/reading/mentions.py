@@ -14,7 +14,7 @@ OPEN_BRACKETS, CLOSED_BRACKETS = frozenset("([{"), frozenset(")]}")
 STOPS = frozenset(".,;:!?)]}-–—/=>→&+")
 # What may follow a lone capital A that is an option and not an article.
 AFTER_A = w.words("""
-    is, was, has, does, did, says, seems, looks, appears, works, seemed, looked, appeared, matched, fit, sounded,
+    is, are, were, was, has, does, did, says, seems, looks, appears, works, seemed, looked, appeared, matched, fit, sounded,
     sounds, fits, matches, describes, claims, states, shows, because, since, as, and, or, nor, not, but,
     if, would, could, should, cannot, can, than, over, wins, rather, that, which, who, while, whereas,
     although, though, however, therefore, so, gets, got, captures, reflects, depicts, contradicts,
@@ -49,11 +49,11 @@ BEFORE_LETTER = frozenset().union(
         neither, either, both, nor, than, unlike, whether, against, according, per, under, what, that, when,
         where, how, why, only, even, if, versus, vs, say, claims, picking, option, go, rank, ranked, first,
         second, number, thus, ist, es, est, e, é, could, might, may, can, scene, inspection, viewing, look,
-        consideration, reflection, balance, comparison, review, analysis, way, video, footage, a, b, c, d, e, f
+        consideration, reflection, balance, comparison, review, analysis, way, video, footage, means, mean, suggests, a, b, c, d, e, f
     """),
 )  # fmt: skip
 BEFORE_BRACKET = frozenset().union(
-    w.NOUNS, w.SEGMENTS, w.ANSWERS, w.PICKS, w.FILLERS, w.CONCLUDES, w.HEDGES, w.GOOD, w.BAD, w.NEGATIONS
+    w.NOUNS, w.SEGMENTS, w.ANSWERS, w.PICKS, w.FILLERS, w.CONCLUDES, w.HEDGES, w.GOOD, w.BAD, w.NEGATIONS, w.COMPARES
 )
 IN_BRACKETS = frozenset((")", "/", "or", ","))
 CAPTION_NOUNS, SEGMENT_NOUNS = w.NOUNS, w.NOUNS | w.SEGMENTS
@@ -62,7 +62,7 @@ JOINS = w.words("/, \\, &, and, or, nor, then, vs, versus, >, →, =")
 BETWEEN = OPEN_BRACKETS | CLOSED_BRACKETS | {"the", "a", "maybe", "perhaps", "with"}
 LIST_ENDS = frozenset(("", ",", ".", "and", "or", "nor", "/", "!", ")", "&"))
 NO_JOIN_TO = w.words("prefer, preferred, preferable, superior, closer, similar, comes, leads, points, corresponds")
-RANKINGS = (("best", "to", "worst", ":"), ("most", "to", "least", ":"))
+RANKINGS = ("to worst :", "to least :", "ranking :")
 QUANTIFIERS = frozenset(("both", "either", "neither"))
 AFTER_QUANTIFIER = (
     w.SEGMENTS | w.NOUNS | w.words("of, is, are, fit, match, seem, could, can, one, do, does") | STOPS | {""}
@@ -174,7 +174,7 @@ def without_brackets(tokens: Sequence[str]) -> list[str]:
             and (len(kept) < 2 or kept[-2] != "(")
             and "(" in tokens[max(0, at - 8) : at]
         ):
-            kept += [":"] if len(kept) == 1 and after else []
+            kept += [":"] if len(kept) == 1 and after and not _is_no_article("", after, "") else []
             continue
         kept.append(word)
     return kept
@@ -203,7 +203,7 @@ def merge_groups(tokens: Sequence[str], options: Sequence[str]) -> list[str]:
 
 def _group(tokens: Sequence[str], at: int, is_pair: bool) -> tuple[str, int]:
     """The mark of a group that begins here, and where it ends."""
-    members, end, ranked = [tokens[at]], at + 1, tuple(tokens[max(0, at - 4) : at]) in RANKINGS
+    members, end, ranked = [tokens[at]], at + 1, " ".join(tokens[:at]).endswith(RANKINGS)
     while True:
         step = _next_member(tokens, end, is_pair, len(members) == 1)
         if not step or (step == end and 1 < len(members) < end - at) or (tokens[step] in members[1:]):
@@ -225,6 +225,8 @@ def _next_member(tokens: Sequence[str], at: int, is_pair: bool, is_first: bool) 
     for place in range(at, min(len(tokens), at + 6)):
         word = tokens[place]
         if is_mark(word):
+            if commas and not joined and is_first and tokens[max(0, at - 2)] == "not":
+                return 0  # "not A, B"
             if joined:
                 return 0 if is_pair and is_first and commas else place
             following = tokens[place + 1] if place + 1 < len(tokens) else ""

@@ -28,9 +28,7 @@ ARTICLES = w.words("the, very, both")
 CAPTION_HEADS = frozenset().union(ORDINALS, NUMBERS, CAPTION_NOUNS, ARTICLES)
 SEGMENT_HEADS = frozenset().union(SEGMENT_ORDINALS, NUMBERS, SEGMENT_NOUNS, ARTICLES)
 BETWEEN = w.words("video, of, the, two, long, clip, shown, caption")
-AFTER_PLACE = frozenset(
-    ("is", "matches", "fits", "describes", "better", "does", "shows", ",", ".", "", "?", "!", "but")
-)
+AFTER_PLACE = w.words("is, matches, fits, describes, better, does, shows, that, ., ?, !, but") | {",", ""}
 NUMBERING = w.words("number, no, #, (")
 NO_NUMBERED = w.words("one, letter")
 PREPOSITIONS = w.words("at, in, from, near")

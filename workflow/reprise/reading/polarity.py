@@ -89,7 +89,7 @@ def shows_the_world(tokens: Sequence[str], at: int) -> bool:
     for word in tokens[at + 1 : at + 1 + AHEAD]:
         if word in w.WORLD:
             return True
-        if word not in BESIDES and word not in w.GOOD:
+        if word not in BESIDES and word not in w.GOOD and word not in w.BAD:
             return False
     return False
 
@@ -155,14 +155,16 @@ def _told(head: Sequence[str], tail: Sequence[str], at: int, segments: bool) -> 
         return None if sign(tail) else -1 if negated((*head, *tail)) else 1
     if has(tail[:at], w.GOOD) or has(tail[:at], w.BAD):
         return None
-    if ("what" in head and "is" in head) or (len(head) > 1 and head[-1] in ("what", "as")):
+    if head == ("what",) or (len(head) == 1 and head[0] in w.WHOLES):
+        return sign(tail[at + 1 :])  # "what B says is what happens"
+    if ("what" in head and "is" in head) or (head and head[-1] == "as") or (len(head) > 1 and head[-1] == "what"):
         return -1 if negated(head) else 1  # "that is what B says"
     return sign(tail) if segments and has(tail[at:], w.CAPTIONS) else 0
 
 
 def _segment_is_meant(head: Sequence[str], tail: Sequence[str]) -> bool:
     """Is a segment said to hold the caption: "it is in", "the caption refers to", "is the one described"?"""
-    if head and not tail and has(head, EVENTS) and (has(head, BEGINS) or ("in" in head[-2:] and "is" in head)):
+    if head and tail[:1] in ((), ("that",)) and has(head, EVENTS) and (has(head, BEGINS) or ("in" in head[-2:] and "is" in head)):
         return True
     if tuple(head[-2:]) == ("only", "in") or (has(head, CAPTION_OR_IT) and has(head, SPEAKS_OF)):
         return True

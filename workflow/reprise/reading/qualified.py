@@ -24,6 +24,7 @@ DEGREES = w.words("""
 """)
 CLEFTS = w.words("who, that, which")
 QUALIFIERS = w.EXCEPTS | w.BUTS | {"only"}
+CONCERNED = w.CAPTIONS | w.PARTS
 CIRCUMSTANCES = w.words("order, in, with")
 
 
@@ -74,7 +75,7 @@ def qualified(claim: Claim, found: Sequence[Clause]) -> str:
         word for later in found[clause.place :] if later.sentence == clause.sentence for word in later.tokens
     )
     bad = sign(tokens) < 0
-    beside_the_point = (has(tokens, w.SEEING) or has(tokens, w.ADDS)) and not (bad and has(tokens, w.CAPTIONS))
+    beside_the_point = (has(tokens, w.SEEING) or has(tokens, w.ADDS)) and not (bad and has(tokens, CONCERNED))
     if omits(tokens) or beside_the_point:
         return "Yes"
     if clause.opener in w.EXCEPTS or has(clause.tokens[:2], w.EXCEPTS):

@@ -20,6 +20,8 @@ NUMBERS = {"zero": "0", "one": "1", "two": "2", "three": "3"}
 NUMBER, WHOLE = re.compile(r"\d+(?:\.\d+)?"), re.compile(r"\d{1,3}(?:\.0+)?")
 POINTS = w.words("point, points, marks")
 JOINS = frozenset(("or", "and", ",", "/", "to", "vs"))
+JOINED = frozenset((join,) for join in JOINS)
+WITHIN_GROUP = JOINS | POINTS | {"a", "maybe", "perhaps", "even"}
 LABELS = w.words("""
     rating, score, grade, mark, assessment, response, similarity, evaluation, verdict, result, answer,
     judgment, judgement, points, conclusion, final, overall, output, correctness, value, ratings, scores,
@@ -33,7 +35,7 @@ GIVES = w.words("""
     assess, assessed, stick with, select, make, makes, opt for, go for, vote, put, place, consider, deem,
     justifies, allocate, leaning, lean, settle, leave, leaves, equals, stays, remains, keep, use, at
 """)
-BEFORE_WORD = GIVES | w.words("a, is, :, =, of, -, as, rating, score, with, on, give, it, award, say, rate") | {""}
+BEFORE_WORD = GIVES | w.words("answer, candidate, response, a, is, :, =, of, -, as, rating, score, with, on, give, it, award, say, rate") | {""}
 BOUNDS = w.words("""
     least, most, up to, up, less, more, below, above, under, minus, step, question, maximum, max, highest,
     lowest, minimum, plus, number, frame, part, item, point, event, scene, shot, exceed, exceeding,
@@ -51,7 +53,7 @@ JUDGES, FAIR = (
     w.words("seems, is, would, appears, feels"),
     w.words("""
     fair, appropriate, right, justified, reasonable, warranted, best, suitable, fitting, correct,
-    adequate, deserved, apt
+    adequate, deserved, apt, fairer, fairest, better
 """),
 )
 NAMING = w.words("answer, candidate, option, version")
@@ -113,10 +115,11 @@ def _grouped(words: Sequence[str]) -> list[str]:
     """Several numbers in one breath ("2 or 3", "between 1 and 2") as one mark; of the same number one."""
     found = list[str]()
     for word in words:
-        behind = 1 if found and is_mark(found[-1]) else 2 if len(found) > 1 and is_mark(found[-2]) else 0
-        if is_mark(word) and (behind == 1 or (behind and found[-1] in JOINS)):
-            names = [*found[-behind].strip("«»+").split("|"), word.strip("«»+")]
-            found[-behind:] = [f"«{'|'.join(dict.fromkeys(names))}»"]
+        last = next((at for at in range(len(found) - 1, -1, -1) if found[at] not in WITHIN_GROUP), -1)
+        between = found[last + 1 :]
+        if is_mark(word) and last >= 0 and is_mark(found[last]) and (not between or tuple(between) in JOINED or "or" in between):
+            names = [*found[last].strip("«»+").split("|"), word.strip("«»+")]
+            found[last:] = [f"«{'|'.join(dict.fromkeys(names))}»"]
         else:
             found.append(word)
     return found

@@ -28,7 +28,7 @@ OVER_THREE = re.compile(
 # "2 of 3 points" is a rating, "2 of 3 dogs" is none: what may follow where no unit does.
 COUNTS = re.compile(
     r"\s+(?!(?:or|points|marks|because|since|as|for|on|in|and|but|so|here|overall|due|given|is|with|not|would|from|at|to"
-    r"|if|the|i)\b)[a-z]"
+    r"|if|the|i|it|seems|rather|feels|now|instead)\b)[a-z]"
 )
 OTHER_SCALE = re.compile(rf"(?<![\w.])\d+(?:\.\d+)?{OVER}\d+(?:\.\d+)?", re.I)
 SCALE = re.compile(
@@ -43,6 +43,7 @@ SCALE = re.compile(
 RANGE = re.compile(r"(?<![\w.,-])[0-9]\s?(?:-|to|~|/)\s?[0-9](?![\w.,]{0,9}\d)(?!\s?=)")
 SUM = re.compile(r"\d\s?(?:[-+*]|minus|plus)\s?\d")
 RESULT = re.compile(r"\w\s?=\s?(\d)(?![\w.]{0,9}\d)\W*$")
+CHANGED = re.compile(r"\bfrom (?:an? )?(?:\d(?:/3)?|«\d\+»)(?: down| up)? to (?:an? )?(?=\W{0,2}\d)", re.I)  # "lower it from 3 to 2"
 ABOUT = re.compile(r"[~≈](?=\s?\d)")
 LISTED = re.compile(r"^[ \t]*(\d)[.)]\s{1,3}(?=\S)", re.M)
 WHOLLY = "(?:entirely|completely|fully|totally|perfectly|wholly|absolutely|100 ?%)"
@@ -54,7 +55,7 @@ LARGELY, RIGHT, WRONG = (
 CREDIT = "(?:marks?|points?|scores?|ratings?|credit)"
 # The scale in words, as the prompt of the judge has it, and what else says the same.
 GLOSSES = tuple(
-    (rating, re.compile(rf"(?<!not )\b{words}\b", re.I))
+    (rating, re.compile(rf"(?<!not )(?<!which is )\b{words}\b", re.I))
     for rating, words in (
         ("3", f"{WHOLLY} {RIGHT}"),
         ("2", f"{LARGELY} {RIGHT}"),
@@ -96,12 +97,12 @@ def _without_scales(text: str) -> str:
     text = OVER_THREE.sub(_over_three, text)
     if len({match[1] for match in LISTED.finditer(text)}) > 1:
         text = LISTED.sub("", text)
-    return RANGE.sub(OTHER, SCALE.sub(" ", OTHER_SCALE.sub(OTHER, text)))
+    return RANGE.sub(OTHER, CHANGED.sub(" → ", SCALE.sub(" ", OTHER_SCALE.sub(OTHER, text))))
 
 
 def _over_three(match: re.Match[str]) -> str:
     """A number over 3 as a rating, unless it counts things."""
-    counts = not match[2] and COUNTS.match(match.string, match.end())
+    counts = not match[2] and "/" not in match[0] and COUNTS.match(match.string, match.end())
     return OTHER if counts else f" «{canonical(match[1].lower())}+» "
 
 

@@ -25,7 +25,8 @@ class Scope:
     def is_void(self, clause: Clause, found: Sequence[Clause]) -> bool:
         """Does nothing that a clause says count? To be asked of all clauses in their order."""
         tokens = clause.tokens
-        resets = clause.opener in RESETS or has(tokens, w.TURNS) or (self.unknown and clause.opener in (";", ":", "-"))
+        resets = clause.opener in RESETS or has(tokens, w.TURNS) or clause.opener == ";"
+        resets = resets or (self.unknown and clause.opener in (":", "-"))
         if resets and clause.sentence == self.void_sentence:
             self.void_sentence = -1
         unknown = not_known(tokens)
@@ -66,7 +67,7 @@ def not_known(tokens: Sequence[str]) -> bool:
         return False
     able = next(at for at, word in enumerate(tokens) if word in ABLE)
     for at, word in enumerate(tokens[able:], able):
-        says_option = word == "say" and at + 1 < len(tokens) and is_mark(tokens[at + 1])
+        says_option = word == "say" and at + 1 < len(tokens) and (is_mark(tokens[at + 1]) or tokens[at + 1] == "that")
         if word in w.KNOWS and not says_option:
             return has(tokens[:at], w.NEGATIONS) or has(tokens[:at], HARD)
     return False

@@ -11,12 +11,12 @@ MEASURES = r"(?:confidence|probability|probabilities|score|likelihood|prob)"
 GIVEN = re.compile(
     r"(?<![A-Za-z])(?:p|prob|probability|score|confidence)?\s?[(\[]?\s?(?:option |caption |segment )?"
     r"(yes|no|[A-F])\s?[)\]]?\s{0,3}[-:=(]{0,2}\s{0,3}"
-    rf"(?:is |with |at |\(?{MEASURES}\s?[:=]?\s{{0,2}}|about |around |approximately )*"
+    rf"(?:is |with |at |a |an |\(?{MEASURES}\s?[:=]?\s{{0,2}}|about |around |approximately )*"
     r"(\d{1,3}(?:\.\d{1,6})?)\s?(%|/\s?10{1,2}\b)?\)?(?![\w%]|\.\d)",
     re.I,
 )
 ONLY_ONE = re.compile(r"\W*(?:p|probability|prob)\s?\(?(?:of )?.{1,5}?\)?\s?[=:]\s?[\d.%]+\W*", re.I)
-LABELS = re.compile(rf"{MEASURES}|option|caption", re.I)
+LABELS = re.compile(rf"{MEASURES}|option|caption|chance|would|give", re.I)
 RANKED = re.compile(
     r"((?:rank|place|choice)?\s?(?:#|no\.?\s?)?)(\d|1st|2nd|3rd|4th)\s?[:.)]\s{0,3}(?:option |caption )?\(?([A-F])\)?"
     r"(?=\s*(?:[,;.\n]|$|\d))",
@@ -40,7 +40,7 @@ def by_scores(text: str, options: Sequence[str]) -> str | None:
             continue
         if scores.setdefault(option, number) != number:
             return None
-        shares |= bool(match[3]) or "." in match[2] or number > 10
+        shares |= bool(match[3]) or "." in match[2] or number > len(options)
     if len(scores) == 1 and ONLY_ONE.fullmatch(text):
         option, score = scores.popitem()
         return option if score > 50 or 0.5 < score <= 1 else None

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from reprise.reading import words as w
-from reprise.reading.clauses import TOKEN
+from reprise.reading.clauses import TOKEN, join_phrases
 
 FEW = 3  # words of an option that is looked for inside sentences
 ARTICLES = w.words("the, a, an, in, at, on")
@@ -45,6 +45,8 @@ def named_option(text: str, captions: Mapping[str, str]) -> str:
     if not all(0 < len(words) <= FEW for words in own.values()) or "?" in text:
         return ""
     said = [word.lower() for word in TOKEN.findall(re.sub(r"\brather than\b", "rather_than", text))]
+    if not w.OPEN_QUESTIONS.isdisjoint(join_phrases(said)):
+        return ""
     numbers = {option: NUMBER_WORDS.get(words[0], words[0]) for option, words in own.items() if len(words) == 1}
     if len(numbers) == len(own) and all(number.isdigit() for number in numbers.values()):
         return _counted(said, numbers)

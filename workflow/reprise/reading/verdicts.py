@@ -42,6 +42,7 @@ SHOWN = w.words("""
 """)
 DIRECT = w.words("show, shows, depict, depicts, display, displays, contain, contains, support, supports")
 IMPLIES = w.words("implies, imply, implied")
+SUGGESTS = w.words("suggests, suggest, indicates, indicate, shows that, evidence that")
 MENTIONS = w.words("mention, mentions, say, include, includes, cover, note, specify")
 AGAINST = w.words("contrary to, unlike, in contrast to, opposed to")
 CONTRASTS = w.words("but, however, yet, whereas, while, though, although")
@@ -118,10 +119,10 @@ def judge(clause: Clause, around: Around) -> int:
         return 0  # "true or false"
     framed = frame(tokens)
     if framed and not is_known(tokens):
-        return framed
+        return 0 if framed > 0 and clause.opener in CONTRASTS else framed
     judged = -sign(tokens) if clause.opener == "nor" else sign(tokens) or related(tokens)
     uncertain = has(tokens, w.MIGHT) and not has(tokens, w.NEGATIONS) and "plausible" not in tokens
-    if not judged or uncertain or (omits(tokens) and not has(tokens, w.GOOD)) or tokens in NO_FLAWS:
+    if not judged or uncertain or (omits(tokens) and not (has(tokens, JUDGED) or related(tokens))) or tokens in NO_FLAWS:
         return 0
     if judged > 0 and has(tokens, w.EXCEPTS):
         return -1 if has(tokens, OF_IT_ALL) else 0
@@ -139,6 +140,8 @@ def is_known(tokens: Sequence[str]) -> bool:
 
 def related(tokens: Sequence[str]) -> int:
     """The verdict of a verb that judges by its object: "the caption does not describe the video"."""
+    if has(tokens, w.VIDEOS) and has(tokens, SUGGESTS) and negated(tokens):
+        return -1  # "nothing in the video suggests that ..."
     implies = has(tokens, w.VIDEOS) and has(tokens, IMPLIES)
     depicts = has(tokens, w.CAPTIONS) and not is_report(tokens)
     if implies or (
@@ -152,7 +155,8 @@ def frame(tokens: Sequence[str]) -> int:
     """The verdict of "it is true that ...", "it is wrong to say that ...", whatever follows."""
     at = next((at for at, word in enumerate(tokens[:7]) if word in ("that", "to") and at > 1), 0)
     framed = at and tokens[0] in ("it", "is") and "is" in tokens[:2] and is_known(tokens[:at])
-    return sign(tokens[:at]) if framed else 0
+    told = sign(tokens[at:]) if has(tokens[at:], w.CAPTIONS) else 0
+    return sign(tokens[:at]) * (told or 1) if framed else 0
 
 
 def speaks_of_it(clause: Clause, around: Around) -> bool:
@@ -196,7 +200,7 @@ def agrees(tokens: Sequence[str]) -> bool:
     if has(tokens, w.AGREES):
         return not has(tokens, w.EXCEPTS)
     at = next((at for at, word in enumerate(tokens) if word in ("as", "like", "what")), -1)
-    if at < 0 or (tokens[at] == "what" and "is" not in tokens[:at]):
+    if at < 0 or (tokens[at] == "what" and "is" not in tokens[:at] and not has(tokens[:at], w.VIDEOS)):
         return False
     rest = tokens[at + 1 :]
     told = has(rest, w.SAYS) or has(rest, w.DEPICTED)
@@ -205,7 +209,9 @@ def agrees(tokens: Sequence[str]) -> bool:
 
 def is_shown(tokens: Sequence[str]) -> bool:
     """Is it said whether the video shows what is described?"""
-    described = "described" in tokens or (has(tokens, w.ASPECTS) and has(tokens, w.CAPTIONS) and not is_report(tokens))
+    whole = has(tokens[:1], w.WHOLES) and has(tokens, w.CAPTIONS)  # "everything the caption says"
+    aspect = has(tokens, w.ASPECTS) and has(tokens, w.CAPTIONS) and not is_report(tokens)
+    described = "described" in tokens or whole or aspect
     if described and has(tokens, SHOWN):
         return True
     direct = has(tokens, w.VIDEOS) and has(tokens, DIRECT) and tokens[-1] in POINTING  # "the video shows this"

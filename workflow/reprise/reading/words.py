@@ -35,7 +35,7 @@ BAD = words("""
     incorrect, incorrectly, wrong, wrongly, inaccurate, inaccurately, false, falsely, untrue, invalid,
     mistaken, mistakenly, mismatch, mismatches, mismatched, contradict, contradicts, contradicted,
     contradicting, contradiction, contradictions, contradictory, conflict, conflicts, conflicting, differ,
-    differs, differing, different, differently, discrepancy, discrepancies, error, errors, erroneous,
+    differs, differing, different, differently, discrepancy, discrepancies, the reverse of, the inverse of, error, errors, erroneous,
     erroneously, mistake, mistakes, inconsistent, inconsistency, inconsistencies, inaccuracy,
     inaccuracies, reversed, reverses, reversing, reverse order, swapped, swaps, swap, flipped, flips,
     opposite, inverted, inverts, mixed up, mixes up, mixing up, mix up, switched, switches, backwards,
@@ -97,7 +97,7 @@ SAYS = (
 WORLD = words("""
     video, clip, footage, scene, what, events, event, action, actions, recording, film, everything, all,
     reality, truth, content, contents, situation, happenings, visuals, way, how, frames, it, both, movie,
-    here
+    here, order, sequence, course, chronology, timeline
 """)
 PARTS = words("""
     part, parts, half, portion, portions, beginning, ending, rest, aspect, aspects, some, piece,
@@ -183,10 +183,10 @@ FILLERS = words("""
     to me, around
 """)
 TURNS = words("""
-    wait, actually, however, sorry, correction, mistake, mistaken, second thought, second thoughts, hmm, i
+    wait, actually, however, sorry, correction, mistake, mistaken, second thought, second thoughts, second look, closer inspection, second viewing, closer viewing, hmm, i
     mean, reconsider, reconsidering, reconsidered, on reflection, looking again, look again, looked again,
     scratch that, edit, oops, rather, update, revised, correct myself, corrected, changed, revised to, upon closer, on closer,
-    or rather, apologies, apologise, apologize, my bad, changed my mind, change my mind, strike that, take
+    or rather, as it stands, as it is, apologies, apologise, apologize, my bad, changed my mind, change my mind, strike that, take
     that back, i was wrong, i meant, meant, no wait, re-checking, rechecking, rewatching, in fact,
     instead, revise, misread, misspoke, reconsideration, double check, check again, think again, on second
     thought, on second thoughts, my mistake, closer look, after all

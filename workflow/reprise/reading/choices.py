@@ -40,7 +40,7 @@ def bare_level(clause: Clause, found: Sequence[Clause], head: Sequence[str], wor
     whole = clause.is_first and clause.is_last
     claims = has(words, CLAIMING)
     topical = has(head[:1], ABOUT) and not whole and not has(head, PICKS_OR_IS)
-    if topical or clause.opener not in OPENERS:
+    if topical or (clause.opener == "and" and not claims) or clause.opener not in OPENERS:
         return 0
     if claims and has(head, w.FINALS):
         return FINAL

@@ -21,6 +21,7 @@ ELLIPSES = frozenset((verb, *no) for verb in ("does", "is", "did", "has", "can")
 PREFERS = w.words("prefer, preferred, preferable, superior, closer")
 BEFORE_LOSER = w.words("to, with, the, in, of, that, what, either")
 NEXT_BEST = w.words("second, third, runner-up, runner")
+POINTS_BACK = w.words("as, just, like, exactly")
 POSSIBLE = w.words("possible, viable")
 AGAINST = w.words("contrary to, unlike, in contrast to")
 ALSO = w.words("also, too, either, be, equally")
@@ -265,7 +266,7 @@ def inherited_claims(clause: Clause, context: Context, segments: bool) -> Iterat
     topical = same and not context.reported and clause.opener in (",", ":", "", "-", ")")
     contrasted = clause.opener in ("but", "and") and tokens[-1] in ("right", "wrong", "backwards") and tokens[0] != "it"
     found = sign(tokens)
-    points_back = clause.opener == "which" or tokens[0] == "as"
+    points_back = clause.opener == "which" or tokens[0] in POINTS_BACK
     if segments and (has(tokens, w.AGREES) or (points_back and has(tokens, w.CAPTIONS))):
         found = found or (-1 if negated(tokens) else 1)
     if found and (linked or topical or contrasted):

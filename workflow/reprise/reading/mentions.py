@@ -19,7 +19,7 @@ AFTER_A = w.words("""
     if, would, could, should, cannot, can, than, over, wins, rather, that, which, who, while, whereas,
     although, though, however, therefore, so, gets, got, captures, reflects, depicts, contradicts,
     corresponds, aligns, agrees, mentions, needs, wants, requires, will, must, may, might, alone, too,
-    fails, misses, reverses, swaps, instead, until, vs, versus, beats, makes, yes, no
+    comes, stands, remains, goes, gives, tells, reads, puts, fails, misses, reverses, swaps, instead, until, vs, versus, beats, makes, yes, no
 """)
 JUDGING_VERBS = frozenset(
     word.split("_")[0] for word in w.GOOD | w.BAD | w.SAYS | w.DEPICTS | w.OMITS if word.split("_")[0].endswith("s")
@@ -58,8 +58,8 @@ BEFORE_BRACKET = frozenset().union(
 IN_BRACKETS = frozenset((")", "/", "or", ","))
 CAPTION_NOUNS, SEGMENT_NOUNS = w.NOUNS, w.NOUNS | w.SEGMENTS
 JUDGED = w.GOOD | w.BAD
-JOINS = w.words("/, \\, &, and, or, nor, then, vs, versus, >, →, =")
-BETWEEN = OPEN_BRACKETS | CLOSED_BRACKETS | {"the", "a", "maybe", "perhaps", "with"}
+JOINS = w.words("well, /, \\, &, and, or, nor, then, vs, versus, >, →, =")
+BETWEEN = OPEN_BRACKETS | CLOSED_BRACKETS | {"the", "a", "as", "maybe", "perhaps", "with"}
 LIST_ENDS = frozenset(("", ",", ".", "and", "or", "nor", "/", "!", ")", "&"))
 NO_JOIN_TO = w.words("prefer, preferred, preferable, superior, closer, similar, comes, leads, points, corresponds")
 RANKINGS = ("to worst :", "to least :", "ranking :")
@@ -121,7 +121,8 @@ def _mark_single_letters(raw: Sequence[str], tokens: list[str], nouns: frozenset
 
 def _is_option(word: str, before: str, after: str, later: str) -> bool:
     """Is this capital letter an option?"""
-    if before[:1].isalpha() and before not in BEFORE_LETTER:
+    paired = after in JOINS and later in ANY_LETTER
+    if before[:1].isalpha() and before not in BEFORE_LETTER and not paired:
         return False
     return word != "A" or (before != "an" and _is_no_article(before, after, later))
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from reprise.reading import words as w
-from reprise.reading.clauses import is_mark
+from reprise.reading.clauses import has, is_mark
 
 FIRST, LAST = 0, -1
 PLACES = ("first", "second", "third", "fourth", "fifth", "sixth")
@@ -28,7 +28,7 @@ ARTICLES = w.words("the, very, both")
 CAPTION_HEADS = frozenset().union(ORDINALS, NUMBERS, CAPTION_NOUNS, ARTICLES)
 SEGMENT_HEADS = frozenset().union(SEGMENT_ORDINALS, NUMBERS, SEGMENT_NOUNS, ARTICLES)
 BETWEEN = w.words("video, of, the, two, long, clip, shown, caption")
-AFTER_PLACE = w.words("is, matches, fits, describes, better, does, shows, that, ., ?, !, but") | {",", ""}
+AFTER_PLACE = w.words("has, contains, is, matches, fits, describes, better, does, shows, that, ., ?, !, but") | {",", ""}
 NUMBERING = w.words("number, no, #, (")
 NO_NUMBERED = w.words("one, letter")
 PREPOSITIONS = w.words("at, in, from, near")
@@ -70,7 +70,7 @@ def _mark(place: int, options: Sequence[str]) -> str:
 
 def _alone(tokens: Sequence[str], segments: bool) -> int | None:
     """The place that a sentence is nothing but: "second", "the first", "at the end"."""
-    said = [word for word in tokens if word.isalnum() and word != "the"]
+    said = [word for word in tokens if word.isalnum() and word not in ("the", "number")]
     if segments and len(said) == 2 and said[0] in ("at", "in") and "the" in tokens:
         return ENDS.get(said[1])
     if len(said) != 1:
@@ -88,7 +88,7 @@ def _mark_ordinals(tokens: Sequence[str], options: Sequence[str], segments: bool
         end, place = _ordinal_at(tokens, at, segments) if tokens[at] in heads else (0, 0)
         if end and -len(options) <= place < len(options):
             found.append(_mark(place, options))
-            at = end
+            at = end + 3 if tokens[end : end + 2] == ["of", "the"] and has(tokens[end + 2 : end + 3], WHOLE_VIDEO) else end
         else:
             found.append(tokens[at])
             at += 1
@@ -186,6 +186,8 @@ def _part_of_video(tokens: Sequence[str], at: int) -> tuple[int, int, int]:
     ):
         return at + 3, ENDS[word], 1
     if word in w.SEGMENTS:
+        if ahead[:1] in (("before",), ("after",)) and not any(after.isalnum() for after in ahead[1:]):
+            return at + 1, FIRST if ahead[0] == "before" else LAST, 1
         if ahead[:1] and ahead[0] in PREPOSITIONS and ahead[1:2] == ("the",) and ahead[2:3] and ahead[2] in ENDS:
             return at + 3, ENDS[ahead[2]], 1
         if ahead[:2] in (("that", "comes"), ("which", "comes")) and ahead[2:3] and ahead[2] in COMES:

@@ -8,6 +8,7 @@ from reprise.reading.clauses import has
 
 AHEAD = 5  # words in which the object of a verb such as "describes" must come
 BESIDES = w.words("the, a, this, that, given, actual, whole, entire, of, in, to, exactly, all, shown")
+HARD, HARD_TO = w.words("hard, difficult, lacks, lack, lacking"), w.words("agree, accept, support, accuracy, correctness, evidence")
 INTENSIFIED = w.words("only, just, merely, simply")
 TICKS = frozenset("✓✔✅☑👍✗✘❌✖👎🚫❎")
 FINE = w.words("good, great, excellent, decent, solid, strong, fine, holds, hold, stands, works, work")
@@ -58,7 +59,7 @@ def sign(tokens: Sequence[str]) -> int:
         return 1 if next(word for word in tokens if word in TICKS) in w.GOOD else -1
     turned, judged, joint = 1, False, False
     for at, word in enumerate(tokens):
-        if word in w.NEGATIONS:
+        if word in w.NEGATIONS or (word in HARD and has(tokens[at + 1 : at + 3], HARD_TO)):
             if not _denies_nothing(tokens, at) and not (joint and word in ("nor", "neither")):
                 turned = -turned
             joint = joint or word in ("neither", "nor", "not", "no")
@@ -155,6 +156,8 @@ def _told(head: Sequence[str], tail: Sequence[str], at: int, segments: bool) -> 
         return None if sign(tail) else -1 if negated((*head, *tail)) else 1
     if has(tail[:at], w.GOOD) or has(tail[:at], w.BAD):
         return None
+    if segments and verb in w.DEPICTS and negated(tail[:at]):
+        return -1  # "the first segment does not show the dog"
     if head == ("what",) or (len(head) == 1 and head[0] in w.WHOLES):
         return sign(tail[at + 1 :])  # "what B says is what happens"
     if ("what" in head and "is" in head) or (head and head[-1] == "as") or (len(head) > 1 and head[-1] == "what"):
@@ -166,7 +169,10 @@ def _segment_is_meant(head: Sequence[str], tail: Sequence[str]) -> bool:
     """Is a segment said to hold the caption: "it is in", "the caption refers to", "is the one described"?"""
     if head and tail[:1] in ((), ("that",)) and has(head, EVENTS) and (has(head, BEGINS) or ("in" in head[-2:] and "is" in head)):
         return True
-    if tuple(head[-2:]) == ("only", "in") or (has(head, CAPTION_OR_IT) and has(head, SPEAKS_OF)):
+    alone = tuple(head[-2:]) == ("only", "in") or (head[-1:] == ("in",) and tail == ("only",))
+    if alone or (head[-1:] == ("only",) and has(tail[:1], w.SAYS)) or (has(head, CAPTION_OR_IT) and has(head, SPEAKS_OF)):
+        return True
+    if "one" in tail and has(tail, w.CAPTIONS) and has(tail, w.DEPICTS):
         return True
     described = "one" in tail or has(tail, w.CAPTIONS) or tuple(tail) == ("is", "described")
     return described and has(tail, w.DEPICTED)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from reprise.reading import words as w
 from reprise.reading.clauses import Clause, has
 from reprise.reading.polarity import sign
-from reprise.reading.settle import Claim
+from reprise.reading.settle import HINTED, Claim, Turns
 from reprise.reading.verdicts import FLAWS, Verdict, last_verdict, omits
 
 INSTEADS = w.words("""
@@ -35,6 +35,8 @@ def weigh(said: str, words: Sequence[Claim], verdicts: Sequence[Verdict], found:
     later = [verdict for verdict in verdicts if verdict.clause.place > claim.place]
     near = [verdict for verdict in later if verdict.clause.sentence <= claim.sentence + 1]
     judged = last_verdict(later, found)
+    if echo(claim, found) not in ("", said) or is_overruled(claim, verdicts, found):
+        return ""
     if said == "No":
         if judged != "Yes":
             return "No"
@@ -42,12 +44,30 @@ def weigh(said: str, words: Sequence[Claim], verdicts: Sequence[Verdict], found:
         granted = any(qualifies(verdict.clause, claim) for verdict in later)
         return "Yes" if leads and denies_flaws else "No" if granted else ""
     if leads and is_partial(claim, found):
-        return ""
+        return "No" if judged == "No" else ""
     if judged == "No":
         finds_flaws = any(has(verdict.clause.tokens, FLAWS) and verdict.value == "No" for verdict in near)
         taken_back = any(qualifies(clause, claim) for clause in found[claim.place + 1 :])
         return "No" if leads and (finds_flaws or taken_back) else ""
     return qualified(claim, found) if leads else "Yes"
+
+
+def echo(claim: Claim, found: Sequence[Clause]) -> str:
+    """The yes or no that the clause behind one amounts to: "Yes, it does not"."""
+    following = found[claim.place + 1 : claim.place + 2]
+    near = following and following[0].sentence == claim.sentence and following[0].opener not in w.BUTS
+    phrase = "_".join(following[0].tokens) if near else ""
+    return "Yes" if phrase in w.AFFIRMS else "No" if phrase in w.DENIES else ""
+
+
+def is_overruled(claim: Claim, verdicts: Sequence[Verdict], found: Sequence[Clause]) -> bool:
+    """Does a yes or no contradict without a word the verdict that it should conclude?"""
+    earlier = [verdict for verdict in verdicts if verdict.clause.place < claim.place]
+    judged = last_verdict(earlier, found)
+    if judged in ("", claim.option):
+        return False
+    clause = earlier[-1].clause
+    return not Turns(found).between(Claim(judged, HINTED, clause.place, clause.sentence), claim)
 
 
 def is_partial(claim: Claim, found: Sequence[Clause]) -> bool:

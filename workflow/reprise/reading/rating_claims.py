@@ -102,7 +102,7 @@ def mark_numbers(raw: list[str]) -> list[str]:
             marked.append(f"«{NO_RATING if negative else canonical(word)}{'+' if bracketed else ''}»")
         elif (
             word in NUMBERS
-            and (not after[:1].isalnum() or after in POINTS)
+            and (not after[:1].isalnum() or after in POINTS or after in EXPLAINED)
             and (before in BEFORE_WORD or (word != "one" and said[max(0, at - 2) : at - 1] == ["a"]))
         ):
             marked.append(f"«{canonical(word)}»")

@@ -29,7 +29,7 @@ FINDS = w.words("""
 """)
 # What a clause may hold that speaks of nothing but a caption, a video and how they go together.
 KNOWN = frozenset().union(
-    BARE, w.VIDEOS, w.WORLD, w.CAPTIONS, w.PRONOUNS, w.RELATES, w.DEPICTS, w.WHOLES, w.ASPECTS, w.DEPICTED,
+    BARE, w.VIDEOS, w.WORLD, w.PARTS, w.CAPTIONS, w.PRONOUNS, w.RELATES, w.DEPICTS, w.WHOLES, w.ASPECTS, w.DEPICTED,
     w.LEADING_VERBS, OPPOSITES, FINE, POOR, FLAWS,
     w.words("needs, need, needed, necessary, required, found, off, out, full, anything, something, changes, elements"),
 )  # fmt: skip

@@ -29,7 +29,7 @@ GOOD = words("""
     adds up, well supported, fully supported, borne out, bears out, backed up, nothing to correct, nothing
     to fix, nothing to change, follows from, follow from, accept, accepted, acceptable, flawless, backed
     by, bears this out, bears it out, strongest, stronger, suitable, suited, adequate, adequately, sound,
-    correctness, spot-on, ✓, ✔, ✅, ☑, 👍, 💯, identical, exact match, most exact
+    correctness, inferred, deduced, spot-on, ✓, ✔, ✅, ☑, 👍, 💯, identical, exact match, most exact
 """)
 BAD = words("""
     incorrect, incorrectly, wrong, wrongly, inaccurate, inaccurately, false, falsely, untrue, invalid,
@@ -129,7 +129,7 @@ LABELS = words("""
     prediction, entailment, overall, correction, result, judgment, judgement, assistant, entails,
     entailed, final, final_answer, edit, update, revised, choice, pick, assessment, anwser, asnwer, guess,
     reply, solution, evaluation, summary, label, rating, score, grade, mark, similarity, points, assigned,
-    entailment label
+    entailment label, relation, relationship
 """)
 FINALS = words("""
     final, finally, ultimately, overall, conclusion, in conclusion, verdict, revised, correction, edit,
@@ -176,7 +176,7 @@ FILLERS = words("""
     evidence, everything, information, provided, above, below, percent, %, shown, see, seen, frames, case,
     correctly, today, after all, again, now, then, too, also, hereby, resounding, firm, clear, big,
     definite, strong, simple, short, hard, solid, definitive, your, his, own, sole, remaining, candidate,
-    left, letter, must be, to be, kind, so, entailed, what, happy, help, glad, thanks, certainly, great,
+    left, letter, seconds, must be, to be, kind, so, entailed, what, happy, help, glad, thanks, certainly, great,
     good, nice, interesting, hi, hello, sir, friend, honest, best, guess, choice, once more, last, final,
     correct, right, better, because, since, in, how, considering, emphatic, straightforward, easy, tough,
     call, close, over, under, about, everything considered, points, towards, margin, small, narrow, seems
@@ -247,7 +247,7 @@ ADDS = words("""
 """)
 AGREES = words("as described, as stated, as claimed, as mentioned, as the caption says, as it says, as told, as in")
 SEEING = words("""
-    dark, blurry, blurred, blur, clear, clearly, unclear, visible, see, seen, sure, certain, tell,
+    matter, matters, dark, blurry, blurred, blur, clear, clearly, unclear, visible, see, seen, sure, certain, tell,
     confirm, quality, angle, camera, view, lighting, light, grainy, brief, briefly, short, shortly, small,
     far, quick, quickly, fast, hidden, obscured, picture, image, resolution, visibility, shaky, lit,
     frame, frames, hard, difficult, moment, distance, dim, barely, partially, verify, low, audio, sound,
@@ -281,7 +281,7 @@ LEADING_VERBS = words("""
 YES = words("yes, yep, yeah, yup, yea, yess, yesss, yessss, aye, yah, yas, yessir")
 NO = words("nope, nah, nay, noo, nooo, naw")
 AFFIRMS = words("""
-    match, matches, supported, accept, absolutely, definitely, certainly, indeed, of course, affirmative,
+    a match, i do not disagree,     match, matches, supported, accept, absolutely, definitely, certainly, indeed, of course, affirmative,
     entailed, agreed, exactly, precisely, it does, it is, i think so, i believe so, i would say so, that
     is right, that is correct, it certainly does, it definitely does, yes_it_does, it surely does,
     totally, undoubtedly, without a doubt, no doubt, it most certainly does, surely, i agree, entailment,
@@ -290,7 +290,7 @@ AFFIRMS = words("""
     it, it really does, it sure does, seems so, looks like it, i suppose so, i guess so, it seems so
 """)
 DENIES = words("""
-    mismatch, no match, not supported, does not match, in no way, under no circumstances, unsupported, it
+    not a match, i do not agree, not entailment,     mismatch, no match, not supported, does not match, in no way, under no circumstances, unsupported, it
     does not, it is not, i do not think so, i do not believe so, not at all, not really, not quite, not
     exactly, not entirely, not fully, not completely, not entailed, negative, absolutely not, definitely
     not, certainly not, of course not, it did not, they do not, by no means, not true, not correct, false,

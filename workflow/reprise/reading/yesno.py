@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from reprise.reading import words as w
-from reprise.reading.choices import bare_level, is_bare, is_picked, label_level
+from reprise.reading.choices import ABOUT, bare_level, is_bare, is_picked, label_level
 from reprise.reading.clauses import Clause, clauses, has, is_mark, sentences
 from reprise.reading.mentions import merge_groups, without_brackets
 from reprise.reading.normalise import KEPT
@@ -24,13 +24,14 @@ YES_NO = ("Yes", "No")
 AFTER_NO = w.words("""
     because, since, as, it, the, this, that, he, she, they, there, i, from, would, is, and, or, nor, yes,
     no, nope, wait, sorry, actually, but, in, his, her, you, we, its, these, those, although, though,
-    however, so, at, on, based, not, a, an, what, does, was, if, which, when
+    however, so, at, for, to, on, based, not, a, an, what, does, was, if, which, when
 """)
 NEW_CLAUSE = w.words("""
     it, the, this, that, he, she, they, there, i, in, his, her, you, we, its, these, those, on, a, an
 """)
 BEFORE_NO = w.words("say, answer, saying")
 SPEAKS = w.words("says, said, saying, shouts, shouting, replies, replied, answers, whispers, yells, nods, screams")
+ALSO = w.words("also, maybe, perhaps, possibly")
 SELF = frozenset(("i", "would", "we"))
 LABELLED_WORD = re.compile(r"(?:^|(?<=\s))\(?[A-F](?:\)|[.:])\s{0,3}(?=(?:yes|no)\b)", re.I)
 LISTED_WORD = re.compile(r"^\(?[A-F][).:]\s?(?:yes|no)\W*$", re.I | re.M)
@@ -147,6 +148,8 @@ def claim_of_word(clause: Clause, mark: str, found: Sequence[Clause]) -> Iterato
         return
     level, bare = word_level(clause, mark, head, rest, tail, found), is_bare(rest)
     if not level:
+        if clause.opener == "and" or has(rest, ALSO) or has(tail[:1], ABOUT):  # "Yes and no", "yes for the door, no for the bed"
+            yield Claim("", EXPLICIT, clause.place, clause.sentence)
         return
     words = [word for word in rest if word not in TICKS]
     judged = sign(words)

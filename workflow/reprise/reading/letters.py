@@ -102,6 +102,8 @@ def torn_claims(clause: Clause, marks: Sequence[str]) -> Iterator[Claim]:
     """A clause that says of several options the same, or that it is undecided."""
     tokens = clause.tokens
     if not marks or (len(marks) > 1 and w.OPEN_QUESTIONS.isdisjoint(tokens)):
+        if len(set(marks)) > 1 and "or" in tokens and has(tokens, w.MIGHT):
+            yield Claim("", EXPLICIT, clause.place, clause.sentence)
         return
     if has(tokens, w.OPEN_QUESTIONS):
         yield Claim("", STATED, clause.place, clause.sentence)
@@ -206,6 +208,8 @@ def stated_claims(
 ) -> Iterator[Claim]:
     """What the words around an option claim of it."""
     mark, head, tail, _ = span
+    if "see" in head and has(head, w.CAN):
+        return
     words = head + tail
     said = said_of(mark, head, tail, segments)
     if is_bare(words) and not has(tail[:1], w.SAYS) and (said or not has(words, REPORTS)):

@@ -35,6 +35,7 @@ GIVES = w.words("""
     assess, assessed, stick with, select, make, makes, opt for, go for, vote, put, place, consider, deem,
     justifies, allocate, leaning, lean, settle, leave, leaves, equals, stays, remains, keep, use, at
 """)
+UNSURE = w.NEEDS | w.words("need, might, could, may")
 BEFORE_WORD = GIVES | w.words("answer, candidate, response, a, is, :, =, of, -, as, rating, score, with, on, give, it, award, say, rate") | {""}
 BOUNDS = w.words("""
     least, most, up to, up, less, more, below, above, under, minus, step, question, maximum, max, highest,
@@ -168,7 +169,7 @@ def rating_level(
     level = 0 if has(head[-4:], PRIOR) else label_level(head)
     if level or (mark == f"«{NO_RATING}»" and len(found) > 1):
         return level
-    if mark.endswith("+»") or is_given(head):
+    if mark.endswith("+»") or (is_given(head) and not has(head, UNSURE)):
         return STATED
     if not bare or not (alone or not head):
         return 0

@@ -55,16 +55,19 @@ LARGELY, RIGHT, WRONG = (
 CREDIT = "(?:marks?|points?|scores?|ratings?|credit)"
 # The scale in words, as the prompt of the judge has it, and what else says the same.
 GLOSSES = tuple(
-    (rating, re.compile(rf"(?<!not )(?<!which is )\b{words}\b", re.I))
+    (rating, re.compile(rf"(?<!not )\b{words}\b", re.I))
     for rating, words in (
         ("3", f"{WHOLLY} {RIGHT}"),
         ("2", f"{LARGELY} {RIGHT}"),
         ("1", f"{LARGELY} {WRONG}"),
         ("0", f"{WHOLLY} {WRONG}"),
         ("3", rf"(?:full|top|maximum|highest|perfect) {CREDIT}\b(?! (?:is|are|would|requires?|means?))"),
-        ("0", f"(?:no|zero) {CREDIT}"),
+        ("0", "(?:no|zero) (?:marks?|points?|credit)"),
     )
 )
+
+
+UNSURE = re.compile(r"\?|(?<!\d)[0-3](?!\d)")  # a number that is no rating makes it unsure what the words rate
 
 
 def read_rating_authors(reply: str) -> int | None:
@@ -109,7 +112,7 @@ def _over_three(match: re.Match[str]) -> str:
 def _glossed(text: str) -> str:
     """The one rating that a text without numbers gives in words."""
     found = {rating for rating, pattern in GLOSSES if pattern.search(text)}
-    return found.pop() if len(found) == 1 and "?" not in text else ""
+    return found.pop() if len(found) == 1 and not UNSURE.search(text) else ""
 
 
 RATING_READERS: dict[str, Callable[[str], int | None]] = {"authors": read_rating_authors, "robust": read_rating}

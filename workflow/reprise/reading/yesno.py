@@ -141,6 +141,8 @@ def claim_of_word(clause: Clause, mark: str, found: Sequence[Clause]) -> Iterato
     at = clause.tokens.index(mark)
     head, tail = clause.tokens[:at], tuple(word for word in clause.tokens[at + 1 :] if not is_mark(word))
     rest = tuple(word for word in (*head, *tail) if not is_mark(word))
+    if has(head, w.CAN) and not has(rest, w.NEGATIONS):
+        return  # "the answer could be yes"
     if ("say" in head and not has(head, INSISTING)) or (is_polite(clause, found) and not has(head[-1:], w.PARTLY)):
         return
     if has(head[-1:], w.PARTLY):

@@ -27,12 +27,12 @@ LONGEST_LABEL = 7  # words
 STUTTER = 30  # mentions in one clause that make it none
 # What "right" is when it judges nothing: a side, or "right after".
 BEFORE_SIDES = w.words("""
-    hand, side, arm, leg, foot, corner, turn, after, before, away, now, there, then, when, until, into,
-    behind, next, in, shoulder, edge, half, lane, direction, ear, eye
+    hand, side, arm, leg, foot, corner, turn, after, before, away, now, there, then, when, until, into, behind, next,
+    in, shoulder, edge, half, lane, direction, ear, eye
 """)
 AFTER_MOVES = w.words("""
-    turn, turns, turning, turned, left, his, her, to, from, moves, goes, towards, toward, right, slides,
-    their, you, far, top, bottom, upper, lower, swipes, leans, steps, all
+    turn, turns, turning, turned, left, his, her, to, from, moves, goes, towards, toward, right, slides, their, you,
+    far, top, bottom, upper, lower, swipes, leans, steps, all
 """)
 TOWARDS = w.words("to, on, from, towards, toward")
 Mark = Callable[[list[str]], list[str]]

@@ -28,7 +28,7 @@ ENGLISH = frozenset().union(
     w.words("""
         a, no, die, am, also, note, choice, point, points, second, segment, video, description, option, as, do, is,
         correct, clip, to, in, on, or, score, want, of, met, na, e, o, y, er, sai, part, image, car, me, man, his, us,
-        fragment, kan, nota, parte, son, ne, ei, jo, a, de, da, il, was, con, sur, se, al, uno, not, beste, bild, vote,
+        fragment, kan, nota, parte, son, ne, ei, jo, de, da, il, was, con, sur, se, al, uno, not, beste, bild, vote,
         super, fin, par, sera, fine, comes, pour, rate, null, eins, with, best, sua, come
     """),
 ) - w.words("nee, non, ist, si, tak, ya, est, aber")  # fmt: skip

@@ -14,12 +14,12 @@ OPEN_BRACKETS, CLOSED_BRACKETS = frozenset("([{"), frozenset(")]}")
 STOPS = frozenset(".,;:!?)]}-–—/=>→&+")
 # What may follow a lone capital A that is an option and not an article.
 AFTER_A = w.words("""
-    is, are, were, was, has, does, did, says, seems, looks, appears, works, seemed, looked, appeared, matched, fit, sounded,
-    sounds, fits, matches, describes, claims, states, shows, because, since, as, and, or, nor, not, but,
-    if, would, could, should, cannot, can, than, over, wins, rather, that, which, who, while, whereas,
-    although, though, however, therefore, so, gets, got, captures, reflects, depicts, contradicts,
-    corresponds, aligns, agrees, mentions, needs, wants, requires, will, must, may, might, alone, too,
-    comes, stands, remains, goes, gives, tells, reads, puts, fails, misses, reverses, swaps, instead, until, vs, versus, beats, makes, yes, no
+    is, are, were, was, has, does, did, says, seems, looks, appears, works, seemed, looked, appeared, matched, fit,
+    sounded, sounds, fits, matches, describes, claims, states, shows, because, since, as, and, or, nor, not, but, if,
+    would, could, should, cannot, can, than, over, wins, rather, that, which, who, while, whereas, although, though,
+    however, therefore, so, gets, got, captures, reflects, depicts, contradicts, corresponds, aligns, agrees,
+    mentions, needs, wants, requires, will, must, may, might, alone, too, comes, stands, remains, goes, gives, tells,
+    reads, puts, fails, misses, reverses, swaps, instead, until, vs, versus, beats, makes, yes, no
 """)
 JUDGING_VERBS = frozenset(
     word.split("_")[0] for word in w.GOOD | w.BAD | w.SAYS | w.DEPICTS | w.OMITS if word.split("_")[0].endswith("s")
@@ -28,17 +28,16 @@ ADVERBS_AFTER_A = w.words("""
     best, better, more, accurately, correctly, clearly, most, closely, actually, only, also, perfectly
 """)
 VERBS_AFTER_ADVERB = w.words("""
-    describes, matches, fits, captures, reflects, identifies, states, depicts, represents, shows, aligns,
-    corresponds, accurately, closely, precisely, correctly, faithfully, describe, match, summarizes,
-    portrays, is, has, than
+    describes, matches, fits, captures, reflects, identifies, states, depicts, represents, shows, aligns, corresponds,
+    accurately, closely, precisely, correctly, faithfully, describe, match, summarizes, portrays, is, has, than
 """)
 CHOOSING = w.words("""
-    find, consider, deem, like, judge, call, is, choose, pick, select, with, say, answer, prefer, caption,
-    option, be, makes, make, leaves, leaving, choosing, picking, only
+    find, consider, deem, like, judge, call, is, choose, pick, select, with, say, answer, prefer, caption, option, be,
+    makes, make, leaves, leaving, choosing, picking, only
 """)
 AFTER_CHOICE = w.words("""
-    more, most, less, better, best, correct, right, preferable, as, the, my, in, for, on, from, with, by,
-    after, given, based, of, to, here, there, instead, rather, again
+    more, most, less, better, best, correct, right, preferable, as, the, my, in, for, on, from, with, by, after,
+    given, based, of, to, here, there, instead, rather, again
 """)
 BEFORE_LOWER = w.words("is, be, choose, pick, select, with, say, answer, hence, therefore, so, :, =, >, -, →")
 # What may stand before a letter that is an option; after another noun it is part of a name ("player B", "vitamin B").
@@ -46,10 +45,10 @@ BEFORE_LETTER = frozenset().union(
     w.GOOD, w.BAD, w.NEGATIONS, w.DEPICTS, w.DEPICTED, w.ANSWERS, w.PICKS, w.CONCLUDES, w.HEDGES, w.FILLERS, w.TURNS,
     w.COMPARES, w.BUTS, w.SPLITS, w.MIGHT, w.SAYS, w.CONDITIONS, w.NOUNS, w.SEGMENTS, w.CAPTIONS,
     w.words("""
-        neither, either, both, nor, than, unlike, whether, against, according, per, under, what, that, when,
-        where, how, why, only, even, if, versus, vs, say, claims, picking, option, go, rank, ranked, first,
-        second, number, thus, ist, es, est, e, é, could, might, may, can, scene, inspection, viewing, look,
-        consideration, reflection, balance, comparison, review, analysis, way, video, footage, means, mean, suggests, a, b, c, d, e, f
+        neither, either, both, nor, than, unlike, whether, against, according, per, under, what, that, when, where,
+        how, why, only, even, if, versus, vs, say, claims, picking, option, go, rank, ranked, first, second, number,
+        thus, ist, es, est, e, é, could, might, may, can, scene, inspection, viewing, look, consideration, reflection,
+        balance, comparison, review, analysis, way, video, footage, means, mean, suggests, a, b, c, d, f
     """),
 )  # fmt: skip
 BEFORE_BRACKET = frozenset().union(
@@ -140,8 +139,8 @@ def _is_no_article(before: str, after: str, later: str) -> bool:
     pairs = (after == "it" and later == "is") or (after == "to" and later in OTHER_LETTERS)
     if pairs or (after == "for" and later == "sure") or (after == "then" and not later.isalpha()):
         return True
-    if after in ADVERBS_AFTER_A and before not in CHOOSING:
-        return later in VERBS_AFTER_ADVERB
+    if (after in ADVERBS_AFTER_A or after.endswith("ly")) and before not in CHOOSING:
+        return later in VERBS_AFTER_ADVERB or later in w.SAYS or not later.isalpha()
     return after in AFTER_CHOICE and before in CHOOSING
 
 

@@ -13,16 +13,15 @@ from reprise.reading.normalise import KEPT, normalise
 from reprise.reading.restated import words_of
 
 SMALL = w.words("""
-    a, an, the, then, and, is, are, was, were, be, been, being, he, she, they, it, that, this, s, their,
-    his, her, its, him, them, there, who, which, in, at, into, onto, with, as, while, so, first, next,
-    finally, afterwards, subsequently, one, some, very, just, now, video, clip, shows, showing, show, see,
-    seen, can, will, has, have, do, does, did, of, i, we, scene, depicts, describes, shown, answer,
-    caption, option, before, after, until, time, times, correct, matches, match, where, wearing, dressed, wears, herself, himself, because
+    a, an, the, then, and, is, are, was, were, be, been, being, he, she, they, it, that, this, s, their, his, her,
+    its, him, them, there, who, which, in, at, into, onto, with, as, while, so, first, next, finally, afterwards,
+    subsequently, one, some, very, just, now, video, clip, shows, showing, show, see, seen, can, will, has, have, do,
+    does, did, of, i, we, scene, depicts, describes, shown, answer, caption, option, before, after, until, time,
+    times, correct, matches, match, where, wearing, dressed, wears, herself, himself, because
 """)
 # What turns a statement round, so that equal words no longer mean the same.
 TURNING = w.words("""
-    by, not, never, no, without, instead, rather, receive, receives, received, from, or, either, neither,
-    nor, if
+    by, not, never, no, without, instead, rather, receive, receives, received, from, or, either, neither, nor, if
 """)
 VOICES = w.words("by, from, receive, receives, received")  # which matter only where captions differ in who does it
 ALIKE = """

@@ -28,7 +28,9 @@ ARTICLES = w.words("the, very, both")
 CAPTION_HEADS = frozenset().union(ORDINALS, NUMBERS, CAPTION_NOUNS, ARTICLES)
 SEGMENT_HEADS = frozenset().union(SEGMENT_ORDINALS, NUMBERS, SEGMENT_NOUNS, ARTICLES)
 BETWEEN = w.words("video, of, the, two, long, clip, shown, caption")
-AFTER_PLACE = w.words("has, contains, is, matches, fits, describes, better, does, shows, that, ., ?, !, but") | {",", ""}
+AFTER_PLACE = w.words("""
+    has, contains, is, matches, fits, describes, better, does, shows, that, ., ?, !, but
+""") | {",", ""}
 NUMBERING = w.words("number, no, #, (")
 NO_NUMBERED = w.words("one, letter")
 PREPOSITIONS = w.words("at, in, from, near")
@@ -38,18 +40,18 @@ STARTING = w.words("starting, beginning, starts, begins, segment, clip, part")
 STARTS = (("0",), ("0:00",), ("00:00",), ("0.0",), ("second", "0"), ("the", "start"), ("the", "beginning"))
 BLACK = w.words("black, dark, blank, blackout, gap, pause, break, separator, divider, interruption")
 BLACK_NOUNS = w.words("""
-    frame, frames, screen, segment, gap, part, transition, cut, pause, out, break, section, separator,
-    divider, appears, comes, starts, begins, ends, -
+    frame, frames, screen, segment, gap, part, transition, cut, pause, out, break, section, separator, divider,
+    appears, comes, starts, begins, ends, -
 """)
 BEFORES = w.words("before, preceding, precedes, until, till, prior, pre, ahead")
 AFTERS = w.words("after, following, follows, post, past, since, once")
 RELATIVES = w.words("""
-    that, which, comes, starts, begins, is, appears, plays, shown, just, right, immediately, coming,
-    starting, located, found, seen, directly, occurring, presented, displayed
+    that, which, comes, starts, begins, is, appears, plays, shown, just, right, immediately, coming, starting,
+    located, found, seen, directly, occurring, presented, displayed
 """)
 OVER_BLACK = w.words("""
-    the, a, an, two, -, second, seconds, to, of, screen, video, frame, it, image, goes, turns, turn,
-    turned, becomes, fades, cuts, is, gets, clip, went, faded, long, short, cut, fade, up
+    the, a, an, two, -, second, seconds, to, of, screen, video, frame, it, image, goes, turns, turn, turned, becomes,
+    fades, cuts, is, gets, clip, went, faded, long, short, cut, fade, up
 """)
 PLACING = frozenset().union(SEGMENT_ORDINALS, NUMBERS, BEFORES, AFTERS, ENDS, STARTING)
 

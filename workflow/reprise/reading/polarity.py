@@ -8,15 +8,20 @@ from reprise.reading.clauses import has
 
 AHEAD = 5  # words in which the object of a verb such as "describes" must come
 BESIDES = w.words("the, a, this, that, given, actual, whole, entire, of, in, to, exactly, all, shown")
-HARD, HARD_TO = w.words("hard, difficult, lacks, lack, lacking"), w.words("agree, accept, support, accuracy, correctness, evidence")
+HARD, HARD_TO = w.words("""
+    hard, difficult, lacks, lack, lacking
+"""), w.words("""
+    agree, accept, support, accuracy, correctness, evidence
+""")
 INTENSIFIED = w.words("only, just, merely, simply")
 TICKS = frozenset("✓✔✅☑👍✗✘❌✖👎🚫❎")
 FINE = w.words("good, great, excellent, decent, solid, strong, fine, holds, hold, stands, works, work")
 POOR = w.words("bad, poor, weak, terrible, reverse")
-RATED = w.words("match, description, fit, summary, representation, account, reflection, caption, order, is, to") | {","}
+RATED = w.words("""
+    match, description, fit, summary, representation, account, reflection, caption, order, is, to, as
+""") | {","}
 BE = w.words("""
-    is, are, was, were, be, slightly, completely, totally, way, clearly, bit, seems, looks, sounds,
-    appears, feels
+    is, are, was, were, be, slightly, completely, totally, way, clearly, bit, seems, looks, sounds, appears, feels
 """)
 OFFS = w.words("off, out, backwards")
 JOINING = w.words("or, nor, and")
@@ -24,13 +29,13 @@ JUDGING = frozenset().union(w.GOOD, w.BAD, w.DEPICTS, FINE, POOR, OFFS, TICKS)
 
 # --- of an option ---
 ADVERBS = w.words("""
-    also, does, do, did, still, only, more, most, better, best, is, was, not, really, clearly, would,
-    will, can, could, never
+    also, does, do, did, still, only, more, most, better, best, is, was, not, really, clearly, would, will, can,
+    could, never
 """)
 # Words that judge behind any verb: "captures the spill correctly", "has it right".
 BEHIND = w.words("""
-    correctly, accurately, precisely, perfectly, faithfully, incorrectly, wrongly, inaccurately, falsely,
-    better, best, right, wrong
+    correctly, accurately, precisely, perfectly, faithfully, incorrectly, wrongly, inaccurately, falsely, better,
+    best, right, wrong
 """)
 HAVING = w.words("contains, contain, has, have, gets, got, had, gives, puts")
 EVENTS = w.words("""
@@ -42,12 +47,12 @@ SPEAKS_OF = w.DEPICTS | w.words("refers, refer, belongs, applies, about, relates
 WHAT_A_CAPTION_SAYS = w.CAPTIONS | w.words("this, order, described, sequence, that")
 DIFFERS = w.words("differ, differs, different, same, identical, similar")
 COMPARED = w.words("""
-    better, best, closer, closest, superior, preferable, only, more, most, more likely, strongest, worse,
-    likelier, makes more sense, makes the most sense, wins
+    better, best, closer, closest, superior, preferable, only, more, most, more likely, strongest, worse, likelier,
+    makes more sense, makes the most sense, wins
 """)
 NOUNS = w.words("""
-    one, answer, option, caption, choice, match, description, pick, winner, selection, segment, part,
-    clip, fit, candidate, way
+    one, answer, option, caption, choice, match, description, pick, winner, selection, segment, part, clip, fit,
+    candidate, way
 """)
 
 

@@ -14,13 +14,12 @@ from reprise.reading.settle import HINTED, Claim, Turns
 from reprise.reading.verdicts import FLAWS, Verdict, last_verdict, omits
 
 INSTEADS = w.words("""
-    instead, instead of, rather than, not, never, nobody, nothing, none, rather, nor, neither, no one, no,
-    without, hardly, opposite
+    instead, instead of, rather than, not, never, nobody, nothing, none, rather, nor, neither, no one, no, without,
+    hardly, opposite
 """)
 SHOWERS = w.VIDEOS | w.CAPTIONS | w.words("i, we, camera, audio, wording, phrasing, quality, angle")
 DEGREES = w.words("""
-    immediately, directly, fully, entirely, completely, clearly, exactly, perfectly, necessarily,
-    explicitly, really
+    immediately, directly, fully, entirely, completely, clearly, exactly, perfectly, necessarily, explicitly, really
 """)
 CLEFTS = w.words("who, that, which")
 QUALIFIERS = w.EXCEPTS | w.BUTS | {"only"}

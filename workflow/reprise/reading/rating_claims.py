@@ -23,55 +23,60 @@ JOINS = frozenset(("or", "and", ",", "/", "to", "vs"))
 JOINED = frozenset((join,) for join in JOINS)
 WITHIN_GROUP = JOINS | POINTS | {"a", "maybe", "perhaps", "even"}
 LABELS = w.words("""
-    rating, score, grade, mark, assessment, response, similarity, evaluation, verdict, result, answer,
-    judgment, judgement, points, conclusion, final, overall, output, correctness, value, ratings, scores,
-    decision, final answer, accuracy, revised
+    rating, score, grade, mark, assessment, response, similarity, evaluation, verdict, result, answer, judgment,
+    judgement, points, conclusion, final, overall, output, correctness, value, ratings, scores, decision, final
+    answer, accuracy, revised
 """)
 GIVES = w.words("""
     rate, rates, rated, rating, give, gives, gave, given, giving, assign, assigned, assigning, award, awarded,
-    awarding, deserve, deserves, earn, earns, earned, get, gets, receive, receives, grade, graded, score,
-    scores, scored, merit, merits, mark, evaluate, evaluated, judge, judged, say, go with, going with,
-    settle on, choose, pick, lean towards, leaning towards, lean toward, call, warrants, warrant, worth,
-    assess, assessed, stick with, select, make, makes, opt for, go for, vote, put, place, consider, deem,
-    justifies, allocate, leaning, lean, settle, leave, leaves, equals, stays, remains, keep, use, at
+    awarding, deserve, deserves, earn, earns, earned, get, gets, receive, receives, grade, graded, score, scores,
+    scored, merit, merits, mark, evaluate, evaluated, judge, judged, say, go with, going with, settle on, choose,
+    pick, lean towards, leaning towards, lean toward, call, warrants, warrant, worth, assess, assessed, stick with,
+    select, make, makes, opt for, go for, vote, put, place, consider, deem, justifies, allocate, leaning, lean,
+    settle, leave, leaves, equals, stays, remains, keep, use, at
 """)
 UNSURE = w.NEEDS | w.words("need, might, could, may")
-BEFORE_WORD = GIVES | w.words("answer, candidate, response, a, is, :, =, of, -, as, rating, score, with, on, give, it, award, say, rate") | {""}
+BEFORE_WORD = GIVES | w.words("""
+    answer, candidate, response, a, is, :, =, of, -, as, rating, score, with, on, give, it, award, say, rate
+""") | {""}
 BOUNDS = w.words("""
-    least, most, up to, up, less, more, below, above, under, minus, step, question, maximum, max, highest,
-    lowest, minimum, plus, number, frame, part, item, point, event, scene, shot, exceed, exceeding,
-    higher, lower, beyond, than, version, criterion, initial, first, initially, almost, nearly, criteria,
-    second, seconds, minute, page, option
+    least, most, up to, up, less, more, below, above, under, minus, step, question, maximum, max, highest, lowest,
+    minimum, plus, number, frame, part, item, point, event, scene, shot, exceed, exceeding, higher, lower, beyond,
+    than, version, criterion, initial, first, initially, almost, nearly, criteria, second, seconds, minute, page,
+    option
 """)
 PRIOR = w.words("old, previous, earlier, provisional, draft")
 UNBOUND = w.words("on, final, :")
 MEANS = w.words("""
-    indicates, means, mean, would, represents, requires, stands, denotes, corresponds, seems, might,
-    could, needs, can, should, may, applies, implies, refers, too, if, out of the question, being,
-    reserved, demands, calls, feels, was, or
+    indicates, means, mean, would, represents, requires, stands, denotes, corresponds, seems, might, could, needs,
+    can, should, may, applies, implies, refers, too, if, out of the question, being, reserved, demands, calls, feels,
+    was, or
 """)
 JUDGES, FAIR = (
     w.words("seems, is, would, appears, feels"),
     w.words("""
-    fair, appropriate, right, justified, reasonable, warranted, best, suitable, fitting, correct,
-    adequate, deserved, apt, fairer, fairest, better
-"""),
+        fair, appropriate, right, justified, reasonable, warranted, best, suitable, fitting, correct, adequate,
+        deserved, apt, fairer, fairest, better
+    """),
 )
+NOT_FAIR = w.NEGATIONS | {"if", "mean"}
 NAMING = w.words("answer, candidate, option, version")
 UNFAIR = w.BAD | w.words("too, reserved, only")
 ADJECTIVE = ("a",)  # before "solid 2"
 COMPARED = w.words(
-    "confidence, certainty, length, candidate, groundtruth, truth, reference, expected, candidates, prediction, question"
+    """
+    confidence, certainty, length, candidate, groundtruth, truth, reference, expected, candidates, prediction,
+    question
+"""
 )
 AFTERS = (
     w.HEDGES
     | w.CONCLUDES
     | w.words("""
-    than,     points, point, marks, mark, stars, for, because, since, as, on, to, here, overall, given, out, in, by,
-    at, this, it, not, and, but, so, from, with, of, max, pts, instead, due, based, rather than, now,
-    then, is, there, final, that, although, though, today, thus, again, instead of, after all, i, only,
-    score, rating
-""")
+        than, points, point, marks, mark, stars, for, because, since, as, on, to, here, overall, given, out, in, by,
+        at, this, it, not, and, but, so, from, with, of, max, pts, instead, due, based, rather than, now, then, is,
+        there, final, that, although, though, today, thus, again, instead of, after all, i, only, score, rating
+    """)
 )
 BARE = frozenset().union(
     w.COMPARES, w.words("closer, nearer, roughly, about, around, changed, corrected"),
@@ -162,7 +167,7 @@ def rating_level(
         return 0
     if not head and clause.leads and has(tail[:1], EXPLAINED):
         return EXPLICIT
-    if has(tail[:1], JUDGES) and has(tail, FAIR) and not has(tail, w.NEGATIONS) and "if" not in tail:
+    if has(tail[:1], JUDGES) and has(tail, FAIR) and not has(tail, NOT_FAIR):
         return STATED
     if is_spoken_of(head, tail) or compared_with(clause, head, found) in COMPARED:
         return 0

@@ -21,6 +21,8 @@ from reprise.reading.yesno import YES_NO, read_yes_no
 MARK = re.compile("«[^»]*»")
 WHOLE_MARK = re.compile(r"\W*«([^»+])\++»\W*")
 TEXTS, SEGMENTS, WORDS = "texts", "segments", "words"  # what the options stand for
+PIECES = re.compile(r"[,.:;]|\b(?:because|since|so|as|which says that|that says|in which|where)\b")
+LONGEST = 300  # characters of an answer whose parts are compared with the options
 SHORT_LABEL = 4  # characters of a first word that is only a letter with its punctuation
 
 
@@ -81,6 +83,10 @@ def _with_word(plain: str, captions: Mapping[str, str], reading: str, mentions: 
 
 def _contradicted(plain: str, marked: str, captions: Mapping[str, str], reading: str) -> bool:
     """Does an answer give a letter together with the text of another option?"""
+    if len(plain) < LONGEST and not any(re.search(rf"\b{other}\b", plain) for other in captions if other != reading):
+        told = {paraphrased(piece, captions, near=True) for piece in PIECES.split(plain)} - {""}
+        if told and reading not in told:
+            return True
     if "++»" in marked:
         rest = MARK.sub(" ", marked)
     else:

@@ -40,7 +40,7 @@ class Turns:
         self._turns = [
             clause.place
             for clause in clauses
-            if clause.opener in TURNING_OPENERS or has(clause.tokens, w.TURNS) or clause.tokens == ("no",)
+            if clause.opener in TURNING_OPENERS or has(clause.tokens, w.TURNS) or is_no(clause.tokens)
         ]
         self._buts = [clause.place for clause in clauses if clause.opener in BUTS]
 
@@ -58,6 +58,11 @@ class Turns:
         at = bisect_right(self._buts, before.place)
         buts = (self._clauses[place].sentence for place in self._buts[at:] if place <= claim.place)
         return any(sentence == claim.sentence or (concludes and sentence == before.sentence) for sentence in buts)
+
+
+def is_no(tokens: Sequence[str]) -> bool:
+    """Does a clause say no to what came before: "A, no B"?"""
+    return tokens[:1] == ("no",) and all(map(is_mark, tokens[1:]))
 
 
 def _any_between(places: Sequence[int], before: int, last: int) -> bool:

@@ -16,20 +16,19 @@ COUNTING, TIMES = w.words("once, twice, thrice, never"), w.words("times, time, Ã
 BOUNDS = w.words("least, most, between, than")
 # "left" and "right" are sides only where something goes or is there.
 BEFORE_SIDE = w.words("""
-    a, to, the, her, his, their, its, turns, turn, turning, turned, goes, moves, moving, facing, face, faces,
-    towards, toward, on, from, is, looks, heads, first, slides, slid, leans, far, steps, then, bottom,
-    top, upper, lower, my, your, swings, it, went, ran, walked, moved, looked, stepped, swung, headed,
-    pointed, not, leaned, drove, jumps, jumped, :, =, answer, was, be, definitely, probably, walks, runs,
-    drives
+    a, to, the, her, his, their, its, turns, turn, turning, turned, goes, moves, moving, facing, face, faces, towards,
+    toward, on, from, is, looks, heads, first, slides, slid, leans, far, steps, then, bottom, top, upper, lower, my,
+    your, swings, it, went, ran, walked, moved, looked, stepped, swung, headed, pointed, not, leaned, drove, jumps,
+    jumped, :, =, answer, was, be, definitely, probably, walks, runs, drives
 """) | {""}
 AFTER_SIDE = w.words("""
-    turn, turning, hand, side, first, then, and, of, direction, ., !, ;, before, in, :, (, ), at, with, -, as, arm, to,
-    foot, leg, again, when, because, once, while, instead, one
+    turn, turning, hand, side, first, then, and, of, direction, ., !, ;, before, in, :, (, ), at, with, -, as, arm,
+    to, foot, leg, again, when, because, once, while, instead, one
 """) | {"", ","}
 JUDGED_RIGHT = (["that"], ["this"], ["it"])  # before "is right"
 PHRASAL = w.words("""
-    pick, picks, picked, picking, puts, put, sits, sit, stands, stand, gets, wakes, sets, shuts, slows,
-    slowed, speeds, cleans, holds, lies, ends, starts, blows, gives, takes, warms, breaks, brings
+    pick, picks, picked, picking, puts, put, sits, sit, stands, stand, gets, wakes, sets, shuts, slows, slowed,
+    speeds, cleans, holds, lies, ends, starts, blows, gives, takes, warms, breaks, brings
 """)
 DENYING = w.NEGATIONS | w.words("rather than, instead, than, unlike, rather")
 REACH = 6  # words behind a negation that it denies

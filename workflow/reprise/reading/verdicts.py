@@ -12,20 +12,20 @@ from reprise.reading.scope import Scope
 from reprise.reading.settle import Claim, Turns
 
 OPPOSITES = w.words("""
-    opposite, other way round, the other way round, the other way around, reverse, something else,
-    something different, vice versa
+    opposite, other way round, the other way round, the other way around, reverse, something else, something
+    different, vice versa
 """)
 FLAWS = w.words("""
-    error, errors, mismatch, mismatches, contradiction, contradictions, discrepancy, discrepancies,
-    inconsistency, inconsistencies, inaccuracy, inaccuracies, mistake, mistakes, problem, problems, issue,
-    issues, conflict, conflicts, difference, differences, deviation, deviations, flaw, flaws, fault,
-    faults, disagreement, wrong, off, differs, differ, corrections, corrected
+    error, errors, mismatch, mismatches, contradiction, contradictions, discrepancy, discrepancies, inconsistency,
+    inconsistencies, inaccuracy, inaccuracies, mistake, mistakes, problem, problems, issue, issues, conflict,
+    conflicts, difference, differences, deviation, deviations, flaw, flaws, fault, faults, disagreement, wrong, off,
+    differs, differ, corrections, corrected
 """)
 ALL_FLAWS = FLAWS | w.FLAWS
 NO_FLAWS = (("error",), ("problem",), ("issue",))  # alone they may be a machine's message
 FINDS = w.words("""
-    there, see, find, found, notice, spot, detect, spotted, detected, noticed, seen, contains, has, have,
-    needed, necessary, required
+    there, see, find, found, notice, spot, detect, spotted, detected, noticed, seen, contains, has, have, needed,
+    necessary, required
 """)
 # What a clause may hold that speaks of nothing but a caption, a video and how they go together.
 KNOWN = frozenset().union(
@@ -37,8 +37,8 @@ STARTS = frozenset().union(
     w.PRONOUNS, w.LEADING_VERBS, w.NEGATIONS, w.GOOD, w.BAD, w.words("something, they, both, two, anything, what")
 )
 SHOWN = w.words("""
-    shown, seen, visible, present, depicted, observed, happening, occurs, happens, occur, happen, takes
-    place, take place
+    shown, seen, visible, present, depicted, observed, happening, occurs, happens, occur, happen, takes place, take
+    place
 """)
 DIRECT = w.words("show, shows, depict, depicts, display, displays, contain, contains, support, supports")
 IMPLIES = w.words("implies, imply, implied")
@@ -52,8 +52,8 @@ PARTIAL_AFTER = w.words("""
     about, on, only, until, when, regarding, concerning, order, colour, color, person, place, agent
 """)
 WHOLE_NOUNS = w.NEGATIONS | w.words("""
-    details, events, actions, elements, claims, everything, what, match, description, one, representation,
-    summary, evidence
+    details, events, actions, elements, claims, everything, what, match, description, one, representation, summary,
+    evidence
 """)
 MISNAMED = w.words("wrong, different, incorrect, opposite, something else, something different, false, another video")
 OF_IT_ALL = w.CAPTIONS | w.WHOLES | w.PRONOUNS

@@ -22,9 +22,9 @@ from reprise.reading.verdicts import last_verdict, verdicts_of
 YES_NO = ("Yes", "No")
 # After these a "no" is an answer; before another word it is a determiner, as in "no one".
 AFTER_NO = w.words("""
-    because, since, as, it, the, this, that, he, she, they, there, i, from, would, is, and, or, nor, yes,
-    no, nope, wait, sorry, actually, but, in, his, her, you, we, its, these, those, although, though,
-    however, so, at, for, to, on, based, not, a, an, what, does, was, if, which, when
+    because, since, as, it, the, this, that, he, she, they, there, i, from, would, is, and, or, nor, yes, no, nope,
+    wait, sorry, actually, but, in, his, her, you, we, its, these, those, although, though, however, so, at, for, to,
+    on, based, not, a, an, what, does, was, if, which, when
 """)
 NEW_CLAUSE = w.words("""
     it, the, this, that, he, she, they, there, i, in, his, her, you, we, its, these, those, on, a, an
@@ -39,8 +39,8 @@ LEADING_TICK = re.compile(r"^[✅✔✓☑❌✗✘✖]\s?(?=\w)", re.M)
 STRONG_OPENERS = w.words("so, but, therefore, hence, thus, then, →, ;, yet, however, consequently")
 CHOOSING = w.PICKS | w.ANSWERS | w.CONCLUDES
 ASKS = w.words("""
-    caption, entail, entails, entailed, match, matches, description, describe, describes, statement,
-    correct, accurate, true
+    caption, entail, entails, entailed, match, matches, description, describe, describes, statement, correct,
+    accurate, true
 """)
 OFFERS, HELPS = w.words("can, will, happy, glad, would"), w.words("help, assist")
 REFUSED = w.words("view, watch, access, open, play, process, analyze, analyse, assist, help, answer, provide, load")
@@ -49,9 +49,9 @@ REFUSERS = w.words("i, we, unable, me")
 REQUESTS = w.words("upload, thank")
 INSISTING = w.words("i, we, would, must, to, me")
 STANCES = w.words("""
-    i, we, am, are, of course, surely, apparently, it, seems, appears, guess, suppose, think, believe,
-    afraid, can, say, with, i guess, i think, i believe, i suppose, confidence, confident, certain, sure,
-    that, would, quite, pretty, fairly, very, must, have to, clearly, indeed, presumably, evidently
+    i, we, am, are, of course, surely, apparently, it, seems, appears, guess, suppose, think, believe, afraid, can,
+    say, with, i guess, i think, i believe, i suppose, confidence, confident, certain, sure, that, would, quite,
+    pretty, fairly, very, must, have to, clearly, indeed, presumably, evidently
 """)
 AFFIRMS, DENIES = w.AFFIRMS | {"is"}, w.DENIES | {"not", "is_not"}
 # Affirmations that may also be something else at the head of a longer answer: "Sure, I can help", "Right after ...".

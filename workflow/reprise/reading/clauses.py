@@ -135,7 +135,7 @@ def _is_side(tokens: Sequence[str], at: int) -> bool:
 
 
 def sentences(text: str, mark: Mark, bullets: bool = True) -> list[Sentence]:
-    """The sentences of a text, their mentions marked and their phrases joined; bullets of lists go."""
+    """The sentences of a text, their mentions marked; bullets of lists go."""
     found = list[Sentence]()
     for number, line in enumerate(text.split("\n")):
         if not line or line.isspace():
@@ -144,15 +144,15 @@ def sentences(text: str, mark: Mark, bullets: bool = True) -> list[Sentence]:
         parts = [part for part in SENTENCE_END.split(line[bullet.end() :] if bullet else line) if part.strip()]
         for part in parts:
             asked, ended = part.rstrip(" )\"'").endswith("?"), part.rstrip()[-1] in ".!)?"
-            found.append(Sentence(join_phrases(mark(tokenise(part))), number, asked, len(parts) == 1, ended))
+            found.append(Sentence(mark(tokenise(part)), number, asked, len(parts) == 1, ended))
     return found
 
 
 def clauses(found: Sequence[Sentence]) -> list[Clause]:
-    """The clauses of sentences, split at connectives and signs; a label keeps what it labels."""
+    """The clauses of sentences, their phrases joined, split at connectives and signs; a label keeps what it labels."""
     split = list[Clause]()
     for number, sentence in enumerate(found):
-        pieces = [(opener, piece) for opener, piece in _pieces(sentence.tokens) if piece]
+        pieces = [(opener, piece) for opener, piece in _pieces(join_phrases(sentence.tokens)) if piece]
         for index, (opener, piece) in enumerate(pieces):
             place = len(split)
             split.append(

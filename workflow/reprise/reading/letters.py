@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from reprise.reading import words as w
 from reprise.reading.choices import LATE_OPENERS, OPENERS, bare_level, is_bare, is_picked, label_level
-from reprise.reading.clauses import STUTTER, Clause, clauses, has, is_mark, named, sentences
+from reprise.reading.clauses import STUTTER, Clause, Sentence, clauses, has, is_mark, named, sentences
 from reprise.reading.mentions import mark_letters
 from reprise.reading.normalise import KEPT
 from reprise.reading.polarity import negated, said_of, sign, stands_out
@@ -30,6 +30,9 @@ LABEL_OPENERS = frozenset(("", ")", ",", "(", "-"))
 LINKS = frozenset().union(
     w.LEADING_VERBS, w.NEGATIONS, w.GOOD, w.BAD, w.HEDGES, ("it", "this", "that", "these")
 )  # what links a clause to the option of the one before
+
+
+TURN_STARTS = frozenset(phrase.split("_")[0] for phrase in w.TURNS) - {"i", "on"}
 
 
 class Span(NamedTuple):
@@ -60,8 +63,18 @@ def read_letters(text: str, options: tuple[str, ...], segments: bool) -> tuple[s
     marked = sentences(LABELLED_TICK.sub(r"\1: ", text), mark_letters(options, segments))
     if not any(is_mark(word) for sentence in marked for word in sentence.tokens):
         return "", False
-    found = clauses(marked)
+    found = clauses(list(without_idle(marked)))
     return settle(list(claims_of(found, segments)), found, options), True
+
+
+def without_idle(marked: Sequence[Sentence]) -> Iterator[Sentence]:
+    """Sentences, emptied where they neither mention an option, nor follow one that does, nor may change the mind."""
+    follows = True
+    for sentence in marked:
+        mentions = any(map(is_mark, sentence.tokens))
+        idle = not (mentions or follows) and TURN_STARTS.isdisjoint(sentence.tokens)
+        yield sentence._replace(tokens=[]) if idle else sentence
+        follows = mentions
 
 
 def claims_of(found: Sequence[Clause], segments: bool) -> Iterator[Claim]:

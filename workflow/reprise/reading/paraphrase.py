@@ -96,15 +96,19 @@ def events(text: str) -> Told:
 
 def paraphrased(statement: str, captions: Mapping[str, str], near: bool = False) -> str:
     """The one caption that a statement gives in other words; with `near` only one that it nearly restates."""
-    told = events(normalise(statement))
+    told = events(statement)
+    if not 1 + near <= len(told) < LONGEST:
+        return ""
     shown = {option: events(normalise(caption)) for option, caption in captions.items()}
     orders = [sorted(own) for own in shown.values()]
     is_swap = any(order == orders[0] for order in orders[1:])
     turning = TURNING.intersection(words_of(statement)) - set(words_of(" ".join(captions.values())))
     at_once = is_swap and AT_ONCE.search(statement) and not any(map(AT_ONCE.search, captions.values()))
     told_too_much = "?" in statement or at_once or (turning if is_swap else turning - VOICES)
-    if not 0 < len(told) < LONGEST or told_too_much or min(map(len, shown.values())) < SHORTEST:
+    if told_too_much or min(map(len, shown.values())) < SHORTEST:
         return ""
+    known = {word for own in shown.values() for word in own}
+    told = tuple(word if word in known else next((own for own in known if same(word, own)), word) for word in told)
     if PEOPLE.isdisjoint(word for own in shown.values() for word in own):
         told = tuple(word for word in told if word not in PEOPLE)
     by_order = in_order(statement, captions) if is_swap and not near else ""
@@ -173,8 +177,8 @@ def _is_close(told: Told, own: Told, score: int, near: bool) -> bool:
     """Is a statement nearly a caption, with a word or two of its own at most?"""
     if score < 2 or score < ENOUGH * len(told) or score < (NEARLY_ALL if near else ENOUGH) * len(own):
         return False
-    strange = [word for word in told if not any(same(word, other) for other in own)]
-    if strange and not all(any(same(word, other) for other in told) for word in own):
+    strange = [word for word in told if word not in own]
+    if strange and not set(own) <= set(told):
         return False  # something stands in the place of something else
     return len(strange) <= max(1, len(told) // 6) and not any(word.isdigit() or word in NUMERALS for word in strange)
 
@@ -214,7 +218,7 @@ def common(one: Sequence[str], other: Sequence[str]) -> int:
         diagonal = 0
         for at, b in enumerate(other, 1):
             above = row[at]
-            row[at] = diagonal + 1 if same(a, b) else max(above, row[at - 1])
+            row[at] = diagonal + 1 if a == b else max(above, row[at - 1])
             diagonal = above
     return row[-1]
 

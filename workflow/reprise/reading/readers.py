@@ -12,6 +12,8 @@ FORGIVEN = {"authors": CONTRADICTORY, "robust": OTHER}
 # What a tie, or a score that is no number, is read as: by the authors as a wrong answer, not as none.
 UNDECIDED = {"authors": "neither", "robust": ""}
 BARE = re.compile(r"\s*(?:([A-F])[.)]?|\(([A-F])\))\s*")
+LABEL_SIGNS = (". ", ") ", ": ")
+SURELY_A_TEXT = 12  # characters; a shorter text may be a word that means something else beside a letter
 YES_NO = {"Yes", "No"}
 BARE_WORDS = {
     form: word
@@ -78,7 +80,9 @@ def read_like_a_person(text: str, options: Sequence[str], option_texts: Sequence
     letter = bare_letter(text)
     if letter in options and all(map(begins_with_a_word, option_texts)):
         return Reading(letter, None)
-    # Its hundred patterns take longer to compile than it takes to read a run of bare letters.
+    if option_texts and (letter := letter_with_text(text, options, option_texts)):
+        return Reading(letter, None)
+    # Its vocabulary takes longer to load than it takes to read a run of bare letters.
     from reprise.reading.robust import read_robust
 
     captions = dict(zip(options, option_texts, strict=True)) if option_texts else None
@@ -89,6 +93,14 @@ def bare_letter(text: str) -> str:
     """The letter of an answer that is nothing else: `B`, `B.`, `B)`, `(B)`."""
     match = BARE.fullmatch(text)
     return (match[1] or match[2]) if match else ""
+
+
+def letter_with_text(text: str, options: Sequence[str], option_texts: Sequence[str]) -> str:
+    """The letter of an answer that is a letter and the text of its option: `B. The dog barks.`"""
+    letter, sign, stated = text[:1], text[1:3], text[3:].strip()
+    if sign not in LABEL_SIGNS or letter not in options or len(stated) < SURELY_A_TEXT:
+        return ""
+    return letter if [option for option, known in zip(options, option_texts) if known == stated] == [letter] else ""
 
 
 def begins_with_a_word(caption: str) -> bool:

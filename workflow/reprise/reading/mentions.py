@@ -66,7 +66,6 @@ QUANTIFIERS = frozenset(("both", "either", "neither"))
 AFTER_QUANTIFIER = (
     w.SEGMENTS | w.NOUNS | w.words("of, is, are, fit, match, seem, could, can, one, do, does") | STOPS | {""}
 )
-MARKING = frozenset("abcdef") | QUANTIFIERS
 Mark = Callable[[list[str]], list[str]]
 
 

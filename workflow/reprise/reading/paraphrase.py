@@ -39,8 +39,8 @@ PAST = {
 }  # fmt: skip
 REVERSING = re.compile(r"\bafter\b(?! (?:which|that|this)\b)|\bonce(?= (?:the|a|an|he|she|they|it|his|her)\b)")
 PARTING = re.compile(
-    r"\b(?:before|after which|after that|after this|whereupon|then|afterwards|followed by|until|prior to)\b|\bfirst (?:and|but)\b|[,;:]"
-    r"|\band\b(?= (?:then|afterwards|finally))"
+    r"\b(?:before|after which|after that|after this|whereupon|then|afterwards|followed by|until|prior to)\b|"
+    r"\bfirst (?:and|but)\b|[,;:]|\band\b(?= (?:then|afterwards|finally))"
 )
 AT_ONCE = re.compile(r"\b(?:while|when|as)\b", re.I)
 ENDS_FIRST = re.compile(r"\bfirst\W*$")

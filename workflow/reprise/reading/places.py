@@ -90,7 +90,11 @@ def _mark_ordinals(tokens: Sequence[str], options: Sequence[str], segments: bool
         end, place = _ordinal_at(tokens, at, segments) if tokens[at] in heads else (0, 0)
         if end and -len(options) <= place < len(options):
             found.append(_mark(place, options))
-            at = end + 3 if tokens[end : end + 2] == ["of", "the"] and has(tokens[end + 2 : end + 3], WHOLE_VIDEO) else end
+            at = (
+                end + 3
+                if tokens[end : end + 2] == ["of", "the"] and has(tokens[end + 2 : end + 3], WHOLE_VIDEO)
+                else end
+            )
         else:
             found.append(tokens[at])
             at += 1

@@ -8,11 +8,10 @@ from reprise.reading.clauses import has
 
 AHEAD = 5  # words in which the object of a verb such as "describes" must come
 BESIDES = w.words("the, a, this, that, given, actual, whole, entire, of, in, to, exactly, all, shown")
-HARD, HARD_TO = w.words("""
-    hard, difficult, lacks, lack, lacking
-"""), w.words("""
-    agree, accept, support, accuracy, correctness, evidence
-""")
+HARD, HARD_TO = (
+    w.words("hard, difficult, lacks, lack, lacking"),
+    w.words("agree, accept, support, accuracy, correctness, evidence"),
+)
 INTENSIFIED = w.words("only, just, merely, simply")
 TICKS = frozenset("✓✔✅☑👍✗✘❌✖👎🚫❎")
 FINE = w.words("good, great, excellent, decent, solid, strong, fine, holds, hold, stands, works, work")
@@ -172,10 +171,19 @@ def _told(head: Sequence[str], tail: Sequence[str], at: int, segments: bool) -> 
 
 def _segment_is_meant(head: Sequence[str], tail: Sequence[str]) -> bool:
     """Is a segment said to hold the caption: "it is in", "the caption refers to", "is the one described"?"""
-    if head and tail[:1] in ((), ("that",)) and has(head, EVENTS) and (has(head, BEGINS) or ("in" in head[-2:] and "is" in head)):
+    if (
+        head
+        and tail[:1] in ((), ("that",))
+        and has(head, EVENTS)
+        and (has(head, BEGINS) or ("in" in head[-2:] and "is" in head))
+    ):
         return True
     alone = tuple(head[-2:]) == ("only", "in") or (head[-1:] == ("in",) and tail == ("only",))
-    if alone or (head[-1:] == ("only",) and has(tail[:1], w.SAYS)) or (has(head, CAPTION_OR_IT) and has(head, SPEAKS_OF)):
+    if (
+        alone
+        or (head[-1:] == ("only",) and has(tail[:1], w.SAYS))
+        or (has(head, CAPTION_OR_IT) and has(head, SPEAKS_OF))
+    ):
         return True
     if "one" in tail and has(tail, w.CAPTIONS) and has(tail, w.DEPICTS):
         return True

@@ -36,9 +36,13 @@ GIVES = w.words("""
     settle, leave, leaves, equals, stays, remains, keep, use, at
 """)
 UNSURE = w.NEEDS | w.words("need, might, could, may")
-BEFORE_WORD = GIVES | w.words("""
-    answer, candidate, response, a, is, :, =, of, -, as, rating, score, with, on, give, it, award, say, rate
-""") | {""}
+BEFORE_WORD = (
+    GIVES
+    | w.words("""
+        answer, candidate, response, a, is, :, =, of, -, as, rating, score, with, on, give, it, award, say, rate
+    """)
+    | {""}
+)
 BOUNDS = w.words("""
     least, most, up to, up, less, more, below, above, under, minus, step, question, maximum, max, highest, lowest,
     minimum, plus, number, frame, part, item, point, event, scene, shot, exceed, exceeding, higher, lower, beyond,
@@ -123,7 +127,12 @@ def _grouped(words: Sequence[str]) -> list[str]:
     for word in words:
         last = next((at for at in range(len(found) - 1, -1, -1) if found[at] not in WITHIN_GROUP), -1)
         between = found[last + 1 :]
-        if is_mark(word) and last >= 0 and is_mark(found[last]) and (not between or tuple(between) in JOINED or "or" in between):
+        if (
+            is_mark(word)
+            and last >= 0
+            and is_mark(found[last])
+            and (not between or tuple(between) in JOINED or "or" in between)
+        ):
             names = [*found[last].strip("«»+").split("|"), word.strip("«»+")]
             found[last:] = [f"«{'|'.join(dict.fromkeys(names))}»"]
         else:

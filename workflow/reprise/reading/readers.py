@@ -100,7 +100,11 @@ def letter_with_text(text: str, options: Sequence[str], option_texts: Sequence[s
     letter, sign, stated = text[:1], text[1:3], text[3:].strip()
     if sign not in LABEL_SIGNS or letter not in options or len(stated) < SURELY_A_TEXT:
         return ""
-    return letter if [option for option, known in zip(options, option_texts) if known == stated] == [letter] else ""
+    return (
+        letter
+        if [option for option, known in zip(options, option_texts, strict=True) if known == stated] == [letter]
+        else ""
+    )
 
 
 def begins_with_a_word(caption: str) -> bool:

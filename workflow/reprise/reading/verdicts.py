@@ -94,9 +94,8 @@ def verdicts_of(found: Sequence[Clause]) -> Iterator[Verdict]:
         behind = found[clause.place - 1].tokens if clause.place else ()
         behind_mark = len(behind) == 1 and is_mark(behind[0])
         judged = judge(clause, Around(about, report, behind_mark, clause.sentence == found[-1].sentence))
-        beside = found[clause.place - 1 : clause.place] if not clause.is_first else []
-        beside += found[clause.place + 1 : clause.place + 2] if not clause.is_last else []
-        if judged > 0 and any(map(excepts, beside)):
+        beside = [found[clause.place - 1]] if not clause.is_first else []
+        if judged > 0 and any(map(excepts, beside if clause.is_last else [*beside, found[clause.place + 1]])):
             judged = -1
         if has(tokens, w.CAPTIONS) or "described" in tokens:
             about, report = True, clause if is_report(tokens) else None
@@ -124,7 +123,13 @@ def judge(clause: Clause, around: Around) -> int:
         return 0 if framed > 0 and clause.opener in CONTRASTS else framed
     judged = -sign(tokens) if clause.opener == "nor" else sign(tokens) or related(tokens)
     uncertain = has(tokens, w.MIGHT) and not has(tokens, w.NEGATIONS) and "plausible" not in tokens
-    if not judged or uncertain or (omits(tokens) and not (has(tokens, JUDGED) or related(tokens))) or tokens in NO_FLAWS or ("no", "video") in pairwise(tokens):
+    if (
+        not judged
+        or uncertain
+        or (omits(tokens) and not (has(tokens, JUDGED) or related(tokens)))
+        or tokens in NO_FLAWS
+        or ("no", "video") in pairwise(tokens)
+    ):
         return 0
     if judged > 0 and has(tokens, w.EXCEPTS):
         return -1 if has(tokens, OF_IT_ALL) else 0

@@ -13,47 +13,47 @@ def words(listed: str) -> frozenset[str]:
 # --- judging ---------------------------------------------------------------------------------------------------------
 
 GOOD = words("""
-    ranks above, ranks ahead of, ahead of, has the edge, has an edge, slight edge, got it right,
-    correct, correctly, right, rightly, accurate, accurately, true, truthful, truthfully, truly, valid, entailed,
-    entails, entail, entailment, supported, supports, support, supporting, consistent, match, matches, matched,
-    matching, fit, fits, fitting, align, aligns, aligned, agree, agrees, agreement, correspond, corresponds,
-    corresponding, coincide, coincides, confirm, confirms, confirmed, confirming, verified, faithful, faithfully,
-    perfect, perfectly, precise, precisely, best, better, closer, closest, preferable, superior, plausible,
-    convincing, appropriate, hold true, holds true, spot on, on point, wins, win, winner, makes sense, make sense,
-    makes more sense, makes the most sense, makes most sense, justified, fulfilled, satisfied, met, evidence,
-    accuracy, in line with, in accordance with, in favour of, in favor of, favours, favors, points to, point to,
-    pointing to, what happens, what is happening, what happened, what actually happens, what is shown, what we see,
-    what i see, what the video shows, what is seen, what can be seen, what is depicted, what takes place, what occurs,
-    the case, gets my vote, beats, trumps, surpasses, outperforms, applies, apply, preferred, happens, happen, occurs,
-    occur, takes place, take place, more likely, most likely one, likelier, likeliest, passes, checks out, adds up,
-    well supported, fully supported, borne out, bears out, backed up, nothing to correct, nothing to fix, nothing to
-    change, follows from, follow from, accept, accepted, acceptable, flawless, backed by, bears this out, bears it
-    out, strongest, stronger, suitable, suited, adequate, adequately, sound, correctness, inferred, deduced, spot-on,
-    ✓, ✔, ✅, ☑, 👍, 💯, identical, exact match, most exact
+    ranks above, ranks ahead of, ahead of, has the edge, has an edge, slight edge, got it right, correct, correctly,
+    right, rightly, accurate, accurately, true, truthful, truthfully, truly, valid, entailed, entails, entail,
+    entailment, supported, supports, support, supporting, consistent, match, matches, matched, matching, fit, fits,
+    fitting, align, aligns, aligned, agree, agrees, agreement, correspond, corresponds, corresponding, coincide,
+    coincides, confirm, confirms, confirmed, confirming, verified, faithful, faithfully, perfect, perfectly, precise,
+    precisely, best, better, closer, closest, preferable, superior, plausible, convincing, appropriate, hold true,
+    holds true, spot on, on point, wins, win, winner, makes sense, make sense, makes more sense, makes the most sense,
+    makes most sense, justified, fulfilled, satisfied, met, evidence, accuracy, in line with, in accordance with, in
+    favour of, in favor of, favours, favors, points to, point to, pointing to, what happens, what is happening, what
+    happened, what actually happens, what is shown, what we see, what i see, what the video shows, what is seen, what
+    can be seen, what is depicted, what takes place, what occurs, the case, gets my vote, beats, trumps, surpasses,
+    outperforms, applies, apply, preferred, happens, happen, occurs, occur, takes place, take place, more likely, most
+    likely one, likelier, likeliest, passes, checks out, adds up, well supported, fully supported, borne out, bears
+    out, backed up, nothing to correct, nothing to fix, nothing to change, follows from, follow from, accept,
+    accepted, acceptable, flawless, backed by, bears this out, bears it out, strongest, stronger, suitable, suited,
+    adequate, adequately, sound, correctness, inferred, deduced, spot-on, ✓, ✔, ✅, ☑, 👍, 💯, identical, exact match,
+    most exact
 """)
 BAD = words("""
-    ranks below, falls behind, loses to, inferior to, inferior,
-    incorrect, incorrectly, wrong, wrongly, inaccurate, inaccurately, false, falsely, untrue, invalid, mistaken,
-    mistakenly, mismatch, mismatches, mismatched, contradict, contradicts, contradicted, contradicting, contradiction,
-    contradictions, contradictory, conflict, conflicts, conflicting, differ, differs, differing, different,
-    differently, discrepancy, discrepancies, the reverse of, the inverse of, error, errors, erroneous, erroneously,
-    mistake, mistakes, inconsistent, inconsistency, inconsistencies, inaccuracy, inaccuracies, reversed, reverses,
-    reversing, reverse order, swapped, swaps, swap, flipped, flips, opposite, inverted, inverts, mixed up, mixes up,
-    mixing up, mix up, switched, switches, backwards, backward order, back to front, unlikely, worse, worst,
-    implausible, misleading, misidentifies, misidentified, misidentify, misrepresents, misrepresented, misrepresent,
-    misstates, misstated, misdescribes, misattributes, misreports, mislabels, misplaces, misses the mark, distorts,
-    deviates, deviate, deviation, deviations, diverges, diverge, fails, fail, failed, failing, unsupported, doubt,
-    doubts, doubtful, excluded, exclude, excludes, excluding, eliminated, eliminate, eliminates, eliminating, ruled
-    out, rule out, rules out, ruling out, reject, rejects, rejected, rejecting, discard, discarded, dismiss,
-    dismissed, refuted, refute, refutes, disproved, disproves, disprove, denies, denied, deny, disagree, disagrees,
-    disagreement, disagreements, something else, something different, the other way round, the other way around, other
-    way round, other way around, the wrong way round, vice versa, untenable, impossible, confuses, confused, confuse,
-    fabricated, fabricates, hallucinated, invented, invents, problem, problems, issue, issues, fault, faults, flaw,
-    flaws, flawed, off the mark, out of the question, violated, violates, breached, off the table, makes no sense,
-    make no sense, out of the running, ruled_out, overruled, falls short, at odds, corrected, corrections, against,
-    rebuts, nonsense, bogus, hardly likely, unfaithful, non-entailment, nonentailment, unacceptable, inexact,
-    unrelated, made up, nothing to do with, another video, another clip, another scene, imprecise, less likely, out of
-    order, wrong order, mischaracterizes, mischaracterises, unentailed, not_entailed, ✗, ✘, ❌, ✖, 👎, 🚫, ❎
+    ranks below, falls behind, loses to, inferior to, inferior, incorrect, incorrectly, wrong, wrongly, inaccurate,
+    inaccurately, false, falsely, untrue, invalid, mistaken, mistakenly, mismatch, mismatches, mismatched, contradict,
+    contradicts, contradicted, contradicting, contradiction, contradictions, contradictory, conflict, conflicts,
+    conflicting, differ, differs, differing, different, differently, discrepancy, discrepancies, the reverse of, the
+    inverse of, error, errors, erroneous, erroneously, mistake, mistakes, inconsistent, inconsistency,
+    inconsistencies, inaccuracy, inaccuracies, reversed, reverses, reversing, reverse order, swapped, swaps, swap,
+    flipped, flips, opposite, inverted, inverts, mixed up, mixes up, mixing up, mix up, switched, switches, backwards,
+    backward order, back to front, unlikely, worse, worst, implausible, misleading, misidentifies, misidentified,
+    misidentify, misrepresents, misrepresented, misrepresent, misstates, misstated, misdescribes, misattributes,
+    misreports, mislabels, misplaces, misses the mark, distorts, deviates, deviate, deviation, deviations, diverges,
+    diverge, fails, fail, failed, failing, unsupported, doubt, doubts, doubtful, excluded, exclude, excludes,
+    excluding, eliminated, eliminate, eliminates, eliminating, ruled out, rule out, rules out, ruling out, reject,
+    rejects, rejected, rejecting, discard, discarded, dismiss, dismissed, refuted, refute, refutes, disproved,
+    disproves, disprove, denies, denied, deny, disagree, disagrees, disagreement, disagreements, something else,
+    something different, the other way round, the other way around, other way round, other way around, the wrong way
+    round, vice versa, untenable, impossible, confuses, confused, confuse, fabricated, fabricates, hallucinated,
+    invented, invents, problem, problems, issue, issues, fault, faults, flaw, flaws, flawed, off the mark, out of the
+    question, violated, violates, breached, off the table, makes no sense, make no sense, out of the running,
+    ruled_out, overruled, falls short, at odds, corrected, corrections, against, rebuts, nonsense, bogus, hardly
+    likely, unfaithful, non-entailment, nonentailment, unacceptable, inexact, unrelated, made up, nothing to do with,
+    another video, another clip, another scene, imprecise, less likely, out of order, wrong order, mischaracterizes,
+    mischaracterises, unentailed, not_entailed, ✗, ✘, ❌, ✖, 👎, 🚫, ❎
 """)
 # Flaws that a leading Yes or No may be about: "No, I see no error", "Yes, there is a mismatch".
 FLAWS = words("""
@@ -145,19 +145,19 @@ CONCLUDES = words("""
     why, for this reason, which means, this means, meaning, in total, by elimination, in sum, therefor, now
 """)
 HEDGES = words("""
-    alone,     probably, likely, most likely, very likely, perhaps, maybe, possibly, presumably, apparently, clearly, definitely,
-    certainly, obviously, surely, simply, just, really, indeed, actually, absolutely, evidently, undoubtedly, plainly,
-    quite, fairly, rather, pretty, very, more, most, only, still, arguably, honestly, frankly, certain, confident,
-    sure, positive, gut, my gut says, gut feeling, if anything, without a doubt, no doubt, for sure, hands down,
-    strongly, slightly, seemingly, fully, totally, completely, entirely, mainly, somewhat confident, i think, i
-    believe, i guess, i suppose, in my opinion, in my view, to me, strictly, easily, could not be more, can not be
-    more, beyond doubt, by far, of course, by a small margin, marginally, tentatively, fairly sure, pretty sure, much,
-    a bit, a little
+    alone, probably, likely, most likely, very likely, perhaps, maybe, possibly, presumably, apparently, clearly,
+    definitely, certainly, obviously, surely, simply, just, really, indeed, actually, absolutely, evidently,
+    undoubtedly, plainly, quite, fairly, rather, pretty, very, more, most, only, still, arguably, honestly, frankly,
+    certain, confident, sure, positive, gut, my gut says, gut feeling, if anything, without a doubt, no doubt, for
+    sure, hands down, strongly, slightly, seemingly, fully, totally, completely, entirely, mainly, somewhat confident,
+    i think, i believe, i guess, i suppose, in my opinion, in my view, to me, strictly, easily, could not be more, can
+    not be more, beyond doubt, by far, of course, by a small margin, marginally, tentatively, fairly sure, pretty
+    sure, much, a bit, a little
 """)
 FILLERS = words("""
-    got,     i, o, we, you, me, my, our, us, it, its, this, that, these, those, there, here, which, is, are, was, were, be,
-    been, being, am, seems, seem, appears, appear, looks, look, sounds, feels, remains, remain, stays, to, the, a, an,
-    of, on, at, as, for, with, by, from, would, will, shall, should, must, ought, has, do, does, did, had, have,
+    got, i, o, we, you, me, my, our, us, it, its, this, that, these, those, there, here, which, is, are, was, were,
+    be, been, being, am, seems, seem, appears, appear, looks, look, sounds, feels, remains, remain, stays, to, the, a,
+    an, of, on, at, as, for, with, by, from, would, will, shall, should, must, ought, has, do, does, did, had, have,
     having, think, believe, feel, find, consider, like, if forced, if pressed, if i had to guess, if i had to choose,
     if i must choose, if i have to choose, if in doubt, if needed, put, down, labelled, labeled, called, marked, hell,
     answering, saying, speaking, meant, elimination, process, gives, confidence, certainty, probability, possible,
@@ -210,10 +210,10 @@ KNOWS = words("""
     determined, loaded, load, give, respond, viewed, accessed, processed, infer, discern
 """)
 COMPARES = words("""
-    ranks above, ranks ahead of, ahead of, above, ranks below, below, falls behind, loses to, inferior to,
-    than, over, rather than, instead of, unlike, as opposed to, compared to, compared with, in comparison to, in
-    contrast to, in comparison with, versus, vs, beats, trumps, surpasses, outperforms, in place of, contrary to,
-    relative to, more than, opposed to, different from
+    ranks above, ranks ahead of, ahead of, above, ranks below, below, falls behind, loses to, inferior to, than, over,
+    rather than, instead of, unlike, as opposed to, compared to, compared with, in comparison to, in contrast to, in
+    comparison with, versus, vs, beats, trumps, surpasses, outperforms, in place of, contrary to, relative to, more
+    than, opposed to, different from
 """)
 BUTS = words("""
     even if, but, although, though, yet, however, except, albeit, while, whereas, still, nevertheless, even though,
@@ -299,7 +299,6 @@ SEGMENTS = words("""
     segment, part, half, clip, video, shot, scene, portion, section, piece, sequence, fragment, footage, bit, chunk,
     passage, excerpt, one, segments, videos, clips, recording, take, snippet, subclip, interval, block
 """)
-ARTICLES = words("the, a, an, this, that, my, its, your, of, to")
 
 ALL_PHRASES = frozenset(
     phrase

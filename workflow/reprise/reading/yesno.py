@@ -150,7 +150,9 @@ def claim_of_word(clause: Clause, mark: str, found: Sequence[Clause]) -> Iterato
         return
     level, bare = word_level(clause, mark, head, rest, tail, found), is_bare(rest)
     if not level:
-        if clause.opener == "and" or has(rest, ALSO) or has(tail[:1], ABOUT):  # "Yes and no", "yes for the door, no for the bed"
+        if (
+            clause.opener == "and" or has(rest, ALSO) or has(tail[:1], ABOUT)
+        ):  # "Yes and no", "yes for the door, no for the bed"
             yield Claim("", EXPLICIT, clause.place, clause.sentence)
         return
     words = [word for word in rest if word not in TICKS]

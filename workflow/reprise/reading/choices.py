@@ -50,6 +50,8 @@ def bare_level(clause: Clause, found: Sequence[Clause], head: Sequence[str], wor
     following = found[clause.place + 1] if not clause.is_last else None
     if clause.leads and following is not None:
         goes_on = following.opener in (",", "(", ")") and has(following.tokens[:1], GOES_ON)
+        if following.opener == ":" and "+" in mark and not claims:
+            return STATED  # "First segment: a dog barks."
         return 0 if goes_on and not claims else EXPLICIT
     explained = following is not None and following.opener in EXPLAINS
     if not (claims or clause.is_last or clause.opener in LATE_OPENERS or explained):

@@ -230,7 +230,7 @@ def stated_claims(
         if not level and said <= 0 and clause.opener in OPENERS and not has(words, w.COMPARES) and head[:1] == ("not",):
             level = HINTED
         if level:
-            yield from bare_claims(span, said, level, clause)
+            yield from bare_claims(span, said, max(level, label_level(head, tail)), clause)
             return
     level = label_level(head, tail)
     if level:

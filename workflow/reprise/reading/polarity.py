@@ -92,7 +92,7 @@ def negated(tokens: Sequence[str]) -> bool:
 def shows_the_world(tokens: Sequence[str], at: int) -> bool:
     """Is the object of a verb what happens, as in "describes the video", so that the verb judges?"""
     for word in tokens[at + 1 : at + 1 + AHEAD]:
-        if word in w.WORLD:
+        if word in w.WORLD or word.startswith("what_"):
             return True
         if word not in BESIDES and word not in w.GOOD and word not in w.BAD:
             return False

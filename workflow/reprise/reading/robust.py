@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
+from reprise.reading.clauses import SENTENCE_END
 from reprise.reading.languages import in_english
 from reprise.reading.letters import read_letters
 from reprise.reading.normalise import KEPT, normalise
@@ -81,10 +82,15 @@ def _with_word(plain: str, captions: Mapping[str, str], reading: str, mentions: 
     return reading if chosen in ("", reading) else ""
 
 
+def _sentence_of(plain: str, letter: str) -> str:
+    """The sentence of an answer that names the letter."""
+    return next((part for part in SENTENCE_END.split(plain) if re.search(rf"\b{letter}\b", part)), "")
+
+
 def _contradicted(plain: str, marked: str, captions: Mapping[str, str], reading: str) -> bool:
     """Does an answer give a letter together with the text of another option?"""
     if len(plain) < LONGEST and not any(re.search(rf"\b{other}\b", plain) for other in captions if other != reading):
-        told = {paraphrased(piece, captions, near=True) for piece in PIECES.split(plain)} - {""}
+        told = {paraphrased(piece, captions, near=True) for piece in PIECES.split(_sentence_of(plain, reading))} - {""}
         if told and reading not in told:
             return True
     if "++»" in marked:

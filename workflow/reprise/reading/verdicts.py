@@ -109,6 +109,7 @@ def judge(clause: Clause, around: Around) -> int:
     """What a clause says of the caption: 1 for right, -1 for wrong, 0 for nothing."""
     tokens = clause.tokens
     against = has(tokens, AGAINST) and has(tokens, w.CAPTIONS)
+    against |= tokens[0] in w.NEGATIONS and has(tokens, w.VIDEOS) and has(tokens, SUGGESTS)  # "nothing suggests that"
     gone = has(tokens, GONE) and has(tokens, w.ASPECTS) and not negated(tokens)
     if against or gone or contrasts(clause, around.report):
         return -1
@@ -147,8 +148,6 @@ def is_known(tokens: Sequence[str]) -> bool:
 
 def related(tokens: Sequence[str]) -> int:
     """The verdict of a verb that judges by its object: "the caption does not describe the video"."""
-    if has(tokens, w.VIDEOS) and has(tokens, SUGGESTS) and negated(tokens):
-        return -1  # "nothing in the video suggests that ..."
     implies = has(tokens, w.VIDEOS) and has(tokens, IMPLIES)
     depicts = has(tokens, w.CAPTIONS) and not is_report(tokens)
     if implies or (

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from reprise.reading import words as w
-from reprise.reading.choices import ABOUT, bare_level, is_bare, is_picked, label_level
+from reprise.reading.choices import ABOUT, BARE, bare_level, is_bare, is_picked, label_level
 from reprise.reading.clauses import Clause, clauses, has, is_mark, sentences
 from reprise.reading.mentions import merge_groups, without_brackets
 from reprise.reading.normalise import KEPT
@@ -29,6 +29,7 @@ AFTER_NO = w.words("""
 NEW_CLAUSE = w.words("""
     it, the, this, that, he, she, they, there, i, in, his, her, you, we, its, these, those, on, a, an
 """)
+AFTER_YES = BARE | w.PRONOUNS | w.VIDEOS | w.CAPTIONS | w.BUTS | w.WHOLES
 BEFORE_NO = w.words("say, answer, saying")
 SPEAKS = w.words("says, said, saying, shouts, shouting, replies, replied, answers, whispers, yells, nods, screams")
 ALSO = w.words("also, maybe, perhaps, possibly")
@@ -181,7 +182,8 @@ def word_level(
         elif clause.opener == "," and (clause.is_last or has(head, CHOOSING)):
             level = STATED
     level = level or label_level(head, tail) or (STATED if is_picked(head) else 0)
-    if not level and not head and clause.is_first and not clause.opener:
+    runs_on = bool(tail) and tail[0].isalpha() and tail[0] not in AFTER_YES  # "Yes star floats" says nothing
+    if not (level or head or runs_on or clause.opener) and clause.is_first:
         level = EXPLICIT if clause.leads else STATED
     return level
 

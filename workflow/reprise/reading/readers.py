@@ -13,6 +13,7 @@ FORGIVEN = {"authors": CONTRADICTORY, "robust": OTHER}
 UNDECIDED = {"authors": "neither", "robust": ""}
 BARE = re.compile(r"\s*(?:([A-F])[.)]?|\(([A-F])\))\s*")
 LABEL_SIGNS = (". ", ") ", ": ")
+FEW_WORDS = 3
 SURELY_A_TEXT = 12  # characters; a shorter text may be a word that means something else beside a letter
 YES_NO = {"Yes", "No"}
 BARE_WORDS = {
@@ -109,7 +110,8 @@ def letter_with_text(text: str, options: Sequence[str], option_texts: Sequence[s
 
 def begins_with_a_word(caption: str) -> bool:
     """Whether a caption is surely no letter itself, which an answer of a letter could restate."""
-    return caption.isascii() and caption[:2].isalpha() and len(caption) > 1 and "<" not in caption
+    starts = (len(caption) > 1 and caption[:2].isalpha()) or caption.count(" ") >= FEW_WORDS
+    return starts and caption.isascii() and "<" not in caption
 
 
 def output_block(text: str) -> str:

@@ -55,7 +55,7 @@ def _recurses() -> Answer:
 NOTHING: Any = None
 FAULTS: dict[str, Callable[[], Answer]] = {
     "value-error": _raises(ValueError("a message with {braces}, a \x1b[31mcolour\x1b[0m and\ntwo lines")),
-    "os-error": _raises(OSError(5, "Input/output error of the model's own")),
+    "os-error": _raises(OSError("a pipe of the model's own broke")),
     "memory-error": _raises(MemoryError()),
     "assertion": _raises(AssertionError()),
     "exit": _raises(SystemExit(0)),

@@ -13,13 +13,14 @@ from pathlib import Path
 from random import Random
 
 import polars as pl
+from reprise.core.files import file_digest
 
 from tests.faults.suite import Job, Outcome, Reduced
 
 STORE = "resources/store"
 UNHARMED = {"logs", "locks", "tmp"}  # what no job reads
 DIGEST = re.compile(r"[0-9a-f]{16,64}")
-JOBS_UNDONE = 3
+JOBS_UNDONE = 2
 HOWS = ("flip", "truncate", "delete")
 
 
@@ -35,18 +36,20 @@ class Damage:
     place: float
     """where in the file, 0 to 1"""
 
-    def strike(self, root: Path) -> None:
+    def strike(self, root: Path) -> str:
+        """Do it; returns the digest of what is left, nothing if nothing is."""
         path = root / self.path
         content = bytearray(path.read_bytes())
         at = int(self.place * len(content))
         path.unlink()  # another name of the same file, such as the user's own video, is not hit
         if self.how == "delete":
-            return
+            return ""
         if self.how == "flip":
             content[at] ^= 1 << (at % 8)
         else:
             del content[at:]
         path.write_bytes(content)
+        return file_digest(path)
 
     def __str__(self) -> str:
         return f"{self.how} {self.path} at {self.place:.4f}"
@@ -104,19 +107,35 @@ def draw_damage(random: Random, reference: Reduced, jobs: Sequence[Job]) -> tupl
 
 
 def undo(project: Reduced, jobs: Sequence[Job], random: Random, *, everything: bool) -> None:
-    """Take a finished project back to nothing, or to some jobs before its end."""
+    """Take a finished project back to nothing; or undo some of its jobs, and all that came after them."""
     if everything:
         shutil.rmtree(project.root / "results")
         shutil.rmtree(project.root / STORE)
         return
     for job in random.sample(jobs, JOBS_UNDONE):
-        forget(project, job, random)
+        for undone in (job, *followers_of(job, jobs)):
+            remove_outputs(project, undone)
+    forget(project, random)
 
 
-def forget(project: Reduced, job: Job, random: Random, but: str = "") -> list[str]:
-    """Remove a job's outputs, so that it runs again, and perhaps what the store remembers of its work."""
+def followers_of(job: Job, jobs: Sequence[Job]) -> list[Job]:
+    """The jobs that take something from a job, directly or not."""
+    found: list[Job] = []
+    made = set(job.outputs)
+    for other in (*jobs,) * len(jobs):
+        if other not in found and made & set(other.inputs):
+            found.append(other)
+            made |= set(other.outputs)
+    return found
+
+
+def remove_outputs(project: Reduced, job: Job) -> None:
     for name in job.outputs:
         (project.root / name).unlink(missing_ok=True)
+
+
+def forget(project: Reduced, random: Random, but: str = "") -> list[str]:
+    """Remove each kind of the store with even chances, but not that of one file."""
     kept = Path(but).parts[2:3] if but.startswith(STORE) else ()
     forgotten = []
     for folder in sorted((project.root / STORE).iterdir()):

@@ -75,7 +75,7 @@ tables:
     sections: [{rows: [{label: Imported, model: o3, protocol: unpacked, sampling: none}]}]
 """
 MODELS = {
-    "pixels": "label: Pixels\nadapter: pixels\n",
+    "pixels": "label: Pixels\nadapter: pixels\nsettings: {seed: 0}\n",
     "hub-siglip": f"label: SigLIP\nadapter: contrastive\nrepo: toy/siglip\nrevision: {REVISION}\n",
 }
 PAIR_COLUMNS = [
@@ -92,7 +92,7 @@ PAIR_COLUMNS = [
     "neg_cap",
 ]
 QUESTION_COLUMNS = ["index", "video", "video_type", "question", "answer", "dimensions", "video_path"]
-PREVIEW = "results/reduced/frames/preview/vinoground/0_pos.linspace4.png"
+PREVIEW = "results/reduced/frames/preview/vinoground/0.pos.linspace4.png"
 STARTED = re.compile(r"^(?:local)?rule (\w+):\n(?:    .*\n)*?    jobid: (\d+)$", re.MULTILINE)
 ENDED = re.compile(r"^Finished jobid: (\d+)", re.MULTILINE)
 PLANNED = re.compile(r"^(?:local)?rule (\w+):\n((?:    .*\n)+)", re.MULTILINE)
@@ -219,10 +219,10 @@ class Reduced(Project):
         return [Job(rule, _names(block, "input"), _names(block, "output")) for rule, block in blocks if rule != "all"]
 
     def numbers(self) -> dict[str, str]:
-        """Digests of all that holds final numbers: what people read, the metrics, and the answers without their timings."""
-        stages = ("results/tables", "results/*/metrics", "results/*/responses", "results/*/judge_responses")
-        files = [path for stage in stages for top in self.root.glob(stage) for path in top.rglob("*") if path.is_file()]
-        return {str(path.relative_to(self.root)): file_digest(path) for path in files if "timings" not in path.name}
+        """Digests of all results, from the answers to what people read; not of logs, and of how long something took."""
+        files = [path for path in (self.root / "results").rglob("*") if path.is_file()]
+        names = [(str(path.relative_to(self.root)), path) for path in files if "timings" not in path.name]
+        return {name: file_digest(path) for name, path in names if "/logs/" not in name}
 
 
 def _names(block: str, key: str) -> tuple[str, ...]:

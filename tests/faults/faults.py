@@ -90,7 +90,8 @@ def readers_of(name: str, jobs: Sequence[Job], root: Path) -> list[Job]:
 def _mentions(path: Path, digests: Sequence[str]) -> bool:
     if not digests or not path.is_file():
         return False
-    text = str(pl.read_parquet(path).to_dict(as_series=False)) if path.suffix == ".parquet" else path.read_text()
+    is_table = path.suffix == ".parquet"
+    text = str(pl.read_parquet(path).to_dict(as_series=False)) if is_table else path.read_bytes().decode("latin-1")
     return any(digest in text for digest in digests)
 
 

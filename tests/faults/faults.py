@@ -21,6 +21,7 @@ STORE = "resources/store"
 UNHARMED = {"logs", "locks", "tmp"}  # what no job reads
 DIGEST = re.compile(r"[0-9a-f]{16,64}")
 JOBS_UNDONE = 2
+COMMAND = re.compile(r"[Rr]un `python -m reprise ([a-z -]+)`")  # a command without anything to fill in
 HOWS = ("flip", "truncate", "delete")
 
 
@@ -147,7 +148,11 @@ def forget(project: Reduced, random: Random, but: str = "") -> list[str]:
 
 
 def mend(project: Reduced, damage: Damage, outcome: Outcome) -> str:
-    """Do what the message says; returns what was done."""
+    """Do what the message says, a command or a deletion of the file; returns what was done."""
+    command = COMMAND.search(outcome.output)
+    if command:
+        done = project.reprise("reprise", *command[1].split())
+        return f"ran `reprise {command[1]}`" if done.returncode == 0 else done.stderr
     if re.search(r"\bdelete\b", outcome.output, re.IGNORECASE):
         (project.root / damage.path).unlink(missing_ok=True)
         return "deleted the file"

@@ -20,7 +20,7 @@ from tests.faults.suite import Job, Outcome, Reduced
 STORE = "resources/store"
 UNHARMED = {"logs", "locks", "tmp"}  # what no job reads
 DIGEST = re.compile(r"[0-9a-f]{16,64}")
-JOBS_UNDONE = 2
+JOBS_UNDONE = 1
 COMMAND = re.compile(r"[Rr]un `python -m reprise ([a-z -]+)`")  # a command without anything to fill in
 HOWS = ("flip", "truncate", "delete")
 

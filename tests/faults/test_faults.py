@@ -55,7 +55,7 @@ def must(condition: bool, outcome: str, details: str = "") -> None:
 
 
 def same_numbers(project: Reduced, numbers: Numbers, details: str = "", *, is_part: bool = False) -> None:
-    """The results are those of the undisturbed run; after a part of the jobs some may be lacking, to be made when needed."""
+    """The results are those of the undisturbed run; after a part of the jobs some may be missing, made when needed."""
     found = project.numbers()
     names = found.keys() if is_part else found.keys() | numbers.keys()
     others = [name for name in sorted(names) if numbers.get(name) != found.get(name)]
@@ -141,7 +141,7 @@ def test_damages(reference: Reduced, jobs: list[Job], numbers: Numbers, places: 
         succeeds(outcome, f"{story}{done}")
         is_unread = project.numbers().get(damage.path) == struck
         expected = numbers | ({damage.path: struck} if is_unread else {})
-        same_numbers(project, expected, f"{story}{done}", is_part=job is not None)
+        same_numbers(project, expected, f"{story}{done}", is_part=True)
         project.remove()
         return f"an error that names the file{done}, the same numbers" if done else "the same numbers"
 

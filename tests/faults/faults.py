@@ -20,7 +20,7 @@ from tests.faults.suite import Job, Outcome, Reduced
 STORE = "resources/store"
 UNHARMED = {"logs", "locks", "tmp"}  # what no job reads
 DIGEST = re.compile(r"[0-9a-f]{16,64}")
-JOBS_UNDONE = 1
+JOBS_UNDONE = 6
 COMMAND = re.compile(r"[Rr]un `python -m reprise ([a-z -]+)`")  # a command without anything to fill in
 HOWS = ("flip", "truncate", "delete")
 
@@ -109,25 +109,26 @@ def draw_damage(random: Random, reference: Reduced, jobs: Sequence[Job]) -> tupl
 
 
 def undo(project: Reduced, jobs: Sequence[Job], random: Random, *, everything: bool) -> None:
-    """Take a finished project back to nothing; or undo some of its jobs, and all that came after them."""
+    """Take a finished project back to nothing; or undo a job with all that came after it, which is not little."""
     if everything:
         shutil.rmtree(project.root / "results")
         shutil.rmtree(project.root / STORE)
         return
-    for job in random.sample(jobs, JOBS_UNDONE):
-        for undone in (job, *followers_of(job, jobs)):
-            remove_outputs(project, undone)
+    chains = [[job, *followers_of(job, jobs)] for job in jobs]
+    for job in random.choice([chain for chain in chains if len(chain) >= JOBS_UNDONE]):
+        remove_outputs(project, job)
     forget(project, random)
 
 
 def followers_of(job: Job, jobs: Sequence[Job]) -> list[Job]:
     """The jobs that take something from a job, directly or not."""
     found: list[Job] = []
-    made = set(job.outputs)
-    for other in (*jobs,) * len(jobs):
-        if other not in found and made & set(other.inputs):
-            found.append(other)
-            made |= set(other.outputs)
+    waiting = [job]
+    while waiting:
+        made = waiting.pop().outputs
+        new = [other for other in jobs if other not in found and set(made) & set(other.inputs)]
+        found += new
+        waiting += new
     return found
 
 

@@ -99,7 +99,7 @@ def test_full_disks(reference: Reduced, jobs: list[Job], numbers: Numbers, place
 
     def fill(random: Random, number: int) -> str:
         project = reference.copy(places())
-        undo(project, jobs, random, everything=IS_WHOLE)
+        undo(project, jobs, random, everything=True)
         with (small_disk if can_mount() and number % 2 == 0 else limit_of_file_size)(
             project, reference, random
         ) as disk:

@@ -19,7 +19,6 @@ from reprise.reading.ratings import read_rating, read_rating_authors
 from reprise.stages.infer import LazyModel, ask_all, gather_text_work
 from reprise.stages.judge_requests import given_answers, judge_requests
 from reprise.stages.judgements import judgements
-from reprise.stats.measures import Resampling
 
 from tests.unit.asked import request, spec
 from tests.unit.benchmarks.whole import Whole
@@ -29,7 +28,7 @@ mmbench_video = Whole("mmbench_video")
 
 PROMPTS = load_prompts(Path("resources/prompts/mmbench_video.yaml"))
 JUDGE = PROMPTS["judge"]
-RESAMPLING = Resampling(draws=200, level=0.95, seed=0)
+LEVEL = 0.95
 
 
 @pytest.mark.parametrize(
@@ -148,7 +147,7 @@ def test_judges_that_reply_otherwise_are_counted_and_never_dropped() -> None:
         frame = judgements(answers, pl.DataFrame(replies, schema=RESPONSES), reader)
         assert frame["score"].to_list() == ratings
         found = mmbench_video.measures(
-            "unpacked", items_of(4), frame, RESAMPLING, convention="authors" if reader == "authors" else "fixed"
+            "unpacked", items_of(4), frame, LEVEL, convention="authors" if reader == "authors" else "fixed"
         )
         (whole,) = [one for one in found if (one.metric, one.group) == ("mean", "overall")]
         unread = ratings.count(None)
@@ -234,11 +233,11 @@ def test_mean_absolute_error_against_people(tmp_path: Path) -> None:
     scores = [3, 0, None, 1]
     rows = [verdict_row("", item_id=str(i), score=score, unparsed=score is None) for i, score in enumerate(scores)]
     verdicts = pl.DataFrame(rows, schema=VERDICTS)
-    (found,) = agreement(verdicts, items_of(4), read_ratings(path), "r", RESAMPLING)
+    (found,) = agreement(verdicts, items_of(4), read_ratings(path), "r", LEVEL)
     assert (found.value, found.asked, found.unparsed) == (pytest.approx(0.75), 3, 1)
-    assert agreement(verdicts, items_of(4), read_ratings(path), "unrated", RESAMPLING) == []
+    assert agreement(verdicts, items_of(4), read_ratings(path), "unrated", LEVEL) == []
     with pytest.raises(UserError, match="no item '2'"):
-        agreement(verdicts, items_of(2), read_ratings(path), "r", RESAMPLING)
+        agreement(verdicts, items_of(2), read_ratings(path), "r", LEVEL)
 
 
 @pytest.mark.parametrize(

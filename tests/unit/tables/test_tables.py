@@ -9,7 +9,7 @@ import pytest
 from reprise.config.tables import Row, TableSpec
 from reprise.core.errors import UserError
 from reprise.core.schemas import METRICS, READERS_DIFFER
-from reprise.tables.build import Builder
+from reprise.tables.build import Builder, stub_of
 from reprise.tables.keys import TableKey
 from reprise.tables.published import COLUMNS, Published
 from reprise.tables.render import render
@@ -102,13 +102,14 @@ def test_a_demo_row_never_takes_a_published_value(tmp_path: Path) -> None:
     assert {source for source, _ in sources(made).values()} == {"chance", "reproduced"}
 
 
-def test_how_often_the_readers_differ_stands_below(tmp_path: Path) -> None:
+def test_how_often_the_readers_differ_stands_below_once(tmp_path: Path) -> None:
     one = metric("answers", 3.0, metric=READERS_DIFFER, asked=20)
-    assert builder(tmp_path, [metric("control", 80.0), one]).row_notes(OV_ROW) == (
-        "The readers robust and authors differ on 3 of 20 answers.",
+    more = one | {"run": "velociti/entail/fps1/qvl", "value": 4.0, "asked": 10}
+    assert builder(tmp_path, [metric("control", 80.0), one, more]).table().notes == (
+        "The readers robust and authors differ on at most 4 of 10 answers of a run.",
     )
     none = one | {"value": 0.0}
-    assert builder(tmp_path, [metric("control", 80.0), none]).row_notes(OV_ROW) == ()
+    assert builder(tmp_path, [metric("control", 80.0), none]).table().notes == ()
 
 
 def test_answers_without_a_clip_are_not_thinned_out_by_a_count_of_answers(tmp_path: Path) -> None:
@@ -175,6 +176,48 @@ def test_published_files_need_their_columns_and_must_exist(tmp_path: Path) -> No
         Published(tmp_path / "x.csv", "table2")
     with pytest.raises(UserError, match="no such file"):
         Published(tmp_path / "y.csv", "table2")
+
+
+def test_numbers_by_the_authors_convention_are_listed_where_they_are_few(tmp_path: Path) -> None:
+    rows = [one for name in ("control", "average") for one in (metric(name, 80.0), authors(metric(name, 80.0), 91.4))]
+    assert builder(tmp_path, rows).row_notes(OV_ROW) == ("By the authors' convention and reader: Ctrl 91.4, Avg 91.4.",)
+
+
+def test_many_numbers_by_the_authors_convention_are_left_to_the_csv(tmp_path: Path) -> None:
+    """Many in a row, or in many rows, which then share a footnote."""
+    note = "By the authors' convention and reader the row has other numbers: see the csv."
+    wide = [{"title": name, "group": name} for name in "abcd"]
+    tall = [{"label": f"{index}", "model": "ov"} for index in range(4)]
+    rows = [one for name in "abcd" for one in (metric(name, 1.0), authors(metric(name, 1.0), 2.0))]
+    for columns, labelled in ((wide, tall[:1]), (wide[:1], tall)):
+        section = {"protocol": "entail", "sampling": "fps1", "rows": labelled}
+        table = builder(tmp_path, rows, spec=SPEC | {"columns": columns, "sections": [section]}).table()
+        assert [row.notes for row in table.rows()] == [(note,)] * len(labelled)
+
+
+def test_what_becomes_of_failed_answers_stands_below_once(tmp_path: Path) -> None:
+    failed = builder(tmp_path, [metric("control", 80.0, failed=1)]).table()
+    assert [note for note in failed.notes if "counts as wrong" in note] == [
+        "What failed or could not be read counts as wrong."
+    ]
+    assert builder(tmp_path, [metric("control", 80.0)]).table().notes == ()
+
+
+@pytest.mark.parametrize(
+    ("rows", "stub"),
+    [
+        ([{"label": "a", "dataset": True}], "Data set"),
+        ([{"label": "a", "judge": "b"}], "Judge"),
+        ([{"label": "a", "model": "b"}, {"label": "c", "dataset": True}], "Model"),
+    ],
+)
+def test_the_stub_says_what_rows_are(rows: list[dict[str, Any]], stub: str) -> None:
+    assert stub_of([Row.model_validate(row) for row in rows]) == stub
+
+
+def test_a_table_without_answers_says_nothing_of_failed_ones(tmp_path: Path) -> None:
+    assert "failed" in " ".join(builder(tmp_path, []).provenance())
+    assert "failed" not in " ".join(builder(tmp_path, [], runs=[]).provenance())
 
 
 # --- frames, columns that are runs, groups against the whole -------------------------------------------------------

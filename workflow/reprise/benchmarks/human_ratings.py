@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from reprise.core.errors import UserError
-from reprise.stats.measures import Measure, Resampling, measure, ones
+from reprise.stats.measures import Measure, measure, ones
 
 COLUMNS = ("run", "item_id", "rating")
 
@@ -29,7 +29,7 @@ def read_ratings(path: Path) -> pl.DataFrame:
 
 
 def agreement(
-    verdicts: pl.DataFrame, items: pl.DataFrame, ratings: pl.DataFrame, run: str, resampling: Resampling
+    verdicts: pl.DataFrame, items: pl.DataFrame, ratings: pl.DataFrame, run: str, level: float
 ) -> list[Measure]:
     """Mean absolute error of a judge against people, over the answers of a run that both rated."""
     mine = ratings.filter(pl.col("run") == run)
@@ -43,5 +43,5 @@ def agreement(
         return []
     judged = rows["score"].is_not_null().cast(pl.Float64)
     apart = (rows["score"] - rows["rating"]).abs().fill_null(0.0)
-    found = measure("mae", "overall", rows, [(apart * judged, ones(rows) * judged)], resampling, scale=1)
+    found = measure("mae", "overall", rows, [(apart * judged, ones(rows) * judged)], level, scale=1, limits=(0, 3))
     return [replace(found, missing=0)]

@@ -124,7 +124,7 @@ class TableSpec(Settings):
     caption: str
     """Text below the title."""
     stub: str | None = None
-    """Header of the row labels; by default `Model`, or `Test` above rows of data."""
+    """Header of the row labels; by default `Model`, `Judge` above rows of judges, `Data set` above rows of data."""
     metrics: list[str] = Field([])
     """The metrics of columns that name none."""
     decimals: int = Field(1, ge=0, le=4)
@@ -173,5 +173,7 @@ class Tables(Settings):
 
     benchmark: Slug
     """The benchmark."""
+    abbreviations: dict[str, str] = Field({})
+    """What abbreviations in headers and labels mean; a table explains those that it has."""
     tables: dict[TableName, TableSpec]
     """The tables by name: `table<N>`, N as in the paper."""

@@ -59,6 +59,11 @@ def collected_table_file(table: str, kind: str) -> Path:
     return TABLES / f"{table}.{kind}"
 
 
+def tables_pdf_file() -> Path:
+    """Every table of the suite, printed."""
+    return TABLES / "tables.pdf"
+
+
 @dataclass(frozen=True)
 class Results:
     """The working files of one suite."""

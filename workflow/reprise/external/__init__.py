@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 
 FOLDER = Path("resources/imports")
 
+# Error classes of imported answers, apart from those that concern one reader only (`readers.FORGIVEN`).
+NO_ANSWER = "no_answer"
+NO_TEXT = "no_text"
+RATED_ONLY = "rated_only"  # there is a rating, but not the text that was rated
+
 
 @dataclass(frozen=True)
 class AnswerFiles:

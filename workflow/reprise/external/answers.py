@@ -13,13 +13,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from reprise.core.errors import UserError
 from reprise.core.files import whole_file
+from reprise.external import NO_ANSWER, NO_TEXT
 from reprise.models.adapters.base import Answer
 from reprise.reading.readers import CONTRADICTORY
-
-# Error classes of imported answers, apart from those that concern one reader only (`readers.FORGIVEN`).
-NO_ANSWER = "no_answer"
-NO_TEXT = "no_text"
-RATED_ONLY = "rated_only"  # there is a rating, but not the text that was rated
 
 # What can be wrong with an imported answer; a table counts them by these words.
 UNKNOWN_ID = "unknown id"

@@ -12,11 +12,9 @@ from reprise.benchmarks.mmbench_video.taxonomy import LEAF
 from reprise.benchmarks.rows import items_of
 from reprise.core.errors import UserError
 from reprise.core.files import whole_file
-from reprise.external import AnswerFiles
+from reprise.external import NO_ANSWER, RATED_ONLY, AnswerFiles
 from reprise.external.answers import (
     EMPTY_FILE,
-    NO_ANSWER,
-    RATED_ONLY,
     UNKNOWN_ID,
     ImportedAnswers,
     Place,

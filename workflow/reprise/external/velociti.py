@@ -13,10 +13,9 @@ import polars as pl
 
 from reprise.core.errors import UserError
 from reprise.core.files import whole_file
-from reprise.external import AnswerFiles
+from reprise.external import NO_ANSWER, AnswerFiles
 from reprise.external.answers import (
     EMPTY_FILE,
-    NO_ANSWER,
     NO_NUMBER,
     UNKNOWN_ID,
     ImportedAnswers,

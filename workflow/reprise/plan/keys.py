@@ -159,7 +159,7 @@ class _Keys:
             form=protocol.form,
             items=protocol.items,
             frames_min=protocol.frames_min,
-            bootstrap=self._config.main.bootstrap,
+            level=self._config.main.confidence,
         )
         yield key("requests", benchmark, name), self._coded(requests)
         yield key("verdicts", benchmark, name), self._coded(verdicts)
@@ -286,6 +286,7 @@ class _Keys:
             first_judge=next(iter(plan.judges_named(benchmark)), ""),
             judged=judged,
             judges={one: self._config.models[one].label for one in plan.judges_of(benchmark)} if judged else {},
+            abbreviations=self._config.tables[benchmark].abbreviations,
             adopted={key: adopted[key] for key in keys},
             missing_share_max=suite.missing_share_max,
         )

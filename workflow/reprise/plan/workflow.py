@@ -171,6 +171,10 @@ class Workflow:
         """Every table number that a paper of the suite has, in every format that people read."""
         return [collected_table_file(table, kind) for table in self._plan.benchmarks_by_table() for kind in READ_AS]
 
+    def every_fragment(self) -> list[Path]:
+        """Every table of every paper of the suite, as LaTeX."""
+        return [table_file(benchmark, table, "tex") for benchmark, table, _ in self._plan.tables()]
+
     @as_workflow_error
     def parts_of_table(self, wildcards: Wildcards) -> list[Path]:
         """Table N of every paper that has one."""

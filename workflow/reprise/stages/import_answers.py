@@ -8,8 +8,8 @@ from reprise.core.errors import run_command
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, read_table, write_table
-from reprise.external import load_importer
-from reprise.external.answers import NO_ANSWER, ImportedAnswers, response_row, write_problems
+from reprise.external import NO_ANSWER, load_importer
+from reprise.external.answers import ImportedAnswers, response_row, write_problems
 from reprise.external.keys import ImportedRunKey
 from reprise.media.sampling import frames_shown
 from reprise.models.adapters.base import Answer

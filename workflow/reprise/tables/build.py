@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import groupby
 from typing import Any, cast
 
@@ -15,7 +16,7 @@ from reprise.config.tables import Column, Row
 from reprise.core.errors import UserError
 from reprise.core.paths import Results, Run, Scored
 from reprise.core.schemas import READERS_DIFFER
-from reprise.stats.binomial import Alternative, binomial_p
+from reprise.stats.binomial import ALPHA, Alternative, binomial_p
 from reprise.tables.keys import TableKey
 from reprise.tables.published import Published
 from reprise.tables.render import table as rendered
@@ -25,7 +26,7 @@ from reprise.tables.render.table import Cell, Number, Text
 
 SHOWN = ("fixed", "robust")
 COMPARED = ("authors", "authors")
-ALPHA = 0.05
+MOST_LISTED = 3  # numbers of a row, and rows, whose other numbers stand below a table
 TIDY = pl.Schema(
     {
         "suite": pl.String,
@@ -98,18 +99,20 @@ class Builder:
             for section in spec.sections
         )
         table = rendered.Table(
-            title=f"{key.benchmark_title}, Table {key.table.removeprefix('table')}: {spec.title}",
+            title=spec.title,
+            origin=f"{key.benchmark_title}, Table {key.table.removeprefix('table')}",
             caption=spec.caption,
             label=f"tab:{key.benchmark.replace('_', '-')}-{key.table}",
-            stub=spec.stub or ("Test" if all(row.dataset for row in spec.rows()) else "Model"),
+            stub=spec.stub or stub_of(spec.rows()),
             groups=column_groups(spec.columns),
             sections=sections,
-            notes=(*self.judge_lines(), *self.flaw_lines(), *spec.notes),
+            notes=(*self.wrong_lines(), *self.reader_lines(), *self.judge_lines(), *self.flaw_lines(), *spec.notes),
             provenance=self.provenance(),
             notice=key.notice,
             comparison=key.show_published and bool(key.runs),
             bold=spec.bold,
-            significance=f"above chance, one-sided exact binomial test, alpha {ALPHA}",
+            significance=f"above chance, one-sided exact binomial test of effective samples, alpha {ALPHA}",
+            abbreviations=key.abbreviations,
         )
         if not spec.best:
             return table
@@ -155,7 +158,14 @@ class Builder:
         )
         if not above or not under or above["value"] is None or not under["value"]:
             return None
-        return {**above, "metric": metric, "value": 100 * above["value"] / under["value"], "low": None, "high": None}
+        return {
+            **above,
+            "metric": metric,
+            "value": 100 * above["value"] / under["value"],
+            "low": None,
+            "high": None,
+            "p_chance": None,
+        }
 
     def number(self, row: Row, column: Column, metric: str, section: str) -> Number:
         """One number: measured here if it can be, else chance, else published, else a dash."""
@@ -229,26 +239,54 @@ class Builder:
         self.tidy.append({"suite": self.key.suite, "table": name, **known, **place, "source": source})
 
     def row_notes(self, row: Row) -> tuple[str, ...]:
-        """What was missing, failed or unread in a row, and where the authors' convention gives another number."""
+        """What was missing, failed or unread in a row, and that the authors' convention gives other numbers."""
         if row.chance or row.dataset:
             return ()
-        shown, differing = [], []
+        return (*_count_notes(self.shown(row)), *self.import_notes(row), *self.authors_note(row))
+
+    def shown(self, row: Row) -> list[Mapping[str, Any]]:
+        """The numbers behind a row."""
+        cells = [(column, metric) for column in self.spec.columns for metric in self.spec.metrics_of(column)]
+        return [found for cell in cells if (found := self.found(row, *cell, SHOWN)) is not None]
+
+    def authors_note(self, row: Row) -> list[str]:
+        """The numbers of a row by the authors' convention, if they differ; many of them are left to the csv."""
+        differing = self.differing(row)
+        if not differing:
+            return []
+        if len(differing) > MOST_LISTED or self.differing_rows > MOST_LISTED:
+            return ["By the authors' convention and reader the row has other numbers: see the csv."]
+        return [f"By the authors' convention and reader: {', '.join(differing)}."]
+
+    @cached_property
+    def differing_rows(self) -> int:
+        """In how many rows the authors' convention gives other numbers."""
+        return sum(bool(self.differing(row)) for row in self.spec.rows())
+
+    def differing(self, row: Row) -> list[str]:
+        """The columns of a row where the authors' convention gives another number, and that number."""
+        found = []
         for column in self.spec.columns:
             for metric in self.spec.metrics_of(column):
                 fixed, authors = (self.found(row, column, metric, reading) for reading in (SHOWN, COMPARED))
-                if fixed is not None:
-                    shown.append(fixed)
                 if fixed and authors and _printed(fixed, column) != _printed(authors, column):
-                    differing.append(f"{column_name(column)} {_printed(authors, column)}")
-        return (*_count_notes(shown), *self.import_notes(row), *_authors_note(differing), *self.reader_notes(row))
+                    found.append(f"{column_name(column)} {_printed(authors, column)}")
+        return found
 
-    def reader_notes(self, row: Row) -> list[str]:
-        """On how many answers behind a row the two readers differ."""
-        sources = sorted({source for column in self.spec.columns if (source := self.source_of(row, column))})
-        found = [self.numbers.get((source, READERS_DIFFER, "answers", *SHOWN)) for source in sources]
-        differing = [(one["value"], one["asked"]) for one in found if one and one["value"]]
+    def wrong_lines(self) -> list[str]:
+        """What becomes of failed and unread answers, if there are any."""
+        rows = [row for row in self.spec.rows() if not row.dataset]
+        any_wrong = any(one["failed"] or one["unparsed"] for row in rows for one in self.shown(row))
+        return ["What failed or could not be read counts as wrong."] if any_wrong else []
+
+    def reader_lines(self) -> list[str]:
+        """How many answers of the run where they differ most the two readers read differently."""
+        rows = [row for row in self.metrics.iter_rows(named=True) if row["metric"] == READERS_DIFFER]
+        most = max(rows, key=lambda row: (row["value"] or 0) / max(row["asked"], 1), default=None)
+        if most is None or not most["value"]:
+            return []
         return [
-            f"The readers robust and authors differ on {value:.0f} of {asked} answers." for value, asked in differing
+            f"The readers robust and authors differ on at most {most['value']:.0f} of {most['asked']} answers of a run."
         ]
 
     def import_notes(self, row: Row) -> list[str]:
@@ -274,15 +312,25 @@ class Builder:
         lines = [
             f"Suite {self.key.suite} ({self.key.suite_title}), Reprise {__version__}.",
             f"Paper: {self.key.paper}.",
-            "Shown: failed and unread answers count as wrong (convention fixed, reader robust); "
-            "intervals and the authors' convention are in the csv.",
         ]
+        if self.key.runs:
+            lines.append(
+                "Shown: failed and unread answers count as wrong (convention fixed, reader robust); "
+                "intervals and the authors' convention are in the csv."
+            )
         adopted = self.key.adopted
         runs = [
             f"{run}: key {digest[:12]}" + (f" ({adopted[digest]})" if digest in adopted else "")
             for run, digest in sorted(keys.items())
         ]
         return (*lines, *runs)
+
+
+def stub_of(rows: Sequence[Row]) -> str:
+    """What rows are, where their table does not say."""
+    if all(row.dataset for row in rows):
+        return "Data set"
+    return "Judge" if all(row.judge for row in rows) else "Model"
 
 
 def _is_below(p: float | None) -> bool:
@@ -310,13 +358,7 @@ def _count_notes(shown: Sequence[Mapping[str, Any]]) -> list[str]:
         if any(one[name] for one in shown)
     ]
     total = largest["asked"] + largest["missing"]
-    is_unread = any(one["failed"] or one["unparsed"] for one in shown)
-    wrong = " What failed or could not be read counts as wrong." if is_unread else ""
-    return [f"Of up to {total} samples: {', '.join(counts)}.{wrong}"] if counts else []
-
-
-def _authors_note(differing: Sequence[str]) -> list[str]:
-    return [f"By the authors' convention and reader: {', '.join(differing)}."] if differing else []
+    return [f"Of up to {total} samples: {', '.join(counts)}."] if counts else []
 
 
 def column_name(column: Column) -> str:

@@ -33,6 +33,7 @@ class TableKey(Key):
     """protocols whose answers are judged"""
     judges: dict[str, str] = Field({})
     """judge -> label"""
+    abbreviations: dict[str, str] = Field({})
     adopted: dict[str, str] = Field({})
     """key of a run -> why its answers were carried over from another key"""
     missing_share_max: float

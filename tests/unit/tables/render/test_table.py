@@ -1,5 +1,7 @@
 """The table object: what it refuses, how numbers print, which are best, how footnotes get letters."""
 
+from dataclasses import replace
+
 import pytest
 from reprise.tables.render import Cell, Column, ColumnGroup, Number, Section, Table, TableRow, Text, mark_best
 from reprise.tables.render.layout import footnote_letters, lay_out, letter_name
@@ -126,6 +128,10 @@ class TestFootnotes:
     def test_letters_follow_the_reading_order_and_equal_texts_share_one(self) -> None:
         assert dict(footnote_letters(full_table())) == {"The paper prints 0+2.6.": "a", "Quantised to 4 bits.": "b"}
 
+    def test_several_letters_stand_in_order(self) -> None:
+        table = small_table(TableRow("one", (cell(1),), notes=("x",)), TableRow("two", (cell(1),), notes=("y", "x")))
+        assert [row.label[1:] for row in lay_out(table).sections[0].rows] == [(Marks(("a",)),), (Marks(("a", "b")),)]
+
     @pytest.mark.parametrize(("index", "name"), [(0, "a"), (25, "z"), (26, "aa"), (51, "az"), (52, "ba"), (701, "zz")])
     def test_letters_do_not_run_out(self, index: int, name: str) -> None:
         assert letter_name(index) == name
@@ -166,6 +172,37 @@ class TestLayout:
         assert lay_out(one_cell(Number(1))).legend == ()
         assert [plain_text(line) for line in lay_out(one_cell(Number(None))).legend] == ["–: no value."]
         assert len(lay_out(full_table()).legend) == 9
+
+    def test_comparisons_can_stand_below(self) -> None:
+        row = TableRow("m", (Cell((Number(50, published=40), Number(60))), Text("8"), cell(1)))
+        plain = TableRow("p", (cell(1), Text("8"), cell(1)))
+        table = replace(small_table(row, plain, columns=(Column("A"), Column("B"), Column("C"))), comparison=True)
+        first, second = lay_out(table, stacked=True).sections[0].rows
+        assert [plain_text(line) for line in first.cells] == ["50.0 / 60.0", "8", "1.0"]
+        assert [[plain_text(line) for line in (below.label, *below.cells)] for below in first.below] == [
+            ["published", "40.0 / –", "", ""],
+            ["difference", "+10.0 / –", "", ""],
+        ]
+        assert second.below == ()
+        assert [row.below for row in lay_out(table).sections[0].rows] == [(), ()]
+
+    def test_the_legend_spells_out_the_abbreviations_that_occur(self) -> None:
+        columns = (Column("FP-S"), Column("MBA of the four"), Column("fr"))
+        row = TableRow("OV-7B [8f]", (cell(1), cell(1), Text("1fps")))
+        meanings = {
+            "FP": "no",
+            "FP-S": "one instance",
+            "MBA": "all right",
+            "BA": "no",
+            "OV": "OneVision",
+            "V": "no",
+            "f": "frames",
+            "fps": "a second",
+        }
+        table = replace(small_table(row, columns=columns), abbreviations=meanings)
+        assert [plain_text(line) for line in lay_out(table).legend] == [
+            "FP-S: one instance; MBA: all right; OV: OneVision; f: frames; fps: a second."
+        ]
 
     def test_bold_may_mean_significant(self) -> None:
         number = Number(30, significant=True, best=True, second=True)

@@ -221,7 +221,7 @@ def small_disk(project: Reduced, reference: Reduced, random: Random) -> Iterator
     holder = subprocess.Popen(
         [*NAMESPACE, "sh", "-c", mounts], cwd=project.root, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
-    enter = f"nsenter --target={holder.pid} --user --mount --preserve-credentials --wd={project.root}".split()
+    enter = f"nsenter --target={holder.pid} --user --mount --preserve-credentials --wdns={project.root}".split()
     try:
         assert holder.stdout is not None and holder.stdout.readline() == b"ready\n", "the disk was not mounted"
         yield Disk(project, enter, f"mount -o remount,size={10 * needed} disk".split())

@@ -10,8 +10,10 @@ from reprise.config.load import load
 from reprise.config.tables import TableSpec
 from reprise.core.errors import UserError, unknown
 from reprise.core.paths import TABLES
+from reprise.core.plain import of_cell
 from reprise.plan.runs import Plan
-from reprise.tables.build import SHOWN, column_name
+from reprise.tables.build import SHOWN
+from reprise.tables.headers import column_name
 
 
 class Gap(NamedTuple):
@@ -65,7 +67,7 @@ def _shown(path: Path, suite: str) -> Counter[Gap]:
             f"{path}: of suite '{others[0]}', not of '{suite}'. Run snakemake with `--config suite={suite}` first."
         )
     return Counter(
-        Gap(*(row[name] or "" for name in Gap._fields))
+        Gap(*(of_cell(row[name] or "") for name in Gap._fields))
         for row in rows
         if row["value"] and row["convention"] in ("", SHOWN[0])
     )

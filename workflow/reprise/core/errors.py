@@ -8,6 +8,7 @@ from pathlib import Path
 
 from reprise.core.faults import fault_of, fault_of_ffmpeg
 from reprise.core.log import log_to_stderr
+from reprise.core.plain import safe
 
 MOST_CHOICES, NEAREST = 25, 8
 
@@ -63,13 +64,13 @@ def run_command(main: Callable[[], None]) -> None:
     try:
         main()
     except UserError as error:
-        print(f"Error: {error}", file=sys.stderr)
+        print(f"Error: {safe(str(error))}", file=sys.stderr)
         sys.exit(1)
     except (OSError, MemoryError) as error:
         fault = fault_of(error)
         if fault is None:
             raise
-        print(f"Error: {fault}", file=sys.stderr)
+        print(f"Error: {safe(fault)}", file=sys.stderr)
         sys.exit(1)
     finally:
         gc.freeze()  # saves a garbage collection of the libraries' objects at exit

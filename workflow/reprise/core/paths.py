@@ -98,6 +98,10 @@ class Results:
         """An input of a shard of sources that changes when failures are to be tried again."""
         return self.key("retries", benchmark, str(shard))
 
+    def answer_retry_key(self, scored: Scored) -> Path:
+        """The same for a run's answers, or a judge's replies to them; written only where there are failures."""
+        return self.key("retries", *scored.name.split("/"))
+
     # Data
 
     def items(self, benchmark: str) -> Path:

@@ -112,6 +112,7 @@ RESPONSES = _schema(
     tokens_in=pl.Int32,
     tokens_out=pl.Int32,
     error=pl.String,  # error class; empty for an answer that every reader takes
+    message=pl.String,  # of a failure: what the model or the server said, on one line
     key=pl.String,  # digest of the run's key
 )
 
@@ -127,7 +128,12 @@ ANSWERS = _schema(
     key=pl.String,  # digest of the run's key
 )
 
-TIMINGS = _schema(clip_id=pl.String, requests=pl.Int32, seconds=pl.Float64, resumed=pl.Int32)
+TIMINGS = _schema(
+    clip_id=pl.String,
+    requests=pl.Int32,
+    seconds=pl.Float64,  # that its answers took when they were asked; null where that is not known
+    resumed=pl.Int32,  # requests that were not asked in this job
+)
 
 VERDICTS = _schema(
     request_id=pl.String,
@@ -164,6 +170,8 @@ METRICS = _schema(
 
 # The metric of a run that says how many answers its two readers read differently.
 READERS_DIFFER = "readers_differ"
+# The metric of a run with failures: how many of its answers, or of a judge's replies, failed, and why.
+FAILED_ANSWERS = "failed_answers"
 
 
 def table_of(rows: Sequence[Mapping[str, Any]], schema: pl.Schema) -> pl.DataFrame:

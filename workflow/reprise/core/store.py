@@ -9,7 +9,7 @@ from pathlib import Path
 from reprise.core.faults import named
 from reprise.core.files import canonical_json, file_digest, value_digest
 
-KINDS = ("release", "sources", "clips", "facts", "weights", "journal", "embeddings")
+KINDS = ("release", "sources", "clips", "facts", "weights", "journal", "failures", "embeddings")
 
 
 class Store:

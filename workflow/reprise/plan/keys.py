@@ -91,7 +91,7 @@ class _Keys:
         stages: dict[str, Key] = {
             "release": self._release(benchmark),
             "annotations": self._annotations(benchmark),
-            "sources": SourcesKey(shards=suite.shards, route=entry.route),
+            "sources": SourcesKey(shards=suite.shards, route=entry.route, limits=suite.limits),
             "clips": ClipsKey(shards=suite.shards, **dict(suite.clip_settings)),
             "facts": FactsKey(**dict(suite.fact_settings)),
             "statistics": StatisticsKey(benchmark=benchmark),
@@ -118,6 +118,7 @@ class _Keys:
             clips=entry.clips,
             options=self._config.benchmarks[benchmark].options | {"subset": subset.model_dump() if subset else None},
             subset_sha256=self._subset_digest(subset.file) if isinstance(subset, SubsetFile) else "",
+            text_chars_max=self._config.suite.text_chars_max,
         )
 
     def _subset_digest(self, file: str) -> str:
@@ -150,6 +151,7 @@ class _Keys:
             max_tokens=protocol.max_tokens,
             items=protocol.items,
             prompt=prompts[protocol.prompt],
+            text_chars_max=self._config.suite.text_chars_max,
         )
         verdicts = VerdictsKey(
             reading=protocol.reading, embedder=None if protocol.compare_with is None else _version(EMBEDDER)
@@ -270,6 +272,7 @@ class _Keys:
         scored = plan.table_scored(benchmark, table)
         judged = tuple(name for name in settings.protocols if plan.is_judged(benchmark, name))
         keys = sorted({runs[one.run].key for one in scored} & adopted.keys())
+        shown = {cell.model for cell in spec.cells() if cell.model is not None}
         return TableKey(
             suite=self._config.name,
             suite_title=suite.title,
@@ -283,12 +286,15 @@ class _Keys:
             forms={name: protocol.form for name, protocol in settings.protocols.items()},
             runs=tuple(one.name for one in scored),
             imported=tuple(one.name for one in scored if plan.is_imported(one)),
-            first_judge=next(iter(plan.judges_named(benchmark)), ""),
+            judge_order=tuple(plan.judges_of(benchmark)) if judged else (),
+            unjudged=tuple(run.name for run in plan.unjudged(benchmark, table)),
             judged=judged,
             judges={one: self._config.models[one].label for one in plan.judges_of(benchmark)} if judged else {},
             abbreviations=self._config.tables[benchmark].abbreviations,
+            references=tuple(sorted(one for one in shown if self._config.models[one].reference)),
             adopted={key: adopted[key] for key in keys},
             missing_share_max=suite.missing_share_max,
+            failed_share_max=suite.failed_share_max,
         )
 
     def _adopted(self) -> dict[str, str]:

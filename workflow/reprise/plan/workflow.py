@@ -13,10 +13,12 @@ from reprise.config.load import load
 from reprise.config.model import Model
 from reprise.core.errors import UserError
 from reprise.core.files import canonical_json, write_if_changed
+from reprise.core.log import log
 from reprise.core.paths import STAMP, Ledger, Run, Scored, collected_table_file, table_file
 from reprise.fetch.settings import ReleaseHub, Remote
+from reprise.plan.answers import failed_answers, summary
 from reprise.plan.keys import UNPINNED, write_keys
-from reprise.plan.retries import write_retries
+from reprise.plan.retries import write_answer_retries, write_retries
 from reprise.plan.runs import Plan
 from reprise.plan.targets import check_targets, targets_of, warn_of_unpinned
 from reprise.tables.published import published_file
@@ -54,6 +56,10 @@ def load_workflow(overrides: dict[str, Any], arguments: Sequence[str] = ()) -> "
         plan.imports.warn_of_unused(plan.models)
     write_keys(plan)
     write_retries(plan)
+    failed = failed_answers(plan)
+    write_answer_retries(plan, failed)
+    if failed and "--target-jobs" not in arguments:
+        log.warning(summary(failed))
     write_if_changed(STAMP, canonical_json({"suite": plan.config.name}) + "\n")
     return Workflow(plan)
 
@@ -69,6 +75,7 @@ class Workflow:
     def __init__(self, plan: Plan) -> None:
         self.suite = plan.config.name
         self.store = plan.config.main.store
+        self.answer_attempts = plan.config.suite.answer_attempts
         self._plan = plan
         self._results = plan.results
         self._shards = range(plan.config.suite.shards)
@@ -151,6 +158,17 @@ class Workflow:
     def weights(self, wildcards: Wildcards) -> list[Path]:
         """The note of a fetched snapshot; nothing for a local checkpoint or a model without weights."""
         return [self._results.weights(_slug(wildcards))] if self.model(wildcards).repo else []
+
+    def answer_retry(self, wildcards: Wildcards) -> list[Path]:
+        """What changes when questions that failed are to be asked again; nothing where none has failed yet."""
+        path = self._results.answer_retry_key(Scored(_run(wildcards), getattr(wildcards, "judge", "")))
+        return [path] if path.is_file() else []
+
+    def report_failures(self) -> None:
+        """Say at the end of a run how many answers failed."""
+        found = summary(failed_answers(self._plan))
+        if found:
+            log.warning(found)
 
     def answer_files(self, wildcards: Wildcards) -> list[Path]:
         """The files that hold an imported run's answers."""

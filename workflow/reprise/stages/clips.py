@@ -155,11 +155,13 @@ def _length_of_first_part(maker: ClipMaker, clip: ClipRow) -> float | None:
 
 
 def _stills(maker: ClipMaker, clip: ClipRow) -> ClipRow:
-    """A pseudo-clip of still images."""
+    """A pseudo-clip of still images, without loss."""
     if not clip["parts"]:
         raise UserError(f"clips.parquet: clip {clip['clip_id']}: a pseudo-clip needs at least one image in `parts`.")
     images = [maker.source(name) for name in clip["parts"]]
-    recipe = maker.recipe("images", images=[digest for _, digest in images], settings=maker.key.images.model_dump())
+    recipe = maker.recipe(
+        "lossless images", images=[digest for _, digest in images], settings=maker.key.images.model_dump()
+    )
     paths = [path for path, _ in images]
     return maker.encoded(recipe, lambda scratch: still_clip(paths, scratch, maker.key.encode, maker.key.images))
 

@@ -8,7 +8,7 @@ textsuperscript rlap par smallskip vspace setlength tabcolsep small footnotesize
 fontsize selectfont hspace linewidth resizebox rotatebox shortstack mathrm
 begingroup endgroup LTcapwidth endfirsthead endhead endfoot tablename thetable
 textbackslash textasciitilde textasciicircum textless textgreater textbar ldots textbullet copyright
-ss ae AE oe OE o O l L i dagger ddagger mathsection mathparagraph pm times div cdot wedge vee neg triangle nabla
+ss ae AE oe OE o O l L i dagger ddagger mathsection Vert mathparagraph pm times div cdot wedge vee neg triangle nabla
 rightarrow leftarrow uparrow downarrow leftrightarrow Rightarrow leq geq neq approx sim in infty surd circ
 alpha beta gamma delta Delta lambda mu sigma tau r v u c
 """

@@ -86,7 +86,7 @@ class TestBest:
 
     def test_lowest_where_less_is_better(self) -> None:
         table = small_table(TableRow("a", (cell(1),)), TableRow("b", (cell(3),)), TableRow("c", (cell(2),)))
-        assert marked(mark_best(table, [0], higher_is_better=False)) == ["best", "", "second"]
+        assert marked(mark_best(table, [0], "lowest")) == ["best", "", "second"]
 
     def test_ties_as_printed_are_all_marked(self) -> None:
         table = small_table(*[TableRow("m", (cell(value),)) for value in (50.01, 49.99, 49.9, 49.92, 10)])
@@ -95,19 +95,41 @@ class TestBest:
     def test_each_section_has_its_own(self) -> None:
         sections = tuple(Section((TableRow("a", (cell(low),)), TableRow("b", (cell(low + 1),)))) for low in (1, 5))
         table = Table("T", "C", "t", "M", (ColumnGroup((Column("A"),)),), sections)
-        assert marked(mark_best(table, [0])) == ["second", "best", "second", "best"]
+        assert marked(mark_best(table, [0])) == ["", "best", "", "best"]
 
-    def test_references_gaps_and_numbers_not_measured_here_do_not_compete(self) -> None:
+    def test_references_gaps_and_incomplete_numbers_do_not_compete(self) -> None:
         table = small_table(
             TableRow("Human", (cell(99),), reference=True),
-            TableRow("published", (cell(98, state="published"),)),
             TableRow("incomplete", (cell(97, state="incomplete"),)),
             TableRow("not run", (cell(None, state="not run"),)),
             TableRow("imported", (cell(60, state="imported"),)),
             TableRow("ours", (cell(50),)),
+            TableRow("ours too", (cell(40),)),
         )
-        assert marked(mark_best(table, [0])) == ["", "", "", "", "best", "second"]
-        assert marked(mark_best(table, [0], states=["reproduced"])) == [""] * 6
+        assert marked(mark_best(table, [0])) == ["", "", "", "best", "second", ""]
+
+    def test_a_number_that_a_published_one_beats_is_not_the_best(self) -> None:
+        rows = [TableRow("p", (cell(98, state="published"),)), TableRow("a", (cell(60),)), TableRow("b", (cell(50),))]
+        assert marked(mark_best(small_table(*rows), [0])) == ["best", "second", ""]
+
+    def test_the_worst_is_neither_best_nor_second_best(self) -> None:
+        for values, marks in (
+            ((60, 50), ["best", ""]),
+            ((50, 50), ["", ""]),
+            ((60, 50, 50), ["best", "", ""]),
+            ((60, 50, 40), ["best", "second", ""]),
+        ):
+            table = small_table(*[TableRow("m", (cell(value),)) for value in values])
+            assert marked(mark_best(table, [0])) == marks, values
+
+    def test_a_score_of_zero_is_never_marked(self) -> None:
+        for values, marks in (((0, 0, 0), [""] * 3), ((0.04, -1), ["", ""]), ((3, 0, -2), ["best", "", ""])):
+            table = small_table(*[TableRow("m", (cell(value),)) for value in values])
+            assert marked(mark_best(table, [0])) == marks, values
+
+    def test_the_best_bias_is_the_nearest_to_zero(self) -> None:
+        table = small_table(*[TableRow("m", (cell(value),)) for value in (67.8, -9.1, 10.7, 0)])
+        assert marked(mark_best(table, [0], "nearest_zero")) == ["", "second", "", "best"]
 
     def test_one_row_alone_has_no_best(self) -> None:
         assert marked(mark_best(small_table(TableRow("a", (cell(1),))), [0])) == [""]
@@ -115,7 +137,7 @@ class TestBest:
     def test_only_the_part_that_competes_is_marked(self) -> None:
         table = small_table(TableRow("a", (bias(50, 9),)), TableRow("b", (bias(60, 1),)), TableRow("c", (Text("-"),)))
         table = small_table(*list(mark_best(table, [0]).rows())[:2])
-        assert marked(table) == ["second", "best"]
+        assert marked(table) == ["", "best"]
         assert marked(table, part=1) == ["", ""]
 
     def test_the_original_is_untouched(self) -> None:

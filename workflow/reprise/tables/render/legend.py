@@ -8,13 +8,14 @@ from reprise.tables.render.numbers import EN_DASH, MINUS, compared
 from reprise.tables.render.pieces import Line, Marks, Span, heading
 from reprise.tables.render.table import Number, State, Table, Text, numbers_of
 
-MARKS: dict[State, str] = {"published": "†", "imported": "‡", "incomplete": "§", "not run": "¶"}
+MARKS: dict[State, str] = {"published": "†", "imported": "‡", "incomplete": "§", "not run": "¶", "lost": "‖"}
 
 MEANING: dict[State, str] = {
     "published": "Published value in italics, not reproduced here.",
     "imported": "Scored here from answers made elsewhere.",
     "incomplete": "Incomplete: some of its items were not asked.",
     "not run": "Not run.",
+    "lost": "Not run; the paper's number is lost in its extracted text.",
 }
 
 NO_BREAK = "\N{NO-BREAK SPACE}"  # a symbol alone at the end of a line would explain nothing
@@ -39,11 +40,15 @@ def entries(table: Table, numbers: list[Number], stacked: bool) -> Iterator[Entr
     best, second = any(number.best for number in shown), any(number.second for number in shown)
     significant = any(number.significant for number in shown)
     by_best = table.bold == "best"
-    yield Entry(by_best and best, (Span("Bold", bold=True), Span(": best of its group of rows.")))
-    yield Entry(by_best and second, (Span("Underlined", underlined=True), Span(": second best of its group of rows.")))
+    references = ["references"] if any(row.reference for row in table.rows()) else []
+    gaps = ["incomplete numbers"] if any(number.state == "incomplete" for number in shown) else []
+    aside = " and ".join(references + gaps)
+    of_rows = f"best of its group of rows{f' ({aside} aside)' if aside else ''}."
+    yield Entry(by_best and best, (Span("Bold", bold=True), Span(f": {of_rows}")))
+    yield Entry(by_best and second, (Span("Underlined", underlined=True), Span(f": second {of_rows}")))
     yield Entry(by_best and significant, (Marks(("*",)), Span(f"{NO_BREAK}{table.significance}.")))
     yield Entry(not by_best and significant, (Span("Bold", bold=True), Span(f": {table.significance}.")))
-    yield Entry(not by_best and best, (Span("Underlined", underlined=True), Span(": best of its group of rows.")))
+    yield Entry(not by_best and best, (Span("Underlined", underlined=True), Span(f": {of_rows}")))
     for state, symbol in MARKS.items():
         yield Entry(
             any(number.state == state for number in numbers), (Marks((symbol,)), Span(f"{NO_BREAK}{MEANING[state]}"))

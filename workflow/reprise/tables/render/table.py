@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Alignment = Literal["left", "center", "right"]
-State = Literal["reproduced", "imported", "incomplete", "published", "not run"]
+State = Literal["reproduced", "imported", "incomplete", "published", "not run", "lost"]
 Joining = Literal["slash", "parentheses"]
 Bold = Literal["best", "significant"]
 
@@ -82,7 +82,7 @@ class TableRow:
     cells: tuple[Cell | Text, ...]
     notes: tuple[str, ...] = ()
     reference: bool = False
-    """Chance or people: never the best of its section."""
+    """Chance, people, a baseline: never the best of its section."""
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from av.error import FFmpegError
 from av.error import OSError as AvOSError
 from reprise.core.errors import MachineError
 from reprise.core.faults import REMEDIES, fault_of, fault_of_ffmpeg, named
+from reprise.core.files import file_digest
 from reprise.core.schemas import CLIP_LEDGER, CLIPS, SOURCES, read_table, write_table
 from reprise.core.store import Store
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError, nothing
@@ -129,10 +130,10 @@ def bench(tmp_path: Path, barcode: Path) -> Path:
         "status": "ok",
         "transient": False,
         "attempts": 1,
-        "bytes": 1,
+        "bytes": barcode.stat().st_size,
         "message": "",
     }
-    source |= {"object": "sources/good.mp4", "sha256": "0" * 64}
+    source |= {"object": "sources/good.mp4", "sha256": file_digest(barcode)}
     write_table(pl.DataFrame([source], schema=SOURCES), tmp_path / "sources.parquet", SOURCES)
     (tmp_path / "clips.json").write_text(json.dumps({"shards": 1, "encode": {"preset": "ultrafast", "crf": 0}}))
     (tmp_path / "facts.json").write_text(json.dumps({"code": "x"}))

@@ -52,7 +52,7 @@ class _Repository:
 
     def fetch(self, source_id: str, folder: Path) -> Fetched:
         if not self.settings.files:
-            return Fetched(self._download(safe_name(self.settings.member, source_id)), is_borrowed=True)
+            return Fetched(_taken(self._download(safe_name(self.settings.member, source_id)), folder))
         return self._archives().fetch(source_id, folder)
 
     def estimate(self, source_ids: Sequence[str]) -> int:
@@ -121,6 +121,14 @@ class _Repository:
         except HfHubHTTPError as error:
             raise FetchError(status_of_http(error.response.status_code), f"{repo}: {_first_line(error)}") from error
         return Path(found)
+
+
+def _taken(path: Path, folder: Path) -> Path:
+    """A file moved out of the hub's cache, which would give a copy that was damaged there again."""
+    target = folder / path.name
+    path.resolve().replace(target)
+    path.unlink(missing_ok=True)
+    return target
 
 
 def _first_line(error: BaseException) -> str:

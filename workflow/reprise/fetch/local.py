@@ -1,7 +1,6 @@
 """Routes without a network: a folder, archives on this machine."""
 
-import json
-import os
+import fcntl
 import shutil
 import zipfile
 from collections.abc import Sequence
@@ -9,8 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from reprise.core.checksums import read_record, write_record
 from reprise.core.errors import UserError
-from reprise.core.files import canonical_json, inside, value_digest, write_text
+from reprise.core.files import inside, value_digest
 from reprise.core.store import Store
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError, nothing, safe_name
 from reprise.fetch.parts import ArchiveFile, gather, opened_zip
@@ -18,10 +18,12 @@ from reprise.fetch.pickles import read_videos
 from reprise.fetch.settings import Archive, Folder
 
 SUBTITLES = ".vtt"
+FICLONE = 0x40049409
+"""Linux's request to share a file's blocks, copied when one of the two is written"""
 
 
 def folder(settings: Folder, store: Store) -> Fetcher:
-    """Files of a folder, linked into the store and known by their content."""
+    """Files of a folder, copied into the store and known by their content."""
     root = Path(settings.path)
     if not root.is_dir():
         raise UserError(f"route.path: no folder '{root}'. Correct the suite's route, or put the videos there.")
@@ -70,7 +72,7 @@ class Members:
         file, member = self._find(source_id)
         if file.is_zip:
             return Fetched(_extract(file, member, scratch))
-        return Fetched(self._unpacked(file, member), is_borrowed=True)
+        return Fetched(self._unpacked(file, member))
 
     def estimate(self, source_ids: Sequence[str]) -> int:
         """Unpacked sizes; a pickle unpacks to about its own size."""
@@ -105,23 +107,21 @@ class Members:
             except zipfile.BadZipFile as error:
                 path = file.parts[-1]
                 raise UserError(f"{path}: not a whole zip ({error}). Delete it and get it again.") from error
-        index = self._index(file)
-        if not index.is_file():
-            self._unpack(file)
-        names: list[str] = json.loads(index.read_text(encoding="utf-8"))
-        return names
+        names: list[str] | None = read_record(self._index(file))
+        return self._unpack(file) if names is None else names
 
     def _index(self, file: ArchiveFile) -> Path:
         return self.store.path("sources", self._digest(file), ".names.json")
 
-    def _unpack(self, file: ArchiveFile) -> None:
+    def _unpack(self, file: ArchiveFile) -> list[str]:
         """Put all videos of a pickle into the store at once: it can only be read as a whole."""
         videos = read_videos(file.parts[0])
         for name, content in videos.items():
             scratch = self.store.scratch(f"{value_digest(name)}.mp4")
             scratch.write_bytes(content)
             self.store.keep_file(scratch, "sources", self._unpacked_digest(file, name), ".mp4")
-        write_text(self._index(file), canonical_json(sorted(videos)))
+        write_record(self._index(file), sorted(videos))
+        return sorted(videos)
 
     def _unpacked(self, file: ArchiveFile, name: str) -> Path:
         path = self.store.path("sources", self._unpacked_digest(file, name), ".mp4")
@@ -133,13 +133,16 @@ class Members:
         return value_digest(["unpacked", self._digest(file), name])
 
 
-def link_file(source: Path, target: Path) -> None:
-    """One file under two names; across file systems a symbolic link, since a copy would double the disk."""
-    content = source.resolve()
-    try:
-        os.link(content, target)
-    except OSError:
-        target.symlink_to(content)
+def copy_file(source: Path, target: Path) -> None:
+    """A copy that shares its disk space with the original where the file system can do that.
+
+    No link: who replaces a video in place would change what is stored under the old one's digest.
+    """
+    with source.open("rb") as original, target.open("wb") as copy:
+        try:
+            fcntl.ioctl(copy, FICLONE, original.fileno())
+        except OSError:
+            shutil.copyfileobj(original, copy, 1 << 20)
 
 
 def _is_safe(source_id: str) -> bool:

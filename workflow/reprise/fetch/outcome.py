@@ -65,7 +65,7 @@ class Fetched:
 
     path: Path
     is_borrowed: bool = False
-    """In a folder outside the store: to be linked, not moved."""
+    """In a folder outside the store: to be copied, not moved."""
     subtitles: Path | None = None
 
 

@@ -5,13 +5,12 @@ Such a source is named `release:<file of the release>#<what in it>`; all others 
 
 import base64
 import binascii
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reprise.core.files import inside, text_digest
+from reprise.core.files import inside, read_json, text_digest
 from reprise.core.store import Store
 from reprise.core.tabular import read_rows, require_columns
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError
@@ -45,7 +44,7 @@ class ReleaseFiles:
     @classmethod
     def listed_in(cls, listing: Path, store: Store) -> "ReleaseFiles":
         """The files that the stage `release` found."""
-        entries = json.loads(listing.read_text(encoding="utf-8"))
+        entries = read_json(listing)
         return cls({entry["name"]: Path(entry["path"]) for entry in entries}, store)
 
     def identity(self, source_id: str) -> Any:

@@ -53,7 +53,6 @@ class Journal:
         self._path = path
         self._synced = float("-inf")
         self._answers = dict(_entries(path))
-        _end_torn_line(path)
 
     def get(self, entry: str) -> Answer | None:
         return self._answers.get(entry)
@@ -81,13 +80,3 @@ def _entries(path: Path) -> Iterator[tuple[str, Answer]]:
     for row in read_lines(path):
         entry, text, scores, frames, tokens_in, tokens_out = cast(tuple[str, str, list[float], Any, Any, Any], row)
         yield entry, Answer(text, tuple(scores), frames, tokens_in, tokens_out)
-
-
-def _end_torn_line(path: Path) -> None:
-    """End a line that a kill cut short, so that the next answer starts a line of its own."""
-    if not path.is_file() or path.stat().st_size == 0:
-        return
-    with path.open("rb+") as stream:
-        stream.seek(-1, os.SEEK_END)
-        if stream.read(1) != b"\n":
-            stream.write(b"\n")

@@ -1,11 +1,11 @@
 """Stage `annotations`: a benchmark's release, whatever its layout, as clips and items in one schema."""
 
-import json
 from pathlib import Path
 
 from reprise.benchmarks.keys import AnnotationsKey
 from reprise.benchmarks.registry import load_release
 from reprise.core.errors import UserError, run_command
+from reprise.core.files import read_json
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import CLIPS, ITEMS, write_table
@@ -17,15 +17,15 @@ def main() -> None:
         "Read a release into clips.parquet and items.parquet.", key=Path, release=Path, clips=Path, items=Path
     )
     key = read_key(args.key, AnnotationsKey)
-    files = [Path(entry["path"]) for entry in json.loads(args.release.read_text(encoding="utf-8"))]
+    files = [Path(entry["path"]) for entry in read_json(args.release)]
     found = load_release(key.benchmark).read_release(files, key.clips, key.options)
     clips, items = found.tables()
     for name, column, frame in (("clip", "clip_id", clips), ("item", "item_id", items)):
         twice = frame.filter(frame[column].is_duplicated())
         if twice.height:
             raise UserError(f"{args.release}: duplicate {name} id '{twice[column][0]}'. Remove one of them.")
-    write_table(clips, args.clips, CLIPS)
-    write_table(items, args.items, ITEMS)
+    write_table(clips, args.clips, CLIPS, args.made_under)
+    write_table(items, args.items, ITEMS, args.made_under)
     log.info(f"{clips.height} clips of {clips['unit'].n_unique()} units, {items.height} items")
 
 

@@ -1,8 +1,9 @@
 """Stage `infer`: one run's questions to its model, clip by clip, every answer journaled as it comes."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from reprise.core.schemas import (
 )
 from reprise.core.store import Store
 from reprise.media.errors import MediaError
+from reprise.media.ledgers import clip_file
 from reprise.models.adapters import load_adapter
 from reprise.models.adapters.base import Adapter, Answer, AnswerError, Clip, ModelSpec, Request
 from reprise.models.devices import take_gpus
@@ -42,6 +44,8 @@ class Work:
     clip: Clip
     recipe: str
     requests: tuple[Request, ...]
+    check: Callable[[], object] = str
+    """Stops the job where the clip's file is not what its ledger names: nobody is asked about damaged frames."""
 
 
 class LazyModel:
@@ -95,8 +99,8 @@ def main() -> None:
         journal.sync()
     order = requests.select("request_id").with_row_index("place")
     table = pl.DataFrame(responses, schema=RESPONSES).join(order, on="request_id", how="left").sort("place")
-    write_table(pl.DataFrame(timings, schema=TIMINGS), args.timings, TIMINGS)
-    write_table(table, args.out, RESPONSES)
+    write_table(pl.DataFrame(timings, schema=TIMINGS), args.timings, TIMINGS, args.made_under)
+    write_table(table, args.out, RESPONSES, args.made_under)
     failed = table.filter(pl.col("error") != "").height
     log.info(f"{table.height} answers, {failed} failed, {requests.height - table.height} questions without a clip")
 
@@ -119,7 +123,7 @@ def gather_work(requests: pl.DataFrame, plans: pl.DataFrame, ledger: pl.DataFram
             times_s=tuple(planned[name]["times_s"]),
         )
         asked = tuple(_request(row, len(clip.indices)) for row in rows.iter_rows(named=True))
-        works.append(Work(clip, found[name]["recipe"], asked))
+        works.append(Work(clip, found[name]["recipe"], asked, partial(clip_file, store, found[name])))
     return works
 
 
@@ -164,6 +168,8 @@ def ask_all(
         pending = {
             entry: request for entry, request in zip(entries, work.requests, strict=True) if journal.get(entry) is None
         }
+        if pending:
+            work.check()
         start = time.monotonic()
         failed = ask_clip(work.clip, pending, model, journal)
         timings.append(

@@ -55,7 +55,7 @@ def main() -> None:
     rows.append(readers_differ(*readings) | named | shown)
     rows += [row_of(one, scores.CHANCE.get(one.metric), undefined.get(one.metric)) | names for one, names in found]
     frame = pl.DataFrame(rows, schema=METRICS)
-    write_table(frame, args.out, METRICS)
+    write_table(frame, args.out, METRICS, args.made_under)
     log.info(f"{frame.height} numbers")
 
 

@@ -19,7 +19,7 @@ def main() -> None:
     items = chosen_items(read_table(args.items, ITEMS), key.items)
     form = load_questions(key.benchmark).FORMS[key.form]
     frame = request_table(form, items, key.prompt, key.ask, key.max_tokens)
-    write_table(frame, args.out, REQUESTS)
+    write_table(frame, args.out, REQUESTS, args.made_under)
     log.info(f"{frame.height} requests about {items.height} items")
 
 

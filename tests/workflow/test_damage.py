@@ -37,17 +37,25 @@ def objects(project: Project, kind: str) -> list[Path]:
     return sorted((project.root / "resources/store" / kind).rglob("*.mp4"))
 
 
+def ask_again(project: Project) -> None:
+    """Leave nothing of any answer, nor of what was measured."""
+    for name in ("tables", "small/metrics", "small/verdicts", "small/responses", "small/facts", "small/frames"):
+        shutil.rmtree(project.root / "results" / name)
+    for name in ("journal", "facts"):
+        shutil.rmtree(project.root / "resources/store" / name)
+
+
 # --- the store -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["clips", "sources"])
 def test_a_file_of_the_store_that_is_gone_is_made_again_before_anything_is_asked(small: Project, kind: str) -> None:
     before, kept = numbers(small), {path: file_digest(path) for path in objects(small, kind)}
-    objects(small, kind)[0].unlink()
-    shutil.rmtree(small.root / "resources/store/journal")
-    (small.root / RANDOM).unlink()
-    jobs = small.made()
-    assert kind in jobs and numbers(small) == before
+    for path in {*objects(small, "clips"), objects(small, kind)[0]}:
+        path.unlink()
+    assert small.made() == [], "what was made of them is right"
+    ask_again(small)
+    assert {kind, "infer"} <= set(small.made()) and numbers(small) == before
     assert {path: file_digest(path) for path in objects(small, kind)} == kept
 
 
@@ -55,8 +63,7 @@ def test_a_damaged_clip_stops_its_run_and_the_same_command_makes_it_again(small:
     before = numbers(small)
     for path in objects(small, "clips"):
         flip(path)
-    shutil.rmtree(small.root / "resources/store/journal")
-    (small.root / RANDOM).unlink()
+    ask_again(small)
     for _ in objects(small, "clips"):
         done = small.snakemake()
         if done.returncode == 0:
@@ -71,7 +78,10 @@ def test_a_damaged_journal_names_its_line_and_is_repaired(small: Project) -> Non
     journals = sorted((small.root / "resources/store/journal").rglob("*.jsonl"))
     for path in journals:
         flip(path)
-    (small.root / RANDOM).unlink()
+    shutil.rmtree(small.root / "results/tables")
+    shutil.rmtree(small.root / "results/small/metrics")
+    shutil.rmtree(small.root / "results/small/verdicts")
+    shutil.rmtree(small.root / "results/small/responses")
     done = small.snakemake()
     assert done.returncode != 0 and "is damaged" in output(done) and "store --repair" in output(done)
     repaired = small.reprise("reprise", "store", "--repair")
@@ -86,6 +96,7 @@ def test_a_damaged_journal_names_its_line_and_is_repaired(small: Project) -> Non
 def test_a_damaged_result_names_its_file(small: Project, name: str) -> None:
     flip(small.root / name)
     shutil.rmtree(small.root / "results/small/metrics")
+    shutil.rmtree(small.root / "results/tables")
     done = small.snakemake()
     assert done.returncode != 0 and f"{name}: damaged" in output(done) and "Traceback" not in output(done)
 
@@ -97,7 +108,9 @@ def test_damaged_keys_and_ledgers_are_written_anew_by_a_dry_run_too(small: Proje
     for path in (small.root / "results/small/clips").rglob("*.parquet"):
         flip(path)
     (small.root / "results/suite.json").write_bytes(b"\xff")
-    assert "clips" in small.planned()
+    small.planned()
+    assert not list((small.root / "results/small/clips").rglob("*.parquet"))
+    ask_again(small)
     assert small.snakemake().returncode == 0 and numbers(small) == before
 
 

@@ -1,4 +1,4 @@
-"""Before jobs are planned: results that are out of date although no clock shows it are removed, to be made again."""
+"""Before jobs are planned: results that are out of date, or of no use, although no clock shows it."""
 
 import os
 import time
@@ -10,7 +10,7 @@ import polars as pl
 
 from reprise.core.checksums import keys_of
 from reprise.core.errors import UserError
-from reprise.core.files import file_digest, value_digest
+from reprise.core.files import canonical_json, file_digest, value_digest, write_if_changed
 from reprise.core.log import log
 from reprise.core.paths import TABLES, Ledger
 from reprise.core.schemas import CLIP_LEDGER, SOURCES, read_table
@@ -23,17 +23,26 @@ from reprise.plan.runs import Plan
 CLOCKS_DIFFER_S = 2.0
 # Not results: a key file is written by its content, a log is only read by people.
 NO_RESULTS = {"keys", "logs"}
+# A date before that of any input. Where an input has the content that the result was made of, Snakemake makes nothing.
+LONG_AGO = (1.0, 1.0)
+UNCHECKED, DAMAGED, LOST = "Without a checksum", "Damaged", "Naming files of the store that are gone or changed"
+UNUSABLE = {UNCHECKED, DAMAGED, LOST}
 LEDGERS: dict[Ledger, pl.Schema] = {"sources": SOURCES, "clips": CLIP_LEDGER}
 
 
-def remove_outdated(plan: Plan) -> None:
-    """Remove what a clock would take for up to date; one line a reason says what it was."""
+def note_outdated(plan: Plan) -> None:
+    """Have Snakemake see what is out of date although no clock shows it; a line a reason says what it was."""
     found: dict[str, list[Path]] = defaultdict(list)
     for path, reason in (*_outdated_results(plan), *_outdated_ledgers(plan)):
         found[reason].append(path)
-        path.unlink(missing_ok=True)
+        if reason in UNUSABLE:
+            path.unlink(missing_ok=True)
+        else:
+            os.utime(path, LONG_AGO)
     for reason, paths in found.items():
-        log.warning(f"{reason}: {paths[0]}{f' and {len(paths) - 1} more' if paths[1:] else ''}; made again when needed.")
+        others = f" and {len(paths) - 1} more" if paths[1:] else ""
+        log.warning(f"{reason}: {paths[0]}{others}; made again where that is needed.")
+    _note_replaced_videos(plan)
 
 
 # Results by their keys
@@ -44,14 +53,13 @@ def _outdated_results(plan: Plan) -> Iterator[tuple[Path, str]]:
     keys = _Keys()
     for path in (*_files(plan.results.folder), *_files(TABLES)):
         modified = path.stat().st_mtime
-        if modified > latest:
-            yield path, "dated in the future"
-        elif path.suffix == ".parquet":
-            made_under = keys_of(path)
-            if made_under is None:
-                yield path, "written without a checksum, or damaged"
-            elif any(keys.differs(name, digest, modified) for name, digest in made_under.items()):
-                yield path, "made under another key"
+        made_under = keys_of(path) if path.suffix == ".parquet" else {}
+        if made_under is None:
+            yield path, UNCHECKED
+        elif modified > latest:
+            yield path, "Dated in the future"
+        elif any(keys.differs(name, digest, modified) for name, digest in made_under.items()):
+            yield path, "Made under another key"
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -83,16 +91,14 @@ class _Keys:
 
 def _outdated_ledgers(plan: Plan) -> Iterator[tuple[Path, str]]:
     for stage, schema in LEDGERS.items():
-        for benchmark, _, path in plan.results.found_ledgers(stage):
+        for _, _, path in plan.results.found_ledgers(stage):
             try:
                 rows = read_table(path, schema).filter(pl.col("status") == "ok")
             except UserError:
-                yield path, "damaged"
+                yield path, DAMAGED
                 continue
             if any(_size(plan.store.root / name) != size for name, size in rows.select("object", "bytes").iter_rows()):
-                yield path, "names files of the store that are gone or changed"
-            elif stage == "sources" and _is_replaced(plan, benchmark, rows):
-                yield path, "names videos that were replaced in their folder"
+                yield path, LOST
 
 
 def _size(path: Path) -> int | None:
@@ -102,14 +108,21 @@ def _size(path: Path) -> int | None:
         return None
 
 
-def _is_replaced(plan: Plan, benchmark: str, sources: pl.DataFrame) -> bool:
-    """Whether a video in a folder of the user's is another one now; one that is no longer there stays in the store."""
-    entry = plan.config.suite.benchmarks.get(benchmark)
-    if entry is None or not isinstance(entry.route, Folder) or not Path(entry.route.path).is_dir():
-        return False
-    fetcher = fetcher_for(entry.route, plan.store)
-    found = sources.select("source_id", "object").iter_rows()
-    return any(_asked(fetcher, source_id) not in ("", Path(name).stem) for source_id, name in found)
+def _note_replaced_videos(plan: Plan) -> None:
+    """Have the shards fetched again whose videos were replaced in a folder of the user's.
+
+    Such a shard's retry file, which is one of its inputs, changes. A video that was taken away stays in the store.
+    """
+    for benchmark, shard, path in plan.results.found_ledgers("sources"):
+        entry = plan.config.suite.benchmarks.get(benchmark)
+        if entry is None or not isinstance(entry.route, Folder) or not Path(entry.route.path).is_dir():
+            continue
+        fetcher = fetcher_for(entry.route, plan.store)
+        rows = read_table(path, SOURCES).filter(pl.col("status") == "ok")
+        known = {name: Path(found).stem for name, found in rows.select("source_id", "object").iter_rows()}
+        now = {name: _asked(fetcher, name) or asked for name, asked in known.items()}
+        if now != known:
+            write_if_changed(plan.results.retry_key(benchmark, shard), canonical_json({"replaced": now}) + "\n")
 
 
 def _asked(fetcher: Fetcher, source_id: str) -> str:

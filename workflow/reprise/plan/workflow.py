@@ -20,7 +20,7 @@ from reprise.plan.keys import UNPINNED, changed_keys, write_keys
 from reprise.plan.retries import write_retries
 from reprise.plan.runs import Plan
 from reprise.plan.targets import check_targets, targets_of, warn_of_unpinned
-from reprise.plan.upkeep import remove_outdated
+from reprise.plan.upkeep import note_outdated
 from reprise.tables.published import published_file
 
 P = ParamSpec("P")
@@ -64,11 +64,11 @@ def load_workflow(overrides: dict[str, Any], arguments: Sequence[str] = ()) -> "
 
 
 def _bring_up_to_date(plan: Plan) -> None:
-    """Write what jobs are planned by, and remove what is out of date."""
+    """Write what jobs are planned by, and show what is out of date."""
     register(plan.store, Path())
     plan.store.sweep()
     write_keys(plan)
-    remove_outdated(plan)
+    note_outdated(plan)
     write_retries(plan)
     write_if_changed(STAMP, _stamp(plan))
 

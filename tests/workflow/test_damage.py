@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import polars as pl
 import pytest
 from reprise.core.files import file_digest
 

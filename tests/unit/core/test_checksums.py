@@ -145,7 +145,9 @@ def test_a_damaged_digest_is_computed_again(tmp_path: Path) -> None:
 Damage = Callable[[bytes], bytes]
 
 
-@pytest.mark.parametrize("damage", [lambda content: content[:100], lambda content: flipped(content, 800), lambda _: b""])
+@pytest.mark.parametrize(
+    "damage", [lambda content: content[:100], lambda content: flipped(content, 800), lambda _: b""]
+)
 def test_an_object_that_is_not_what_its_ledger_names_stops_the_job_and_is_removed(
     tmp_path: Path, damage: Damage
 ) -> None:

@@ -27,7 +27,7 @@ class ReleaseKey(Key):
     files: tuple[str, ...]
     """patterns of the names of a release's files"""
     extras: Extras | None = None
-    found: dict[str, str] = {}
+    found: dict[str, str] = Field({})
     """name -> sha256 of the files in a release's folder on this machine: an edited one is a change"""
 
     def modules(self) -> tuple[str, ...]:

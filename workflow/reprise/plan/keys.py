@@ -116,9 +116,7 @@ class _Keys:
         if entry.extras is not None:
             extras = Extras(folder=entry.extras, files=self._folder_digests(entry.extras, patterns))
         found = self._folder_digests(entry.release.path, patterns) if isinstance(entry.release, ReleaseFolder) else {}
-        return ReleaseKey(
-            benchmark=benchmark, release=entry.release, files=tuple(patterns), extras=extras, found=found
-        )
+        return ReleaseKey(benchmark=benchmark, release=entry.release, files=tuple(patterns), extras=extras, found=found)
 
     def _folder_digests(self, folder: str, patterns: Sequence[str]) -> dict[str, str]:
         """The files of a user's folder by name and content."""

@@ -6,7 +6,6 @@ from typing import Any
 
 from reprise.core.files import file_digest
 
-
 KEY_DIGITS = 16
 
 

@@ -85,7 +85,9 @@ def test_hooks_run_what_make_check_runs() -> None:
 
 
 def test_make_alone_lists_every_target() -> None:
-    listed = subprocess.run(["make", "--no-print-directory"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(
+        ["make", "--no-print-directory"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
     targets = re.search(r"^\.PHONY: (.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert targets and {line.split()[1] for line in listed.splitlines()} == set(targets[1].split())
 

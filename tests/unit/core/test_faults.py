@@ -191,3 +191,12 @@ def test_an_ffmpeg_that_was_ended_makes_no_result(bench: Path, ending: str) -> N
     fake.chmod(0o755)
     done = stage(bench, "clips", PATH=f"{fake.parent}:{os.environ['PATH']}")
     assert is_refused(done, bench, "clips"), done.stderr
+
+
+def test_a_message_whose_log_lies_on_the_full_disk_comes_on_the_terminal() -> None:
+    program = "from pathlib import Path; from reprise.core.errors import run_command;"
+    program += "run_command(lambda: Path('/dev/full').write_text('x'))"
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=full, text=True)
+    assert done.returncode != 0
+    assert done.stdout.startswith("Error: ") and "No space left on device. Nothing was recorded: make room" in done.stdout

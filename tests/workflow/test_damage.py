@@ -157,12 +157,15 @@ def test_nothing_changes_under_a_snakemake_that_works(small: Project) -> None:
     """Its locks stand for it; a dry run of another suite, and of a changed configuration, is told to wait."""
     small.write("config/suites/other.yaml", (small.root / "config/suites/small.yaml").read_text())
     locks = small.root / ".snakemake/locks"
+    locks.mkdir(exist_ok=True)
     (locks / "0.output.lock").write_text("results/tables/table5.md\n")
     before = {path: file_digest(path) for path in (small.root / "results").rglob("*") if path.is_file()}
     assert small.planned() == [], "the same call may look"
     other = small.snakemake("--dry-run", "--config", "suite=other")
     small.edit("config/suites/small.yaml", "shards: 2", "shards: 3")
     changed = small.snakemake("--dry-run")
+    child = "from reprise.plan.workflow import load_workflow; load_workflow({}, ['--target-jobs', 'all:'])"
+    assert small.run([sys.executable, "-c", child]).returncode == 0, "a job of the snakemake that works"
     for done in (other, changed):
         assert done.returncode != 0 and "another snakemake works in this folder" in output(done)
         assert "Traceback" not in output(done)
@@ -204,8 +207,9 @@ def test_pruning_spares_what_another_clone_names_and_waits_for_it(
 
 def test_a_key_file_that_cannot_be_written_is_one_message(small: Project) -> None:
     small.edit("config/suites/small.yaml", "shards: 2", "shards: 3")
-    code = "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
-    code += "resource.setrlimit(resource.RLIMIT_FSIZE, (50, 50)); from snakemake.cli import main; main(['-n'])"
+    code = "import resource; from reprise.core.errors import run_command;"
+    code += "from reprise.plan.workflow import load_workflow; resource.setrlimit(resource.RLIMIT_FSIZE, (50, 50));"
+    code += "run_command(lambda: load_workflow({}))"
     done = small.run([sys.executable, "-c", code])
     assert done.returncode != 0 and "results/small/keys" in output(done)
     assert "File too large. Nothing was recorded" in output(done) and "Traceback" not in output(done)

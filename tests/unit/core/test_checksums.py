@@ -10,10 +10,14 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from reprise.core.checksums import keys_of, read_record, write_record
+from reprise.core.checksums import keys_of, read_record, seal_text, sealed_text, write_record
 from reprise.core.errors import UserError
+from reprise.core.files import file_digest
 from reprise.core.schemas import FRAME_PLAN, read_table, write_table
 from reprise.core.store import Store, append_line, read_lines
+from reprise.core.tabular import listed_files
+from reprise.models.keys import ModelRunKey
+from reprise.models.weights import record_files, snapshot_folder, weights_folder
 
 ROWS = [{"clip_id": f"c{n}", "indices": [n, n + 1], "times_s": [n / 3], "note": ""} for n in range(50)]
 KEYS = {"results/demo/keys/frames/toy/fps1.json": "0123456789abcdef"}
@@ -177,3 +181,49 @@ def test_an_object_that_another_clone_made_again_is_left_to_it(tmp_path: Path) -
     with pytest.raises(UserError, match="source v"):
         store.checked(str(path.relative_to(tmp_path)), "0" * 64, "source v")
     assert path.is_file()
+
+
+def test_a_text_that_another_job_reads_is_compared_with_its_checksum(tmp_path: Path) -> None:
+    path = tmp_path / "table2.md"
+    path.write_text("| 73.3 |")
+    assert sealed_text(path) == path, "an earlier version wrote no checksum"
+    seal_text(path)
+    assert sealed_text(path) == path
+    path.write_text("| 67.6 |")
+    with pytest.raises(UserError, match=r"table2\.md: damaged.* Delete it"):
+        sealed_text(path)
+
+
+def test_a_file_of_a_release_that_is_another_now_has_the_release_looked_at_again(tmp_path: Path) -> None:
+    rows, listing = tmp_path / "rows.csv", tmp_path / "files.json"
+    rows.write_text("a,b")
+    entry = {"name": "rows.csv", "path": str(rows), "sha256": file_digest(rows)}
+    for change in (lambda: rows.write_text("a,c"), rows.unlink):
+        rows.write_text("a,b")
+        listing.write_text(json.dumps([entry]))
+        assert listed_files(listing, file_digest) == {"rows.csv": rows}
+        change()
+        with pytest.raises(UserError, match=r"rows\.csv: not the file .* run the same command again"):
+            listed_files(listing, file_digest)
+        assert not listing.exists()
+
+
+def test_weights_that_are_not_what_was_fetched_are_not_loaded(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    folder = snapshot_folder("a/b", "0" * 40, store)
+    folder.mkdir(parents=True)
+    answers = {
+        "adapter": "transformers", "sampling": {}, "model": {"repo": "a/b", "revision": "0" * 40}, "settings": {},
+        "dtype": "float32", "attention": "", "trust_remote_code": False, "prompt": {}, "form": "", "ask": "",
+        "max_tokens": 1, "versions": {},
+    }  # fmt: skip
+    key = ModelRunKey.model_validate({"run": "r", "key": "k", "answers": answers})
+    for name in ("model.safetensors", "config.json"):
+        (folder / name).write_text(name)
+    assert weights_folder(key, store) == folder, "an earlier version recorded nothing"
+    record_files(folder, store)
+    assert weights_folder(key, store) == folder
+    (folder / "config.json").write_text("config.jsom")
+    with pytest.raises(UserError, match=r"config\.json: gone, or not what was fetched"):
+        weights_folder(key, Store(tmp_path))
+    assert not (folder / "config.json").exists() and (folder / "model.safetensors").exists()

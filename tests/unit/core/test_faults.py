@@ -199,4 +199,6 @@ def test_a_message_whose_log_lies_on_the_full_disk_comes_on_the_terminal() -> No
     with Path("/dev/full").open("w") as full:
         done = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=full, text=True)
     assert done.returncode != 0
-    assert done.stdout.startswith("Error: ") and "No space left on device. Nothing was recorded: make room" in done.stdout
+    assert (
+        done.stdout.startswith("Error: ") and "No space left on device. Nothing was recorded: make room" in done.stdout
+    )

@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from reprise.config.load import load
-from reprise.core.clones import forget, idle_clones, register
+from reprise.core.clones import forget, idle_clones, readable_clones, register
 from reprise.core.paths import RESULTS, Ledger, Results
 from reprise.core.schemas import CLIP_LEDGER, SOURCES, read_table
 from reprise.core.store import Store
@@ -30,7 +30,7 @@ def show_store() -> None:
 def prune_store() -> None:
     """Delete videos and clips that no clone's ledgers name; answers and weights stay."""
     store = open_store()
-    freed = store.prune(_named_objects(idle_clones(store)))
+    freed = store.prune(_named_objects(readable_clones(store)))
     print(f"{freed / 1e6:.1f} MB freed")
 
 

@@ -7,7 +7,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from reprise.core.files import canonical_json, text_digest, write_text
+from reprise.core.errors import UserError
+from reprise.core.files import canonical_json, file_digest, text_digest, write_text
 
 MARK = b"reprise sha256="
 DIGITS = 64
@@ -91,3 +92,23 @@ def read_record(path: Path) -> Any:
         return value_of_line(path.read_bytes().removesuffix(b"\n"))
     except (FileNotFoundError, ValueError):
         return None
+
+
+# Texts, whose checksum is a file beside them
+
+
+def seal_text(path: Path) -> None:
+    """Record the checksum of a text that another job reads."""
+    write_record(_seal_of(path), file_digest(path))
+
+
+def sealed_text(path: Path) -> Path:
+    """A text that is what was written; one without a checksum counts."""
+    known = read_record(_seal_of(path))
+    if known is not None and path.is_file() and file_digest(path) != known:
+        raise UserError(f"{path}: damaged: it is not what was written. Delete it and run snakemake again.")
+    return path
+
+
+def _seal_of(path: Path) -> Path:
+    return path.with_name(f".{path.name}.sum")

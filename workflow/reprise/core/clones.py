@@ -21,7 +21,7 @@ def is_running(clone: Path) -> bool:
 def register(store: Store, clone: Path) -> None:
     """Note that a clone uses the store."""
     path = _note(store, clone)
-    if not path.is_file():
+    if read_record(path) != str(clone.resolve()):
         write_record(path, str(clone.resolve()))
 
 
@@ -43,15 +43,22 @@ def registered(store: Store) -> Iterator[Path]:
         yield Path(clone)
 
 
-def idle_clones(store: Store) -> list[Path]:
-    """The clones that use the store; an error if one of them cannot be read, or works."""
-    clones = list(registered(store))
+def readable_clones(store: Store) -> list[Path]:
+    """The clones that use the store, none of which works; an error if one of them cannot be read."""
+    clones = idle_clones(store)
     for clone in clones:
         if clone != Path().resolve() and not (clone / RESULTS).is_dir():
             raise UserError(
                 f"store '{store.root}': it is used by {clone}, where there is no folder '{RESULTS}' to be read. "
                 f"If that clone is gone, run `python -m reprise store --forget {clone}` first."
             )
+    return clones
+
+
+def idle_clones(store: Store) -> list[Path]:
+    """The clones that use the store; an error if one of them works."""
+    clones = list(registered(store))
+    for clone in clones:
         if is_running(clone):
             raise UserError(
                 f"store '{store.root}': snakemake works in {clone}. Wait for its end; if it was killed, run "

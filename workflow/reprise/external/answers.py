@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from reprise.core.checksums import seal_text
 from reprise.core.errors import UserError
 from reprise.core.files import whole_file
 from reprise.models.adapters.base import Answer
@@ -99,6 +100,7 @@ def write_problems(problems: Sequence[Problem], unanswered: Sequence[str], path:
     lines = [*problems, *(Problem("", None, question, NO_ANSWER) for question in unanswered)]
     with whole_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
         csv.writer(stream, lineterminator="\n").writerows([Problem._fields, *lines])
+    seal_text(path)
 
 
 # --- JSON, one answer a line -----------------------------------------------------------------------------------------

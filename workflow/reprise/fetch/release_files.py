@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reprise.core.files import inside, read_json, text_digest
+from reprise.core.files import inside, text_digest
 from reprise.core.store import Store
-from reprise.core.tabular import read_rows, require_columns
+from reprise.core.tabular import listed_files, read_rows, require_columns
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError
 from reprise.media.errors import MediaError
 
@@ -44,8 +44,7 @@ class ReleaseFiles:
     @classmethod
     def listed_in(cls, listing: Path, store: Store) -> "ReleaseFiles":
         """The files that the stage `release` found."""
-        entries = read_json(listing)
-        return cls({entry["name"]: Path(entry["path"]) for entry in entries}, store)
+        return cls(listed_files(listing, store.digest), store)
 
     def identity(self, source_id: str) -> Any:
         file, name = self._find(source_id)

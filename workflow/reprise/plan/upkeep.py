@@ -17,6 +17,7 @@ from reprise.core.schemas import CLIP_LEDGER, SOURCES, read_table
 from reprise.fetch.outcome import Fetcher, FetchError
 from reprise.fetch.routes import fetcher_for
 from reprise.fetch.settings import Folder
+from reprise.models.weights import fetched_files, snapshot_folder
 from reprise.plan.runs import Plan
 
 # Clocks of a file server and of this machine may differ that much.
@@ -33,7 +34,7 @@ LEDGERS: dict[Ledger, pl.Schema] = {"sources": SOURCES, "clips": CLIP_LEDGER}
 def note_outdated(plan: Plan) -> None:
     """Have Snakemake see what is out of date although no clock shows it; a line a reason says what it was."""
     found: dict[str, list[Path]] = defaultdict(list)
-    for path, reason in (*_outdated_results(plan), *_outdated_ledgers(plan)):
+    for path, reason in (*_outdated_results(plan), *_outdated_ledgers(plan), *_outdated_weights(plan)):
         found[reason].append(path)
         if reason in UNUSABLE:
             path.unlink(missing_ok=True)
@@ -99,6 +100,15 @@ def _outdated_ledgers(plan: Plan) -> Iterator[tuple[Path, str]]:
                 continue
             if any(_size(plan.store.root / name) != size for name, size in rows.select("object", "bytes").iter_rows()):
                 yield path, LOST
+
+
+def _outdated_weights(plan: Plan) -> Iterator[tuple[Path, str]]:
+    for slug, model in plan.config.models.items():
+        note = plan.results.weights(slug)
+        if model.repo is not None and note.is_file():
+            files = fetched_files(snapshot_folder(model.repo, model.revision or "", plan.store))
+            if not all(path.is_file() for path in files):
+                yield note, LOST
 
 
 def _size(path: Path) -> int | None:

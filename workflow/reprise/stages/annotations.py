@@ -5,10 +5,11 @@ from pathlib import Path
 from reprise.benchmarks.keys import AnnotationsKey
 from reprise.benchmarks.registry import load_release
 from reprise.core.errors import UserError, run_command
-from reprise.core.files import read_json
+from reprise.core.files import file_digest
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import CLIPS, ITEMS, write_table
+from reprise.core.tabular import listed_files
 from reprise.stages.arguments import arguments
 
 
@@ -17,7 +18,7 @@ def main() -> None:
         "Read a release into clips.parquet and items.parquet.", key=Path, release=Path, clips=Path, items=Path
     )
     key = read_key(args.key, AnnotationsKey)
-    files = [Path(entry["path"]) for entry in read_json(args.release)]
+    files = list(listed_files(args.release, file_digest).values())
     found = load_release(key.benchmark).read_release(files, key.clips, key.options)
     clips, items = found.tables()
     for name, column, frame in (("clip", "clip_id", clips), ("item", "item_id", items)):

@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: help demo rehearsal test coverage check reference bench clean
+.PHONY: help demo rehearsal pdf test coverage check reference bench clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -13,6 +13,9 @@ demo: $(READY)  ## every table of the demo suite: a toy world, in minutes
 
 rehearsal: $(READY)  ## every table of the papers at full size, with random answers
 	$(BIN)/snakemake --cores $$(nproc) --config suite=rehearsal
+
+pdf: $(READY)  ## every table of the configured suite as one PDF; needs LaTeX
+	$(BIN)/snakemake results/tables/tables.pdf --cores $$(nproc)
 
 test: $(READY)  ## all tests
 	$(BIN)/pytest

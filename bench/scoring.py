@@ -12,25 +12,21 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-import numpy as np
 import polars as pl
 from pydantic import BaseModel
 from reprise.benchmarks.asking import request_table
 from reprise.benchmarks.keys import JudgeRequestsKey, MetricsKey
 from reprise.benchmarks.prompts import load_prompts
-from reprise.benchmarks.registry import load_questions, load_release, load_scores
+from reprise.benchmarks.registry import load_questions, load_release
 from reprise.benchmarks.rows import chosen_items
-from reprise.benchmarks.scoring import Answered, Convention
 from reprise.config.load import load
-from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, VERDICTS, read_table, write_table
+from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, read_table, write_table
 from reprise.models.keys import Answers as AnswersKey
 from reprise.models.keys import RunKey
 from reprise.reading.keys import VerdictsKey
-from reprise.stats.clusters import Estimate, Interval, clustered_intervals
-from reprise.stats.measures import Resampling
 
-from bench import synthetic
-from bench.rounds import Ratio, medians
+from bench import intervals, synthetic
+from bench.rounds import Ratio
 
 MODELS, SAMPLE = 40, 20
 BUDGET_S, BUDGET_MB = 120.0, 2000.0
@@ -87,44 +83,12 @@ def main() -> None:
 
 
 def ratios(folder: Path) -> Iterator[Ratio]:
-    """What 40 models take, from as many as answer in all the ways there are; and what shared draws spare."""
+    """What 40 models take, from as many as answer in all the ways there are; and what intervals take of it."""
     spent = list(scoring(folder, SAMPLE))
     seconds = MODELS / SAMPLE * sum(one.seconds for one in spent)
     yield Ratio(f"CPU s to score {MODELS} models on all benchmarks", seconds, BUDGET_S)
     yield Ratio("MB at most of a scoring process", max(one.peak_mb for one in spent), BUDGET_MB)
-    yield _sharing(folder)
-
-
-def _sharing(folder: Path) -> Ratio:
-    """The intervals of one run, drawn for each metric alone and for all together; they must be the same."""
-    items = chosen_items(read_table(folder / "temporalbench/items.parquet", ITEMS), "short")
-    verdicts = read_table(folder / "temporalbench/short/robust.parquet", VERDICTS)
-    bootstrap = load(Path()).main.bootstrap
-    estimates: list[Estimate] = []
-    conventions: tuple[Convention, ...] = ("fixed", "authors")
-    for convention in conventions:
-        resampling = Resampling(**bootstrap.model_dump())
-        load_scores("temporalbench").SCORES["short"].measure(Answered(items, verdicts, convention), resampling)
-        estimates += [one.estimate for one in resampling.waiting]
-    settings = bootstrap.model_dump()
-    assert [plain_interval(one, **settings) for one in estimates] == clustered_intervals(estimates, **settings)
-    taken = medians(
-        {
-            "alone": lambda: [plain_interval(one, **settings) for one in estimates],
-            "together": lambda: clustered_intervals(estimates, **settings),
-        },
-        rounds=3,
-    )
-    return Ratio("intervals drawn one by one / together", taken["alone"] / taken["together"], 3, is_at_most=False)
-
-
-def plain_interval(estimate: Estimate, *, draws: int, level: float, seed: int) -> Interval:
-    """The bootstrap as a textbook has it."""
-    clusters = len(estimate.sums)
-    picks = np.random.default_rng(seed).integers(clusters, size=(draws, clusters))
-    counts = np.array([np.bincount(drawn, minlength=clusters) for drawn in picks], dtype=np.float64)
-    values = estimate.statistic(counts @ estimate.sums)
-    return Interval(*np.quantile(values[np.isfinite(values)], [(1 - level) / 2, (1 + level) / 2]).tolist())
+    yield intervals.ratio()
 
 
 def scoring(folder: Path, models: int) -> Iterator[Spent]:
@@ -167,7 +131,7 @@ class Setting:
         self._key("verdicts", VerdictsKey(reading=protocol.reading))
         asked_of = {"benchmark": asked.benchmark, "form": protocol.form}
         kept = {"items": protocol.items, "frames_min": protocol.frames_min}
-        self._key("metrics", MetricsKey(**asked_of, **kept, bootstrap=config.main.bootstrap))
+        self._key("metrics", MetricsKey(**asked_of, **kept, level=config.main.confidence))
         if protocol.judge is not None:
             judged = JudgeRequestsKey(**asked_of, max_tokens=protocol.judge_tokens, prompt=prompts[protocol.judge])
             self._key("judge_requests", judged)

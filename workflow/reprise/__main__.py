@@ -11,7 +11,8 @@ from reprise.core.paths import RUN_NAME
 
 RunName = Annotated[str, Argument(metavar="RUN", help=RUN_NAME)]
 Judge = Annotated[str | None, Option(metavar="MODEL", help="ratings by this judge instead of the suite's first one")]
-RUNS, TABLES, VIDEOS, CONFIGURATION = "Runs", "Tables", "Videos and the store", "Configuration"
+RUNS, FAILURES, TABLES = "Runs", "Failures", "Tables"
+VIDEOS, CONFIGURATION = "Videos and the store", "Configuration"
 
 app = command_line("Commands besides snakemake, to run in the folder of the Snakefile.")
 
@@ -51,6 +52,32 @@ def export(
     export_run(run, to)
 
 
+@app.command(rich_help_panel=FAILURES)
+def status(
+    suite: Annotated[str | None, Option(help="suite to look at instead of the configured one")] = None,
+) -> None:
+    """List what failed, why, and what the next run tries again: sources, clips, answers."""
+    from reprise.commands.status import show_status
+
+    show_status(suite)
+
+
+@app.command(rich_help_panel=FAILURES)
+def retry(
+    words: Annotated[
+        list[str] | None,
+        Argument(
+            metavar="RUN_OR_REASON",
+            help=f"such as private, or {RUN_NAME}, in which * stands for anything; everything when omitted",
+        ),
+    ] = None,
+) -> None:
+    """Make the next run try again what failed: sources, clips, answers."""
+    from reprise.commands.retry import retry_failures
+
+    retry_failures(words or [])
+
+
 @app.command(rich_help_panel=TABLES)
 def incomplete(
     tables: Annotated[
@@ -74,16 +101,6 @@ def static(
     from reprise.commands.static_questions import list_static
 
     list_static(runs, judge, least)
-
-
-@app.command(rich_help_panel=VIDEOS)
-def retry(
-    reasons: Annotated[list[str] | None, Argument(metavar="REASON", help="such as private; all when omitted")] = None,
-) -> None:
-    """Make the next run try failed videos again."""
-    from reprise.commands.retry import retry_sources
-
-    retry_sources(reasons or [])
 
 
 @app.command(rich_help_panel=VIDEOS)

@@ -23,12 +23,11 @@ from reprise.stages.import_ratings import replies
 from reprise.stages.judge_requests import given_answers
 from reprise.stages.judgements import judgements
 from reprise.stages.verdicts import verdicts
-from reprise.stats.measures import Resampling
 
 from tests.unit.benchmarks.whole import Whole
 from tests.unit.rows import request_table
 
-RESAMPLING = Resampling(draws=20, level=0.95, seed=0)
+LEVEL = 0.95
 READING = {"vinoground": "first_character", "temporalbench": "first_character", "velociti": "plain"}
 PROMPT = {"vinoground": "paper", "temporalbench": "released", "velociti": "entail", "mmbench_video": "unpacked"}
 Scores = dict[tuple[str, str], float | None]
@@ -53,7 +52,7 @@ def ours(benchmark: str, form: str, items: pl.DataFrame, folder: Path, prompt: s
 
 
 def scores(benchmark: str, form: str, items: pl.DataFrame, read: pl.DataFrame) -> Scores:
-    found = Whole(benchmark).measured(form, items, read, RESAMPLING, "authors")
+    found = Whole(benchmark).measured(form, items, read, LEVEL, "authors")
     return {(one.metric, one.group): one.value for one in found}
 
 

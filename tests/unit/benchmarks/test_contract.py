@@ -15,11 +15,10 @@ from reprise.benchmarks.scoring import Answered, in_group, share_right
 from reprise.core.code_digest import CodeDigests
 from reprise.core.errors import UserError
 from reprise.core.schemas import VERDICTS
-from reprise.stats.measures import Resampling
 
 from tests.unit.rows import verdict_row
 
-RESAMPLING = Resampling(200, 0.95, 0)
+LEVEL = 0.95
 ITEMS = [
     Item("1", "a.whole", "a", "t", {"caption": "One."}, "Yes", ["true"], [Tag("half", "pos"), Tag("half", "neg")]),
     Item("2", "a.whole", "a", "t", {"caption": "Two."}, "No", ["false"], flaws=["entry 2: bad"]),
@@ -148,7 +147,7 @@ def test_the_share_of_items_answered_right() -> None:
     rows = [verdict_row(f"{item}#event", "Yes", right=item == "1", unparsed=item == "2") for item in ("1", "2", "3")]
     verdicts = pl.DataFrame(rows, schema=VERDICTS)
     for convention in ("fixed", "authors"):
-        found = {one.group: one for one in scores.measure(Answered(TABLE, verdicts, convention), RESAMPLING)}
+        found = {one.group: one for one in scores.measure(Answered(TABLE, verdicts, convention), LEVEL)}
         assert found["all"].value == pytest.approx(100 / 3) and found["true"].value == 50
         assert (found["all"].asked, found["all"].scored, found["all"].unparsed) == (3, 2, 1)
     assert scores.metrics == {"accuracy"}

@@ -21,7 +21,7 @@ from reprise.stages.judge_requests import given_answers, judge_requests
 from reprise.stages.judgements import judgements, read_reply
 
 from tests.unit.asked import request, spec
-from tests.unit.benchmarks.test_vinoground import RESAMPLING, items_of
+from tests.unit.benchmarks.test_vinoground import LEVEL, items_of
 from tests.unit.benchmarks.whole import Whole
 from tests.unit.rows import request_table, response_row
 
@@ -117,7 +117,7 @@ def test_scores_of_extracted_letters_by_hand(tmp_path: Path) -> None:
     read = judgements(answers, said, "robust")
     assert (read["failed"].sum(), read["unparsed"].sum(), read["right"].sum()) == (1, 2, 20)
     assert read["score"].is_null().all()
-    found = {one.metric: one for one in vinoground.measured("questions", items, read, RESAMPLING, "fixed")
+    found = {one.metric: one for one in vinoground.measured("questions", items, read, LEVEL, "fixed")
              if one.group == "all"}  # type: ignore[arg-type]  # fmt: skip
     counts = {
         name: [getattr(found[name], part) for part in ("asked", "scored", "failed", "unparsed")] for name in found
@@ -173,5 +173,7 @@ def test_a_command_that_needs_a_judge_says_where_to_name_one(tmp_path: Path) -> 
     (tmp_path / "resources").symlink_to(Path("resources").resolve())
     suite = tmp_path / "config/suites/demo.yaml"
     suite.write_text(suite.read_text().replace("judges: [last-letter]", "judges: []"))
-    with pytest.raises(UserError, match=r"suite 'demo': no judge of vinoground runs here\. Name one in `judges:`"):
-        Plan(load(tmp_path)).first_judge("vinoground")
+    with pytest.raises(
+        UserError, match=r"suite 'demo': no judge of vinoground runs here, or has rated \S+\. Name one in `judges:`"
+    ):
+        Plan(load(tmp_path)).judge_of(Run("vinoground", "cot.judged", "fps1", "toy-llava-ov"))

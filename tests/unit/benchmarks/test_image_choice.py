@@ -17,7 +17,7 @@ from reprise.benchmarks.rows import Clip
 from reprise.core.errors import UserError
 from reprise.core.schemas import VERDICTS
 from reprise.reading.readers import read_text
-from reprise.stats.measures import Measure, Resampling
+from reprise.stats.measures import Measure
 from synthetic.toyworld import image_choice as toy
 
 from tests.unit.benchmarks.whole import Whole
@@ -25,7 +25,7 @@ from tests.unit.rows import verdict_row
 
 mmbench_video = Whole("mmbench_video")
 
-RESAMPLING = Resampling(draws=200, level=0.95, seed=0)
+LEVEL = 0.95
 PROMPTS = load_prompts(Path("resources/prompts/mmbench_video.yaml"))
 PICTURE = "x" * 100
 HEADER = ("index", "question", "hint", "A", "B", "C", "D", "answer", "category", "image", "l2-category", "split")
@@ -195,7 +195,7 @@ def numbered(
     read_ = verdicts(items, said, form)
     return {
         one.group: one
-        for one in mmbench_video.measures(form, items, read_, RESAMPLING, convention="authors" if authors else "fixed")
+        for one in mmbench_video.measures(form, items, read_, LEVEL, convention="authors" if authors else "fixed")
     }
 
 

@@ -20,7 +20,7 @@ from reprise.core.files import matching_files
 from reprise.core.schemas import FACTS, VERDICTS
 from reprise.media.subtitles import as_prompt, read_vtt
 from reprise.models.adapters.wordmatch import overlap
-from reprise.stats.measures import Measure, Resampling
+from reprise.stats.measures import Measure
 from synthetic.toyworld import mmbench_video as toy
 
 from tests.unit.benchmarks.whole import Whole
@@ -29,7 +29,7 @@ from tests.unit.rows import verdict_row
 mmbench_video = Whole("mmbench_video")
 
 COLUMNS = COLUMNS
-RESAMPLING = Resampling(draws=200, level=0.95, seed=0)
+LEVEL = 0.95
 PROMPTS = load_prompts(Path("resources/prompts/mmbench_video.yaml"))
 READERS = PACKED_READERS
 
@@ -136,7 +136,7 @@ def test_a_question_without_its_other_half_is_not_asked_and_is_missing(
     said = pl.DataFrame({"clip_id": ["a.whole"], "text": ['{"1": "That."}'], "error": [""]})
     assert [one.item_id for one in mmbench_video.answers("packed", items, said, "robust")] == ["1"]
     rated = verdicts([3]).with_columns(item_id=pl.lit("1"))
-    rows = mmbench_video.measured("packed", items, rated, RESAMPLING, "fixed")
+    rows = mmbench_video.measured("packed", items, rated, LEVEL, "fixed")
     (whole,) = [one for one in rows if (one.metric, one.group) == ("mean", "overall")]
     assert (whole.asked, whole.missing, whole.value) == (1, 2, 3)
 
@@ -268,7 +268,7 @@ def verdicts(scores: Sequence[float | None], failed: Sequence[int] = ()) -> pl.D
 def numbers(
     items: pl.DataFrame, read: pl.DataFrame, form: str = "unpacked", authors: bool = False
 ) -> dict[Any, Measure]:
-    found = mmbench_video.measures(form, items, read, RESAMPLING, convention="authors" if authors else "fixed")
+    found = mmbench_video.measures(form, items, read, LEVEL, convention="authors" if authors else "fixed")
     return {(one.metric, one.group): one for one in found}
 
 

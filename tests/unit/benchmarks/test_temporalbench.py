@@ -19,7 +19,7 @@ from reprise.core.store import Store
 from reprise.plan.runs import Plan
 from reprise.plan.workflow import Workflow
 from reprise.stages.verdicts import verdicts, with_similarity
-from reprise.stats.measures import Measure, Resampling
+from reprise.stats.measures import Measure
 from synthetic.toyworld import temporalbench as toy
 
 from tests.unit.benchmarks.whole import Whole
@@ -27,7 +27,7 @@ from tests.unit.rows import request_table, response_row, verdict_row
 
 tb = Whole("temporalbench")
 
-RESAMPLING = Resampling(draws=200, level=0.95, seed=0)
+LEVEL = 0.95
 PROMPTS = load_prompts(Path("resources/prompts/temporalbench.yaml"))
 # As the authors' README shows it, but for the captions.
 QUESTION = (
@@ -233,7 +233,7 @@ def test_centralized_requests_and_shares(tmp_path: Path) -> None:
         letter_of = {text: letter for letter, text in shown.items()}
         for chosen, expected in ((C, (100, 0)), (N1, (0, 100)), (shown[letter_of[C]], (100, 0)), ("", (0, 0))):
             answer = verdict(items["item_id"][0], letter_of.get(chosen, ""), asked["expected"])
-            found = tb.measures(form, items, frame([answer]), RESAMPLING)
+            found = tb.measures(form, items, frame([answer]), LEVEL)
             assert tuple(one.value for one in found) == expected
 
 
@@ -292,7 +292,7 @@ def worked(folder: Path, reader: str, *, authors: bool) -> list[Measure]:
     items = items_of(folder, "short", short=[entry for entry, _ in WORKED])
     answers = {entry["idx"]: text for entry, text in WORKED}
     return tb.measures(
-        "short", items, read(items, "short", answers, reader), RESAMPLING, convention="authors" if authors else "fixed"
+        "short", items, read(items, "short", answers, reader), LEVEL, convention="authors" if authors else "fixed"
     )
 
 
@@ -325,8 +325,7 @@ def test_an_unanswered_video_disappears_only_by_the_authors_convention(tmp_path:
     items = items_of(tmp_path, "short", short=entries)
     read_rows = read(items, "short", {f"{V0}_0": "A", f"{V1}_0": None}, "authors")
     values = [
-        number(tb.measures("short", items, read_rows, RESAMPLING, convention=d), "mba").value
-        for d in ("authors", "fixed")
+        number(tb.measures("short", items, read_rows, LEVEL, convention=d), "mba").value for d in ("authors", "fixed")
     ]
     assert values == [100, 50]
 
@@ -334,7 +333,7 @@ def test_an_unanswered_video_disappears_only_by_the_authors_convention(tmp_path:
 def test_missing_is_counted_in_questions_for_ba_and_in_videos_for_mba(tmp_path: Path) -> None:
     items = items_of(tmp_path, "short", short=[question(V0, 0), question(V1, 0), question(V1, 1)])
     answers = read(items, "short", {f"{V0}_0": "A"}, "robust")
-    found = tb.measured("short", items, answers, RESAMPLING, "fixed")
+    found = tb.measured("short", items, answers, LEVEL, "fixed")
     missing = {one.metric: one.missing for one in found if one.group == "overall"}
     assert missing == {"ba": 2, "mba": 1}
 
@@ -342,7 +341,7 @@ def test_missing_is_counted_in_questions_for_ba_and_in_videos_for_mba(tmp_path: 
 def test_long_videos_are_also_given_for_the_four_sets_of_the_paper(tmp_path: Path) -> None:
     names = [video(0, "COIN", "long"), video(0, "EgoExo4D", "long")]
     items = items_of(tmp_path, "long", long=[question(name, 0) for name in names])
-    found = tb.measures("long", items, read(items, "long", dict.fromkeys([f"{n}_0" for n in names[:1]], "A") | {f"{names[1]}_0": "B"}, "robust"), RESAMPLING)  # fmt: skip
+    found = tb.measures("long", items, read(items, "long", dict.fromkeys([f"{n}_0" for n in names[:1]], "A") | {f"{names[1]}_0": "B"}, "robust"), LEVEL)  # fmt: skip
     assert (number(found, "mba").value, number(found, "mba", "long_four").value) == (50, 100)
 
 
@@ -351,7 +350,7 @@ def test_closed_forms_of_sure_answers(tmp_path: Path, strategy: str, ba: float, 
     entries = [question(video(i), place, "AB"[place]) for i in range(20) for place in range(2)]
     items = items_of(tmp_path, "short", short=entries)
     answers = {entry["idx"]: entry["GT"] if strategy == "oracle" else "A" for entry in entries}
-    found = tb.measures("short", items, read(items, "short", dict(answers), "robust"), RESAMPLING)
+    found = tb.measures("short", items, read(items, "short", dict(answers), "robust"), LEVEL)
     assert (number(found, "ba").value, number(found, "mba").value) == (ba, mba)
 
 
@@ -360,7 +359,7 @@ def test_random_answers_reach_the_counted_chance_within_their_interval(tmp_path:
     clips, items = tb.annotations(release(tmp_path, entries), "release", {})
     short, draw = items.filter(pl.col("task") == "short"), random.Random(2)
     rows = [verdict(row["item_id"], draw.choice("AB"), row["answer"]) for row in short.iter_rows(named=True)]
-    found = tb.measures("short", short, frame(rows), Resampling(500, 0.99, 0))
+    found = tb.measures("short", short, frame(rows), 0.99)
     chance = dict((metric, value) for metric, group, value in tb.statistics(items, clips) if group == "overall")
     for metric, expected in (("ba", 50), ("mba", chance["chance.short.mba"])):
         one = number(found, metric)
@@ -381,8 +380,8 @@ def test_captions_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     table = request_table(tb.requests(items, "caption", PROMPTS["released"]), "write")
     read_rows = with_similarity(read(items, "caption", answers, "robust"), table, "0.1.0", Store(tmp_path))
     assert read_rows["score"].to_list() == [1.0, 0.5, None]
-    fixed = tb.measures("caption", items, read_rows, RESAMPLING)
-    authors = tb.measures("caption", items, read_rows, RESAMPLING, convention="authors")
+    fixed = tb.measures("caption", items, read_rows, LEVEL)
+    authors = tb.measures("caption", items, read_rows, LEVEL, convention="authors")
     assert {one.metric for one in fixed} == set(CAPTION_METRICS)
     assert number(fixed, "similarity").value == pytest.approx(100 / 3)
     assert number(authors, "similarity").value == pytest.approx(100 * 1.5 / 2), "an empty answer is compared too"
@@ -435,11 +434,11 @@ def test_similarity_by_hand(tmp_path: Path) -> None:
         f"{V0}_0": (0.3, 0.1), f"{V0}_1": (-0.1, -0.2), f"{V1}_0": (0.2, 0.4), f"{V1}_1": (0.2, 0.2), f"{V1}_2": None,
     }  # fmt: skip
     read_rows = by_similarity(items, scores)
-    found = tb.measures("short_similarity", items, read_rows, RESAMPLING)
+    found = tb.measures("short_similarity", items, read_rows, LEVEL)
     ba, mba = number(found, "ba"), number(found, "mba")
     assert (ba.value, ba.asked, ba.failed, ba.unparsed) == (60, 5, 1, 0)
     assert (mba.value, mba.asked, mba.failed) == (50, 2, 1)
-    authors = tb.measures("short_similarity", items, read_rows, RESAMPLING, convention="authors")
+    authors = tb.measures("short_similarity", items, read_rows, LEVEL, convention="authors")
     assert number(authors, "ba").value == 75
     outcomes = tb.outcomes("short_similarity", items, read_rows)
     assert outcomes["ba"]["right"].to_list() == [True, True, True, False, False]
@@ -449,7 +448,7 @@ def test_similarity_by_hand(tmp_path: Path) -> None:
 def test_a_question_that_was_not_asked_by_similarity_is_missing(tmp_path: Path) -> None:
     blank = {**question(V1, 0), "question": "Which one?"}
     items = items_of(tmp_path, "short", short=[question(V0, 0), blank])
-    rows = tb.measured("short_similarity", items, by_similarity(items, {f"{V0}_0": (1.0, 0.0)}), RESAMPLING, "fixed")
+    rows = tb.measured("short_similarity", items, by_similarity(items, {f"{V0}_0": (1.0, 0.0)}), LEVEL, "fixed")
     missing = {one.metric: one.missing for one in rows if one.group == "overall"}
     assert missing == {"ba": 1, "mba": 1}
 
@@ -460,7 +459,7 @@ def test_closed_forms_of_sure_similarities(tmp_path: Path, strategy: str, value:
     items = items_of(tmp_path, "short", short=entries)
     sure = {"A": (1.0, 0.0), "B": (0.0, 1.0)}
     scores = {entry["idx"]: sure[entry["GT"]] if strategy == "oracle" else (1.0, 1.0) for entry in entries}
-    found = tb.measures("short_similarity", items, by_similarity(items, dict(scores)), RESAMPLING)
+    found = tb.measures("short_similarity", items, by_similarity(items, dict(scores)), LEVEL)
     assert (number(found, "ba").value, number(found, "mba").value) == (value, value)
 
 
@@ -477,7 +476,7 @@ def test_random_similarities_reach_the_counted_chance_within_their_interval(tmp_
     positive = {name: draw.random() for name in short["clip_id"].unique(maintain_order=True)}
     names = dict(zip(short["item_id"].str.strip_prefix("short/"), short["clip_id"], strict=True))
     scores = {idx: (positive[clip], draw.random()) for idx, clip in names.items()}
-    found = tb.measures("short_similarity", short, by_similarity(short, dict(scores)), Resampling(500, 0.99, 0))
+    found = tb.measures("short_similarity", short, by_similarity(short, dict(scores)), 0.99)
     chance = dict((metric, value) for metric, group, value in tb.statistics(items, clips) if group == "overall")
     assert chance["chance.short_similarity.mba"] == pytest.approx(100 * (1 / 2 + 1 / 3 + 1 / 4 + 1 / 5) / 4)
     for metric, expected in (("ba", 50), ("mba", chance["chance.short_similarity.mba"])):

@@ -14,7 +14,7 @@ from reprise.benchmarks.velociti.subsets import LIST_COLUMNS, captions_digest
 from reprise.benchmarks.velociti.taxonomy import CONTROL, TESTS
 from reprise.core.errors import UserError
 from reprise.core.schemas import VERDICTS
-from reprise.stats.measures import Measure, Resampling
+from reprise.stats.measures import Measure
 
 from tests.unit.benchmarks.whole import Whole
 from tests.unit.rows import verdict_row
@@ -22,7 +22,7 @@ from tests.unit.rows import verdict_row
 velociti = Whole("velociti")
 
 COLUMNS = ["test_name", "video_id", "event", "pos", "neg"]
-RESAMPLING = Resampling(draws=200, level=0.95, seed=0)
+LEVEL = 0.95
 PROMPTS = load_prompts(Path("resources/prompts/velociti.yaml"))
 
 
@@ -117,7 +117,7 @@ def test_a_flawed_row_stays_is_named_and_counted(
     requests = velociti.requests(items, "entail", PROMPTS["entail"])
     assert len(requests) == (4 if missing else 6)
     read = [verdict(str(one["item_id"]), str(one["role"]), "Yes", str(one["expected"]), 0.6) for one in requests]
-    rows_measured = velociti.measured("entail", items, pl.DataFrame(read, schema=VERDICTS), RESAMPLING, "fixed")
+    rows_measured = velociti.measured("entail", items, pl.DataFrame(read, schema=VERDICTS), LEVEL, "fixed")
     (found,) = [one for one in rows_measured if (one.metric, one.group) == ("strict", "agent_random")]
     assert (found.asked, found.missing, found.value) == (asked, missing, 0)
 
@@ -247,7 +247,7 @@ def test_entailment_by_hand(tmp_path: Path) -> None:
     items = items_of({"control": 5}, tmp_path)
     scores = [(0.9, 0.1), (0.8, 0.7), (0.4, 0.2), (0.5, 0.1), (0.6, None)]
     verdicts = entail_verdicts(items, scores)
-    found = velociti.measures("entail", items, verdicts, RESAMPLING)
+    found = velociti.measures("entail", items, verdicts, LEVEL)
     assert number(found, "strict", "control").value == pytest.approx(100 * 1 / 5)
     assert number(found, "classic", "control").value == pytest.approx(100 * 4 / 5)
     assert number(found, "positive", "control").value == pytest.approx(100 * 3 / 5)
@@ -260,7 +260,7 @@ def test_entailment_by_hand(tmp_path: Path) -> None:
 def test_the_authors_convention_leaves_unread_samples_out(tmp_path: Path) -> None:
     items = items_of({"control": 5}, tmp_path)
     verdicts = entail_verdicts(items, [(0.9, 0.1), (0.8, 0.7), (0.4, 0.2), (0.5, 0.1), (0.6, None)])
-    found = velociti.measures("entail", items, verdicts, RESAMPLING, convention="authors")
+    found = velociti.measures("entail", items, verdicts, LEVEL, convention="authors")
     assert number(found, "strict", "control").value == pytest.approx(100 * 1 / 3)
     assert number(found, "strict", "control").asked == 3
 
@@ -269,7 +269,7 @@ def test_the_average_counts_each_test_once_and_control_never(tmp_path: Path) -> 
     counts = {test: 10 * (place + 1) for place, test in enumerate(TESTS)}
     items = items_of({"control": 10} | counts, tmp_path)
     scores = [(0.9, 0.1) if item.split("/")[0] == "coref" else (0.9, 0.9) for item in items["item_id"]]
-    found = velociti.measures("entail", items, entail_verdicts(items, scores), RESAMPLING)
+    found = velociti.measures("entail", items, entail_verdicts(items, scores), LEVEL)
     assert number(found, "strict", "coref").value == 100
     assert number(found, "strict", "average").value == pytest.approx(100 / 7)
 
@@ -277,7 +277,7 @@ def test_the_average_counts_each_test_once_and_control_never(tmp_path: Path) -> 
 def test_answers_in_words_have_no_classic_metric(tmp_path: Path) -> None:
     items = items_of({"control": 2}, tmp_path)
     verdicts = entail_verdicts(items, [(0.9, 0.1), (0.9, 0.9)]).with_columns(score=pl.lit(None, pl.Float64))
-    found = velociti.measures("entail", items, verdicts, RESAMPLING)
+    found = velociti.measures("entail", items, verdicts, LEVEL)
     assert {one.metric for one in found} == {"strict", "positive", "negative"}
     assert number(found, "strict", "control").value == 50
 
@@ -291,7 +291,7 @@ def test_multiple_choice_by_hand(tmp_path: Path) -> None:
         for item, pair in zip(items["item_id"], answers, strict=True)
         for role, expected, value in zip(("a", "b"), ("A", "B"), pair, strict=True)
     ]
-    found = velociti.measures("mc", items, pl.DataFrame(rows, schema=VERDICTS), RESAMPLING)
+    found = velociti.measures("mc", items, pl.DataFrame(rows, schema=VERDICTS), LEVEL)
     values = {one.metric: one.value for one in found if one.group == "chrono"}
     assert values == {"mc_a": 50, "mc_b": 50, "mc_bias": 0, "mc_both": 25}
 
@@ -300,7 +300,7 @@ def test_multiple_choice_by_hand(tmp_path: Path) -> None:
 def test_closed_forms_of_sure_answers(tmp_path: Path, strategy: str, strict: float, classic: float) -> None:
     items = items_of(dict.fromkeys((CONTROL, *TESTS), 20), tmp_path)
     pair = (1.0, 0.0) if strategy == "oracle" else (1.0, 1.0)
-    found = velociti.measures("entail", items, entail_verdicts(items, [pair] * items.height), RESAMPLING)
+    found = velociti.measures("entail", items, entail_verdicts(items, [pair] * items.height), LEVEL)
     assert {one.value for one in found if one.metric == "strict"} == {strict}
     assert {one.value for one in found if one.metric == "classic"} == {classic}
 
@@ -309,7 +309,7 @@ def test_random_scores_reach_a_quarter_within_their_interval(tmp_path: Path) -> 
     items = items_of(dict.fromkeys(TESTS, 200), tmp_path)
     draw = random.Random(1)
     verdicts = entail_verdicts(items, [(draw.random(), draw.random()) for _ in range(items.height)])
-    found = velociti.measures("entail", items, verdicts, Resampling(2000, 0.99, 0))
+    found = velociti.measures("entail", items, verdicts, 0.99)
     strict = number(found, "strict", "average")
     assert strict.low is not None and strict.high is not None and strict.low < 25 < strict.high
     classic = number(found, "classic", "average")
@@ -336,11 +336,11 @@ def test_similarity_by_hand(tmp_path: Path) -> None:
     """Four samples: closer, further, as close, failed. Only the first is right; cosines may be negative."""
     items = items_of({"chrono": 4}, tmp_path)
     read = similarity_verdicts(items, [(-0.1, -0.3), (0.2, 0.4), (0.5, 0.5), (0.9, None)])
-    found = velociti.measures("similarity", items, read, RESAMPLING)
+    found = velociti.measures("similarity", items, read, LEVEL)
     one = number(found, "classic", "chrono")
     assert (one.value, one.asked, one.scored, one.failed, one.unparsed) == (25, 4, 3, 1, 0)
     assert {measured.metric for measured in found} == SCORES["similarity"].metrics == {"classic"}
-    authors = velociti.measures("similarity", items, read, RESAMPLING, convention="authors")
+    authors = velociti.measures("similarity", items, read, LEVEL, convention="authors")
     assert number(authors, "classic", "chrono").value == pytest.approx(100 / 3)
     right = velociti.outcomes("similarity", items, read)["classic"]["right"].to_list()
     assert right == [True, False, False, False]
@@ -351,7 +351,7 @@ def test_closed_forms_of_sure_similarities(tmp_path: Path, strategy: str, classi
     items = items_of(dict.fromkeys((CONTROL, *TESTS), 9), tmp_path)
     pair = (1.0, 0.0) if strategy == "oracle" else (1.0, 1.0)
     read = similarity_verdicts(items, [pair] * items.height)
-    found = velociti.measures("similarity", items, read, RESAMPLING)
+    found = velociti.measures("similarity", items, read, LEVEL)
     assert {one.value for one in found} == {classic}
 
 
@@ -359,7 +359,7 @@ def test_random_similarities_reach_a_half_within_their_interval(tmp_path: Path) 
     items = items_of(dict.fromkeys(TESTS, 200), tmp_path)
     draw = random.Random(3)
     read = similarity_verdicts(items, [(draw.random(), draw.random()) for _ in range(items.height)])
-    found = velociti.measures("similarity", items, read, Resampling(2000, 0.99, 0))
+    found = velociti.measures("similarity", items, read, 0.99)
     one = number(found, "classic", "average")
     assert one.low is not None and one.high is not None and one.low < CHANCE["classic"] < one.high  # type: ignore[operator]
 

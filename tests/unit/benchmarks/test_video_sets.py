@@ -8,14 +8,13 @@ from reprise.benchmarks.mmbench_video.release import COLUMNS
 from reprise.benchmarks.rows import chosen_items
 from reprise.core.errors import UserError
 from reprise.core.schemas import FACTS, VERDICTS
-from reprise.stats.measures import Resampling
 
 from tests.unit.benchmarks.whole import Whole
 from tests.unit.rows import verdict_row
 
 mmbench_video = Whole("mmbench_video")
 
-RESAMPLING = Resampling(draws=200, level=0.95, seed=0)
+LEVEL = 0.95
 MANIFEST = """video,question,answer,capability
 one.avi,Who acts?,a man,Who
 one.avi,What does he do?,he runs away,What
@@ -68,7 +67,7 @@ def test_ratings_by_set(release: list[Path]) -> None:
         for i, score in enumerate((3.0, 0.0, 1.0), start=1)
     ]
     verdicts = pl.DataFrame(rows, schema=VERDICTS)
-    found = mmbench_video.measures("unpacked", items, verdicts, RESAMPLING)
+    found = mmbench_video.measures("unpacked", items, verdicts, LEVEL)
     assert [(one.metric, one.group, one.value) for one in found] == [
         ("original_score", "msvd", pytest.approx(4 / 3)),
         ("normalized_score", "msvd", pytest.approx(400 / 9)),

@@ -20,7 +20,7 @@ from reprise.models.adapters.base import Clip
 from reprise.models.adapters.baselines import Constant, Oracle, Random
 from reprise.stages.metrics import row_of, undefined_metrics
 from reprise.stages.verdicts import verdicts
-from reprise.stats.measures import Measure, Resampling
+from reprise.stats.measures import Measure
 
 from tests.unit.asked import request, spec
 from tests.unit.benchmarks.whole import Whole
@@ -41,7 +41,7 @@ COLUMNS = [
     "neg_end",
     "neg_cap",
 ]
-RESAMPLING = Resampling(draws=200, level=0.95, seed=0)
+LEVEL = 0.95
 PROMPTS = load_prompts(Path("resources/prompts/vinoground.yaml"))
 ROLES = ("text_pos", "text_neg", "video_pos", "video_neg")
 
@@ -297,7 +297,7 @@ def scored(items: pl.DataFrame, texts: Mapping[str, str], convention: str = "fix
     reader = {"fixed": "robust", "authors": "authors"}[convention]
     requests, responses = answers_of(items, texts)
     read = verdicts(requests, responses, reader, "first_character")
-    found = vinoground.measured("questions", items, read, RESAMPLING, convention)
+    found = vinoground.measured("questions", items, read, LEVEL, convention)
     return [row_of(one, CHANCE.get(one.metric)) for one in found]
 
 
@@ -431,7 +431,7 @@ def by_similarity(items: pl.DataFrame, adapter: Oracle | Constant | Random) -> l
         rows.append(response_row(row["request_id"], scores=list(answer.scores)))
     read = verdicts(frame, pl.DataFrame(rows, schema=RESPONSES), "robust", "plain")
     assert not read["unparsed"].any()
-    return vinoground.measures("similarity", items, read, RESAMPLING)
+    return vinoground.measures("similarity", items, read, LEVEL)
 
 
 def overall(found: Sequence[Measure]) -> list[float | None]:
@@ -464,12 +464,12 @@ def test_scores_of_similarities_by_hand(tmp_path: Path, scores: tuple[float, ...
         verdict_row(str(one["request_id"]), "match", score=score, right=True)
         for one, score in zip(asked, scores, strict=True)
     ]
-    found = vinoground.measures("similarity", items, pl.DataFrame(rows, schema=VERDICTS), RESAMPLING)
+    found = vinoground.measures("similarity", items, pl.DataFrame(rows, schema=VERDICTS), LEVEL)
     assert overall(found) == [100.0 * right for right in expected]
     failed = pl.DataFrame(rows, schema=VERDICTS).with_columns(
         failed=pl.col("role") == "neg_neg", score=pl.when(pl.col("role") != "neg_neg").then("score")
     )
-    found = vinoground.measures("similarity", items, failed, RESAMPLING)
+    found = vinoground.measures("similarity", items, failed, LEVEL)
     assert overall(found) == [0, 0, 0] and {one.failed for one in found if one.group == "all"} == {1}
 
 

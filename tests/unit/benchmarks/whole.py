@@ -12,7 +12,7 @@ from reprise.benchmarks.prompts import Prompt
 from reprise.benchmarks.registry import load_answers, load_questions, load_release, load_scores, load_statistics
 from reprise.benchmarks.scoring import Answered, Convention, in_group
 from reprise.stages.metrics import measured
-from reprise.stats.measures import Measure, Resampling
+from reprise.stats.measures import Measure
 
 
 class Whole:
@@ -36,21 +36,21 @@ class Whole:
         form: str,
         items: pl.DataFrame,
         verdicts: pl.DataFrame,
-        resampling: Resampling,
+        level: float,
         convention: Convention = "fixed",
     ) -> list[Measure]:
-        return load_scores(self.name).SCORES[form].measure(Answered(items, verdicts, convention), resampling)
+        return load_scores(self.name).SCORES[form].measure(Answered(items, verdicts, convention), level)
 
     def measured(
         self,
         form: str,
         items: pl.DataFrame,
         verdicts: pl.DataFrame,
-        resampling: Resampling,
+        level: float,
         convention: Convention = "fixed",
     ) -> list[Measure]:
         """The same as the stage `metrics` has it: with what is missing."""
-        return measured(load_scores(self.name), form, items, verdicts, resampling, convention)
+        return measured(load_scores(self.name), form, items, verdicts, level, convention)
 
     def outcomes(self, form: str, items: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, pl.DataFrame]:
         return load_scores(self.name).SCORES[form].outcomes(Answered(items, verdicts))

@@ -22,14 +22,15 @@ MISTAKES = [
     (MAIN, "suite: demo", "suite: demo\n\tstore: x", "line 5: not valid YAML: found character"),
     (MAIN, "suite: demo", "suite: demo\n? [a]\n: b", "not valid YAML: a key should be a text."),
     # one type a kind of file: unknown, missing and wrong
-    (MAIN, "samplings:", "sampling:", "line 7: sampling: unknown key. Did you mean 'samplings'? Allowed: bootstrap, samplings, store, suite."),
+    (MAIN, "samplings:", "sampling:", "line 7: sampling: unknown key. Did you mean 'samplings'? Allowed: confidence, samplings, store, suite."),
     (MAIN, "suite: demo", "suite: dem", "suite: unknown suite 'dem'. Did you mean 'demo'? Allowed: demo, paper, rehearsal. These are the files in config/suites/."),
-    (MAIN, "suite: demo", "suite: demo\nbootstrap: {draws: many}", "bootstrap.draws: should be a valid integer, unable to parse string as an integer, found 'many'."),
+    (MAIN, "suite: demo", "suite: demo\nconfidence: 95", "line 5: confidence: should be less than 1, found 95."),
     (MAIN, "suite: demo", "suite: 3", "suite: should be a text, found 3. Write it in quotes: \"3\"."),
     (MAIN, "fps: 8}", "fsp: 8}", "samplings.fps8: rule 'fps_mid': unknown parameter 'fsp'. Did you mean 'fps'? Allowed: fps."),
     (MAIN, "fps8: {rule: fps_mid", "fps8: {rule: fps_mdi", "samplings.fps8: rule: unknown sampling rule 'fps_mdi'. Did you mean 'fps_mid'?"),
     (MAIN, "rule: linspace, frames: 1}", "rule: linspace, frames: 0}", "samplings.linspace1: rule 'linspace': frames must be a whole number of at least 1, found 0"),
     (SUITE, "shards: 4", "shards: 0", "line 16: shards: should be greater than or equal to 1, found 0."),
+    (SUITE, "shards: 4", "shards: many", "shards: should be a valid integer, unable to parse string as an integer, found 'many'."),
     (SUITE, "shards: 4", "shards:", "shards: should be a valid integer, found None."),
     (SUITE, "missing_share_max", "missing_max", "missing_max: unknown key. Did you mean 'missing_share_max'?"),
     (SUITE, "show_published: false", "show_published: {}", "show_published: should be a valid boolean, found {}."),
@@ -61,7 +62,7 @@ MISTAKES = [
     ("config/models/wordmatch.yaml", "adapter: wordmatch", "adapter: wordmatch\nsettings: {measure: bleu}", "settings.measure: should be 'f1' or 'recall', found 'bleu'."),
     ("config/models/last-letter.yaml", "adapter: lastletter", "adapter: lastletter\nsettings: {measure: f1}", "settings.measure: unknown key. Allowed: nothing."),
     (EXTERNAL, "gpt-4o: GPT-4o", "gpt-4o: 4", "gpt-4o: should be a group of keys, found 4."),
-    (EXTERNAL, "gpt-4o: GPT-4o", "gpt-4o: {lable: GPT-4o}", "gpt-4o.lable: unknown key. Did you mean 'label'? Allowed: label, ratings, runs."),
+    (EXTERNAL, "gpt-4o: GPT-4o", "gpt-4o: {lable: GPT-4o}", "gpt-4o.lable: unknown key. Did you mean 'label'? Allowed: label, names, ratings, reference, runs."),
     (EXTERNAL, "gpt-4o: GPT-4o", "GPT-4o: GPT-4o", "GPT-4o: should be a name (lower-case letters, digits, '.', '_' and '-', first a letter or a digit), found 'GPT-4o'."),
     (EXTERNAL, "gpt-4o: GPT-4o", "oracle: Oracle", "oracle: config/models/oracle.yaml defines this model too. Remove one of the two."),
     (EXTERNAL, "o3: o3", "o3: {label: o3, runs: {vinoground/paper: .}}", "o3.runs: 'vinoground/paper': a run is named <benchmark>/<protocol>/<sampling>."),
@@ -121,8 +122,8 @@ def test_a_mistake_is_said_in_words(project: Project, file: str, old: str, new: 
         ("config/models/oracle.yaml", "adapter: oracle", "adapter: [oracle"),
         (VELOCITI, "title:", "titel:"),
         (TABLES, "benchmark:", "bench:"),
-        (EXTERNAL, "humans: Humans", "humans: 1"),
-        (EXTERNAL, "humans: Humans", "humans: ["),
+        (EXTERNAL, "humans: {label: Humans, reference: true}", "humans: 1"),
+        (EXTERNAL, "humans: {label: Humans, reference: true}", "humans: ["),
     ],
 )
 def test_what_follows_from_a_mistake_is_not_said(project: Project, file: str, old: str, new: str) -> None:
@@ -166,7 +167,7 @@ def test_a_long_list_of_names_is_cut_to_the_nearest(project: Project) -> None:
 
 
 def test_an_unknown_override_of_one_call_is_named(project: Project) -> None:
-    with pytest.raises(UserError, match=r"^--config: suit: unknown key. Did you mean 'suite'\? Allowed: bootstrap,"):
+    with pytest.raises(UserError, match=r"^--config: suit: unknown key. Did you mean 'suite'\? Allowed: confidence,"):
         load(project.root, {"suit": "paper"})
     with pytest.raises(UserError, match=r"^--config: store: should be a text, found 3. Write it in quotes: \"3\"."):
         load(project.root, {"store": 3})

@@ -161,7 +161,7 @@ def test_a_plug_in_reaches_the_suites_that_use_it(
 @pytest.mark.parametrize(
     ("file", "old", "new", "patterns"),
     [
-        ("config/config.yaml", "suite: demo", "suite: demo\nbootstrap: {draws: 1000}", ["metrics/.+"]),
+        ("config/config.yaml", "suite: demo", "suite: demo\nconfidence: 0.9", ["metrics/.+"]),
         ("config/config.yaml", "fps1: {rule: fps_mid, fps: 1}", "fps1: {rule: fps_mid, fps: 1.5}", ["frames/.+/fps1", ".+/fps1/[^/]+"]),
         ("config/suites/demo.yaml", "shards: 4", "shards: 5", ["sources/.+", "clips/.+", "missing"]),
         ("config/suites/demo.yaml", "title: Demo", "title: Toys", ["tables/.+"]),

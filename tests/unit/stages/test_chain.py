@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from reprise.benchmarks.registry import benchmark_names
 from reprise.core.schemas import ITEMS, METRICS, REQUESTS, RESPONSES, VERDICTS, read_table, write_table
 from reprise.stages.chain import commands
 
@@ -49,12 +50,8 @@ def files(folder: Path, key: str = "k") -> tuple[list[str], list[str]]:
         write_table(pl.DataFrame(rows, schema=schema), folder / f"{name}.parquet", schema)
     keys = {
         "run": {"run": "r", "key": "k", "answers": {"adapter": "random", "sampling": {"rule": "none"}}},
-        "verdicts": {"reading": "plain"},
-        "metrics": {
-            "benchmark": "velociti",
-            "form": "entail",
-            "bootstrap": {"draws": 100, "level": 0.95, "seed": 0},
-        },
+        "verdicts": {"reading": "plain", "embedder": None},
+        "metrics": {"benchmark": "velociti", "form": "entail", "items": None, "frames_min": {}, "level": 0.95},
     }
     for name, value in keys.items():
         (folder / f"{name}.json").write_text(json.dumps(value))
@@ -92,3 +89,12 @@ def test_the_first_mistake_ends_the_job(tmp_path: Path) -> None:
     assert "rows carry key another" in done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "one/metrics.parquet").exists()
+
+
+def test_scoring_does_without_pydantic() -> None:
+    """Its import costs as much as the rest of such a job, of which every model has several."""
+    stages = ("verdicts", "judge_requests", "judgements", "metrics")
+    modules = [f"reprise.stages.{stage}" for stage in ("chain", *stages)]
+    modules += [f"reprise.benchmarks.{name}.scores" for name in benchmark_names()]
+    code = f"import sys, {', '.join(modules)}; sys.exit('pydantic' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -1,7 +1,7 @@
 """Exact binomial tests: hand-worked values and scipy."""
 
 import pytest
-from reprise.stats.binomial import Alternative, binomial_p, clopper_pearson
+from reprise.stats.binomial import Alternative, binomial_p
 from scipy.stats import binomtest
 
 CASES = [
@@ -14,7 +14,7 @@ CASES = [
 
 def test_three_heads_of_three() -> None:
     assert binomial_p(3, 3, 0.5) == pytest.approx(1 / 8)
-    assert binomial_p(3, 3, 0.5, "two-sided") == pytest.approx(2 / 8)
+    assert binomial_p(3, 3, 0.5, "less") == pytest.approx(1)
 
 
 def test_two_of_three_at_a_quarter() -> None:
@@ -25,23 +25,15 @@ def test_no_success_is_never_better_than_chance() -> None:
     assert binomial_p(0, 40, 0.25) == 1.0
 
 
-@pytest.mark.parametrize("alternative", ["greater", "less", "two-sided"])
+@pytest.mark.parametrize("alternative", ["greater", "less"])
 @pytest.mark.parametrize(("successes", "trials", "chance"), CASES)
 def test_agrees_with_scipy(successes: int, trials: int, chance: float, alternative: Alternative) -> None:
     expected = binomtest(successes, trials, chance, alternative=alternative).pvalue
     assert binomial_p(successes, trials, chance, alternative) == pytest.approx(expected, rel=1e-7, abs=1e-300)
 
 
-@pytest.mark.parametrize("level", [0.8, 0.95])
-@pytest.mark.parametrize(("successes", "trials"), [(0, 1), (1, 1), (0, 30), (12, 30), (30, 30), (1234, 2000)])
-def test_clopper_pearson_agrees_with_scipy(successes: int, trials: int, level: float) -> None:
-    expected = binomtest(successes, trials).proportion_ci(level, method="exact")
-    assert clopper_pearson(successes, trials, level=level) == pytest.approx((expected.low, expected.high), abs=1e-9)
-
-
 def test_no_trial_gives_none() -> None:
     assert binomial_p(0, 0, 0.5) is None
-    assert clopper_pearson(0, 0) is None
 
 
 @pytest.mark.parametrize(("successes", "trials"), [(-1, 3), (4, 3), (0, -1)])
@@ -59,9 +51,3 @@ def test_a_chance_that_is_no_share_is_refused(chance: float) -> None:
 def test_an_unknown_alternative_is_refused() -> None:
     with pytest.raises(ValueError, match="'smaller'"):
         binomial_p(1, 2, 0.5, "smaller")  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("level", [0.0, 1.0, 95.0])
-def test_a_level_that_is_no_share_is_refused(level: float) -> None:
-    with pytest.raises(ValueError, match="level"):
-        clopper_pearson(1, 2, level=level)

@@ -7,7 +7,6 @@ from pydantic import Field
 from reprise.benchmarks.prompts import Prompt
 from reprise.benchmarks.registry import has_part, module_name
 from reprise.core.keyfile import Key
-from reprise.stats.settings import Bootstrap
 
 FINDERS = ("reprise.benchmarks.registry", "reprise.benchmarks.contract")
 """They load a benchmark's modules, each of which counts where it is used."""
@@ -75,4 +74,5 @@ class MetricsKey(BenchmarkKey):
     form: str
     items: str | None = None
     frames_min: dict[str, int] = Field({})
-    bootstrap: Bootstrap
+    level: float
+    """of intervals"""

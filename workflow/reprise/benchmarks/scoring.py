@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import polars as pl
 
 from reprise.benchmarks.rows import is_in
-from reprise.stats.measures import Measure, Resampling, measure, ones
+from reprise.stats.measures import Measure, measure, ones
 
 Convention: TypeAlias = Literal["fixed", "authors"]
 """What is done with answers that failed or could not be read: `fixed` counts them as wrong, `authors` does what the
@@ -37,7 +37,7 @@ class Scores:
     """How the answers to one form of question are scored."""
 
     metrics: frozenset[str]
-    measure: Callable[[Answered, Resampling], list[Measure]]
+    measure: Callable[[Answered, float], list[Measure]]
     """every metric of every group"""
     outcomes: Callable[[Answered], dict[str, pl.DataFrame]] = no_outcomes
     """metric -> one row per sample (item_id, unit, task, right), to compare two models sample by sample"""
@@ -58,11 +58,9 @@ def share_right(metric: str, groups: Groups) -> Scores:
         found = answered.verdicts.select("item_id", "right", "failed", "unparsed")
         return answered.items.join(found, on="item_id", how="inner", maintain_order="left")
 
-    def measures(answered: Answered, resampling: Resampling) -> list[Measure]:
+    def measures(answered: Answered, level: float) -> list[Measure]:
         members = {group: rows_of(answered).filter(is_member) for group, is_member in groups.items()}
-        return [
-            measure(metric, group, rows, [(rows["right"], ones(rows))], resampling) for group, rows in members.items()
-        ]
+        return [measure(metric, group, rows, [(rows["right"], ones(rows))], level) for group, rows in members.items()]
 
     def outcomes(answered: Answered) -> dict[str, pl.DataFrame]:
         return {metric: rows_of(answered).select("item_id", "unit", "task", "right")}

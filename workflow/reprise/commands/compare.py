@@ -15,8 +15,8 @@ from reprise.plan.runs import Plan
 from reprise.stats.paired import PairedComparison, compare_paired
 
 HEADER = (
-    "| metric | test | samples | videos | difference | 95 % interval | p (sign flips over videos) | p (McNemar) |\n"
-    "| :-- | :-- | --: | --: | --: | --: | --: | --: |"
+    "| metric | test | samples | videos | difference | {percent:g} % interval | p (sign flips over videos) |\n"
+    "| :-- | :-- | --: | --: | --: | --: | --: |"
 )
 
 
@@ -27,10 +27,12 @@ def compare_runs(first: str, second: str) -> None:
     form, other_form = (_form(plan, run) for run in (one, other))
     if (one.benchmark, form) != (other.benchmark, other_form):
         raise UserError(f"compare: '{first}' asks {one.benchmark} {form}, '{second}' {other.benchmark} {other_form}.")
-    print(f"{first} minus {second}, percentage points, on the samples both were asked\n\n{HEADER}")
+    level = plan.config.main.confidence
+    header = HEADER.format(percent=100 * level)
+    print(f"{first} minus {second}, percentage points, on the samples both were asked\n\n{header}")
     ours, theirs = _outcomes(plan, one, form), _outcomes(plan, other, form)
     for metric in sorted(ours.keys() & theirs.keys()):
-        for task, found in _by_task(ours[metric], theirs[metric], plan):
+        for task, found in _by_task(ours[metric], theirs[metric], level):
             print(_line(metric, task, found))
 
 
@@ -39,7 +41,7 @@ def _form(plan: Plan, run: Run) -> str:
 
 
 def _outcomes(plan: Plan, run: Run, form: str) -> dict[str, pl.DataFrame]:
-    reader = plan.first_judge(run.benchmark) if plan.is_judged(run.benchmark, run.protocol) else "robust"
+    reader = plan.judge_of(run) if plan.is_judged(run.benchmark, run.protocol) else "robust"
     path = plan.results.verdicts(run, reader)
     if not path.is_file():
         raise UserError(f"compare: {path} not found. Run snakemake for a table with this run first.")
@@ -47,17 +49,14 @@ def _outcomes(plan: Plan, run: Run, form: str) -> dict[str, pl.DataFrame]:
     return load_scores(run.benchmark).SCORES[form].outcomes(Answered(items, read_table(path, VERDICTS)))
 
 
-def _by_task(ours: pl.DataFrame, theirs: pl.DataFrame, plan: Plan) -> Iterator[tuple[str, PairedComparison]]:
-    bootstrap = plan.config.main.bootstrap
+def _by_task(ours: pl.DataFrame, theirs: pl.DataFrame, level: float) -> Iterator[tuple[str, PairedComparison]]:
     for task in ours["task"].unique(maintain_order=True):
         mine, others = (frame.filter(pl.col("task") == task) for frame in (ours, theirs))
         found = compare_paired(
             dict(mine.select("item_id", pl.col("right").cast(pl.Float64)).iter_rows()),
             dict(others.select("item_id", pl.col("right").cast(pl.Float64)).iter_rows()),
             dict(mine.select("item_id", "unit").iter_rows()),
-            level=bootstrap.level,
-            draws=bootstrap.draws,
-            seed=bootstrap.seed,
+            level=level,
         )
         if found is not None:
             yield task, found
@@ -65,8 +64,7 @@ def _by_task(ours: pl.DataFrame, theirs: pl.DataFrame, plan: Plan) -> Iterator[t
 
 def _line(metric: str, task: str, found: PairedComparison) -> str:
     interval = "–" if found.low is None or found.high is None else f"{100 * found.low:+.1f} to {100 * found.high:+.1f}"
-    mcnemar = "–" if found.mcnemar is None else f"{found.mcnemar:.4f}"
     return (
         f"| {metric} | {task} | {found.n_items} | {found.n_clusters} | {100 * found.difference:+.1f} | {interval} "
-        f"| {found.p:.4f} | {mcnemar} |"
+        f"| {found.p:.4f} |"
     )

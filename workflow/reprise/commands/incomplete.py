@@ -12,7 +12,8 @@ from reprise.core.checksums import sealed_text
 from reprise.core.errors import UserError, unknown
 from reprise.core.paths import TABLES
 from reprise.plan.runs import Plan
-from reprise.tables.build import SHOWN, column_name
+from reprise.tables.build import SHOWN
+from reprise.tables.headers import column_name
 
 
 class Gap(NamedTuple):

@@ -2,13 +2,12 @@
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, WithJsonSchema
+from pydantic import AfterValidator, Field, WithJsonSchema
 
 from reprise.config.names import Slug
 from reprise.core.errors import UserError
 from reprise.core.settings import Settings, mistake
 from reprise.media import sampling
-from reprise.stats.settings import Bootstrap
 
 
 def _checked(rule: dict[str, Any]) -> dict[str, Any]:
@@ -51,7 +50,7 @@ class Main(Settings):
     """Name of a file in `config/suites/`. `snakemake TARGET --config suite=<name>` replaces it for one call."""
     store: str = "resources/store"
     """Folder of what is kept when `results/` is deleted or the suite changes: videos, clips, weights, answers."""
-    bootstrap: Bootstrap = Bootstrap()
-    """The intervals of all numbers."""
+    confidence: float = Field(0.95, gt=0.5, lt=1)
+    """How often an interval is to hold the true value: 0.95 gives 95 % intervals (docs/reference/statistics.md)."""
     samplings: dict[Slug, Sampling]
     """Named sampling rules: which frames of a clip a model sees. Tables refer to them by name."""

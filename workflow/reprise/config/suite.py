@@ -95,6 +95,11 @@ class Suite(Settings):
     """Number of shards that the videos are divided into. Changing it repeats no work that is in the store."""
     missing_share_max: float = Field(ge=0, le=1)
     """Largest share of a run's items without a clip, 0 to 1; above it a table stops with an error."""
+    failed_share_max: float = Field(0.05, ge=0, le=1)
+    """Largest share of a run's answers, or of a judge's replies, that may have failed, 0 to 1; above it a table stops
+    with an error. Answers that were made elsewhere do not count."""
+    answer_attempts: int = Field(3, ge=1)
+    """Runs of the workflow that ask a question whose failure may pass, such as a timeout."""
     clip_settings: ClipSettings = ClipSettings()
     """Encoding, concatenations, images as clips."""
     fact_settings: FactSettings = FactSettings()

@@ -16,7 +16,7 @@ T = TypeVar("T", bound=BaseModel)
 # How a job gets its settings, whose values are in the key file, and how it logs.
 CARRIERS = (
     *("reprise.core.errors", "reprise.core.keyfile", "reprise.core.log", "reprise.core.paths", "reprise.core.faults"),
-    *("reprise.*.keys", "reprise.*.settings", "reprise.stages.arguments"),
+    *("reprise.*.keys", "reprise.*.settings", "reprise.stages.arguments", "reprise.stages.key_views"),
 )
 
 

@@ -20,7 +20,7 @@ NAMED_TEXTS = pl.List(pl.Struct({"name": pl.String, "text": pl.String}))
 
 CLIPS = _schema(
     clip_id=pl.String,  # <unit>.<part>
-    unit=pl.String,  # what is sharded and resampled together: a source video, a counterfactual pair
+    unit=pl.String,  # what is sharded together, and a cluster of intervals: a source video, a counterfactual pair
     kind=pl.String,  # trim | whole | concat | segment | images
     source_id=pl.String,  # id in the source ledger; empty for a concatenation
     start_s=pl.Float64,  # null for a whole file
@@ -31,7 +31,7 @@ CLIPS = _schema(
 ITEMS = _schema(
     item_id=pl.String,
     clip_id=pl.String,
-    unit=pl.String,  # cluster of the bootstrap
+    unit=pl.String,  # cluster of intervals and tests
     task=pl.String,  # VELOCITI test, Vinoground score, TemporalBench split, ...
     texts=NAMED_TEXTS,  # caption texts, question, options, by role
     answer=pl.String,  # ground truth; empty where the protocol defines it
@@ -115,6 +115,7 @@ RESPONSES = _schema(
     tokens_in=pl.Int32,
     tokens_out=pl.Int32,
     error=pl.String,  # error class; empty for an answer that every reader takes
+    message=pl.String,  # of a failure: what the model or the server said, on one line
     key=pl.String,  # digest of the run's key
 )
 
@@ -130,7 +131,12 @@ ANSWERS = _schema(
     key=pl.String,  # digest of the run's key
 )
 
-TIMINGS = _schema(clip_id=pl.String, requests=pl.Int32, seconds=pl.Float64, resumed=pl.Int32)
+TIMINGS = _schema(
+    clip_id=pl.String,
+    requests=pl.Int32,
+    seconds=pl.Float64,  # that its answers took when they were asked; null where that is not known
+    resumed=pl.Int32,  # requests that were not asked in this job
+)
 
 VERDICTS = _schema(
     request_id=pl.String,
@@ -152,7 +158,7 @@ METRICS = _schema(
     value=pl.Float64,  # null where nothing was asked
     low=pl.Float64,
     high=pl.Float64,
-    p_chance=pl.Float64,  # one-sided exact binomial against chance, samples taken as independent; null where no chance
+    p_chance=pl.Float64,  # one-sided, against chance, by the interval's own lower bound; null where no chance
     asked=pl.Int32,
     scored=pl.Int32,
     failed=pl.Int32,
@@ -169,6 +175,8 @@ NO_KEYS: Mapping[str, str] = {}
 
 # The metric of a run that says how many answers its two readers read differently.
 READERS_DIFFER = "readers_differ"
+# The metric of a run with failures: how many of its answers, or of a judge's replies, failed, and why.
+FAILED_ANSWERS = "failed_answers"
 
 
 def table_of(rows: Sequence[Mapping[str, Any]], schema: pl.Schema) -> pl.DataFrame:

@@ -16,7 +16,7 @@ from reprise.core.errors import UserError
 from reprise.core.faults import named
 from reprise.core.files import canonical_json, file_digest, value_digest, whole_file
 
-KINDS = ("release", "sources", "clips", "facts", "weights", "journal", "embeddings")
+KINDS = ("release", "sources", "clips", "facts", "weights", "journal", "failures", "embeddings")
 DAY_S = 24 * 3600
 # What works on other machines is not seen from here: work in progress that nobody has touched for so long is left over.
 LEFT_OVER_S = 7 * DAY_S
@@ -168,7 +168,9 @@ class Store:
 
     def repair(self) -> Iterator[str]:
         """Drop the damaged lines of all logs; names each of them."""
-        for path in sorted(self.root.glob("*.jsonl")) + sorted((self.root / "journal").rglob("*.jsonl")):
+        kinds = ("journal", "failures")
+        logs = [path for kind in kinds for path in sorted((self.root / kind).rglob("*.jsonl"))]
+        for path in (*sorted(self.root.glob("*.jsonl")), *logs):
             with path.open("rb") as stream:
                 lines = list(stream)
             damaged = [number for number, line in enumerate(lines, start=1) if not _is_good(line)]

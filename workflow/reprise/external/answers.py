@@ -14,16 +14,13 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from reprise.core.checksums import seal_text
 from reprise.core.errors import UserError
 from reprise.core.files import whole_file
+from reprise.external import NO_ANSWER, NO_TEXT
 from reprise.models.adapters.base import Answer
 from reprise.reading.readers import CONTRADICTORY
 
-# Error classes of imported answers, apart from those that concern one reader only (`readers.FORGIVEN`).
-NO_ANSWER = "no_answer"
-NO_TEXT = "no_text"
-RATED_ONLY = "rated_only"  # there is a rating, but not the text that was rated
-
 # What can be wrong with an imported answer; a table counts them by these words.
 UNKNOWN_ID = "unknown id"
+NO_FILE = "test without a file, not asked"
 BROKEN_LINE = "broken line"
 NO_FIELD = "no idx or no response"
 NOT_A_TEXT = "no text"
@@ -91,6 +88,7 @@ def response_row(asked: Mapping[str, Any], answer: Answer, key: str, frames: int
         "tokens_in": 0,
         "tokens_out": 0,
         "error": answer.error,
+        "message": "",
         "key": key,
     }
 

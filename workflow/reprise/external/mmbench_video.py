@@ -12,11 +12,9 @@ from reprise.benchmarks.mmbench_video.taxonomy import LEAF
 from reprise.benchmarks.rows import items_of
 from reprise.core.errors import UserError
 from reprise.core.files import whole_file
-from reprise.external import AnswerFiles
+from reprise.external import NO_ANSWER, RATED_ONLY, AnswerFiles
 from reprise.external.answers import (
     EMPTY_FILE,
-    NO_ANSWER,
-    RATED_ONLY,
     UNKNOWN_ID,
     ImportedAnswers,
     Place,
@@ -48,6 +46,15 @@ def _candidates(folder: Path) -> list[list[Path]]:
 def rating_files(folder: Path) -> list[Path]:
     """The table of ratings: the one that the harness calls `..._score`, else the only one."""
     return _only(_tables(folder, rated=True) or _tables(folder, rated=False), folder)
+
+
+def ratings_beside(predictions: Path, names: Sequence[str]) -> list[Path]:
+    """`<predictions>_<judge>_score`, as the harness names it; the table of predictions itself if it is called so."""
+    endings = [f"_{name}_score" for name in names]
+    if predictions.stem.endswith(tuple(endings)):
+        return [predictions]
+    paths = (predictions.with_name(predictions.stem + ending + kind) for ending in endings for kind in TYPES)
+    return [path for path in paths if path.is_file()][:1]
 
 
 def _tables(folder: Path, *, rated: bool) -> list[Path]:

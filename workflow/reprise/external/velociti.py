@@ -13,10 +13,9 @@ import polars as pl
 
 from reprise.core.errors import UserError
 from reprise.core.files import whole_file
-from reprise.external import AnswerFiles
+from reprise.external import NO_ANSWER, AnswerFiles
 from reprise.external.answers import (
     EMPTY_FILE,
-    NO_ANSWER,
     NO_NUMBER,
     UNKNOWN_ID,
     ImportedAnswers,
@@ -178,7 +177,7 @@ def _cell(column: str, row: Mapping[str, Any]) -> str:
 
 
 def _answers(*pairs: tuple[str, str]) -> AnswerFiles:
-    return AnswerFiles(_files, _candidates, partial(_read, pairs), partial(_write, pairs))
+    return AnswerFiles(_files, _candidates, partial(_read, pairs), partial(_write, pairs), has_file_per_task=True)
 
 
 FORMS = {"entail": _answers(SCORES, PREDICTIONS), "mc": _answers(CHOICES)}

@@ -54,8 +54,8 @@ class Shots(Settings):
     """PySceneDetect's detector."""
     threshold: float = Field(27.0, gt=0)
     """The detector's threshold; lower ones find more shots."""
-    min_scene_frames: int = Field(8, ge=1)
-    """A shot of fewer frames counts as part of the one before."""
+    min_scene_frames: int = Field(15, ge=1)
+    """A shot of fewer frames counts as part of the one before; 15 is PySceneDetect's default."""
 
 
 class Motion(Settings):

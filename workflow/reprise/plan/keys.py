@@ -171,7 +171,7 @@ class _Keys:
             form=protocol.form,
             items=protocol.items,
             frames_min=protocol.frames_min,
-            bootstrap=self._config.main.bootstrap,
+            level=self._config.main.confidence,
         )
         yield key("requests", benchmark, name), self._coded(requests)
         yield key("verdicts", benchmark, name), self._coded(verdicts)
@@ -282,6 +282,7 @@ class _Keys:
         scored = plan.table_scored(benchmark, table)
         judged = tuple(name for name in settings.protocols if plan.is_judged(benchmark, name))
         keys = sorted({runs[one.run].key for one in scored} & adopted.keys())
+        shown = {cell.model for cell in spec.cells() if cell.model is not None}
         return TableKey(
             suite=self._config.name,
             suite_title=suite.title,
@@ -295,11 +296,15 @@ class _Keys:
             forms={name: protocol.form for name, protocol in settings.protocols.items()},
             runs=tuple(one.name for one in scored),
             imported=tuple(one.name for one in scored if plan.is_imported(one)),
-            first_judge=next(iter(plan.judges_named(benchmark)), ""),
+            judge_order=tuple(plan.judges_of(benchmark)) if judged else (),
+            unjudged=tuple(run.name for run in plan.unjudged(benchmark, table)),
             judged=judged,
             judges={one: self._config.models[one].label for one in plan.judges_of(benchmark)} if judged else {},
+            abbreviations=self._config.tables[benchmark].abbreviations,
+            references=tuple(sorted(one for one in shown if self._config.models[one].reference)),
             adopted={key: adopted[key] for key in keys},
             missing_share_max=suite.missing_share_max,
+            failed_share_max=suite.failed_share_max,
         )
 
     def _adopted(self) -> dict[str, str]:

@@ -14,10 +14,12 @@ from reprise.config.model import Model
 from reprise.core.clones import LOCKS, is_running, register
 from reprise.core.errors import UserError, faults_in_words
 from reprise.core.files import canonical_json, is_other, write_if_changed
+from reprise.core.log import log
 from reprise.core.paths import STAMP, Ledger, Run, Scored, collected_table_file, table_file
 from reprise.fetch.settings import ReleaseHub, Remote
+from reprise.plan.answers import failed_answers, summary
 from reprise.plan.keys import UNPINNED, changed_keys, write_keys
-from reprise.plan.retries import write_retries
+from reprise.plan.retries import write_answer_retries, write_retries
 from reprise.plan.runs import Plan
 from reprise.plan.targets import check_targets, targets_of, warn_of_unpinned
 from reprise.plan.upkeep import note_outdated
@@ -70,6 +72,10 @@ def _bring_up_to_date(plan: Plan) -> None:
     write_keys(plan)
     note_outdated(plan)
     write_retries(plan)
+    failed = failed_answers(plan)
+    write_answer_retries(plan, failed)
+    if failed:
+        log.warning(summary(failed))
     write_if_changed(STAMP, _stamp(plan))
 
 
@@ -99,6 +105,7 @@ class Workflow:
     def __init__(self, plan: Plan) -> None:
         self.suite = plan.config.name
         self.store = plan.config.main.store
+        self.answer_attempts = plan.config.suite.answer_attempts
         self._plan = plan
         self._results = plan.results
         self._shards = range(plan.config.suite.shards)
@@ -182,6 +189,17 @@ class Workflow:
         """The note of a fetched snapshot; nothing for a local checkpoint or a model without weights."""
         return [self._results.weights(_slug(wildcards))] if self.model(wildcards).repo else []
 
+    def answer_retry(self, wildcards: Wildcards) -> list[Path]:
+        """What changes when questions that failed are to be asked again; nothing where none has failed yet."""
+        path = self._results.answer_retry_key(Scored(_run(wildcards), getattr(wildcards, "judge", "")))
+        return [path] if path.is_file() else []
+
+    def report_failures(self) -> None:
+        """Say at the end of a run how many answers failed."""
+        found = summary(failed_answers(self._plan))
+        if found:
+            log.warning(found)
+
     def answer_files(self, wildcards: Wildcards) -> list[Path]:
         """The files that hold an imported run's answers."""
         return self._plan.imports.answer_files(_run(wildcards))
@@ -200,6 +218,10 @@ class Workflow:
     def every_table(self) -> list[Path]:
         """Every table number that a paper of the suite has, in every format that people read."""
         return [collected_table_file(table, kind) for table in self._plan.benchmarks_by_table() for kind in READ_AS]
+
+    def every_fragment(self) -> list[Path]:
+        """Every table of every paper of the suite, as LaTeX."""
+        return [table_file(benchmark, table, "tex") for benchmark, table, _ in self._plan.tables()]
 
     @as_workflow_error
     def parts_of_table(self, wildcards: Wildcards) -> list[Path]:

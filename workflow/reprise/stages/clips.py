@@ -166,12 +166,12 @@ def _length_of_first_part(maker: ClipMaker, clip: ClipRow) -> float | None:
 
 
 def _stills(maker: ClipMaker, clip: ClipRow) -> ClipRow:
-    """A pseudo-clip of still images."""
+    """A pseudo-clip of still images, without loss."""
     if not clip["parts"]:
         raise UserError(f"clips.parquet: clip {clip['clip_id']}: a pseudo-clip needs at least one image in `parts`.")
     images = [maker.source(name) for name in clip["parts"]]
     digests = [image["sha256"] for image in images]
-    recipe = maker.recipe("images", images=digests, settings=maker.key.images.model_dump())
+    recipe = maker.recipe("lossless images", images=digests, settings=maker.key.images.model_dump())
 
     def write(scratch: Path) -> None:
         still_clip([maker.file(image) for image in images], scratch, maker.key.encode, maker.key.images)

@@ -11,18 +11,16 @@ import polars as pl
 
 from reprise.benchmarks.answering import FreeAnswers
 from reprise.benchmarks.asking import Question, request_row
-from reprise.benchmarks.keys import JudgeRequestsKey
 from reprise.benchmarks.prompts import Prompt
 from reprise.benchmarks.registry import load_answers
 from reprise.benchmarks.rows import items_of
 from reprise.core.errors import run_command
-from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import ANSWERS, ITEMS, REQUESTS, RESPONSES, check_key, read_table, table_of, write_table
-from reprise.models.keys import RunKey
 from reprise.reading.ratings import RATINGS
 from reprise.reading.readers import READERS
 from reprise.stages.arguments import arguments
+from reprise.stages.key_views import JudgeRequestsView, RunView, read_view
 
 
 def main() -> None:
@@ -30,7 +28,7 @@ def main() -> None:
         "Derive a judge's requests from a run's answers.",
         key=Path, run_key=Path, items=Path, requests=Path, responses=Path, answers=Path, out=Path,
     )  # fmt: skip
-    key, run_key = read_key(args.key, JudgeRequestsKey), read_key(args.run_key, RunKey).key
+    key, run_key = read_view(args.key, JudgeRequestsView), read_view(args.run_key, RunView).key
     responses = read_table(args.responses, RESPONSES)
     check_key(responses, run_key, args.responses)
     items = read_table(args.items, ITEMS)
@@ -38,7 +36,7 @@ def main() -> None:
     find = load_answers(key.benchmark)[key.form]
     answers = given_answers(find, items, asked, responses, run_key)
     write_table(answers, args.answers, ANSWERS, args.made_under)
-    requests = judge_requests(answers, items, key.prompt, key.max_tokens)
+    requests = judge_requests(answers, items, Prompt(**key.prompt), key.max_tokens)
     write_table(requests, args.out, REQUESTS, args.made_under)
     log.info(f"{requests.height} requests about {answers.height} answers of both readers")
 

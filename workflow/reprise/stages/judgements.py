@@ -7,14 +7,13 @@ from typing import Any
 import polars as pl
 
 from reprise.core.errors import run_command
-from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import ANSWERS, RESPONSES, VERDICTS, check_key, read_table, write_table
-from reprise.external.answers import NO_ANSWER, RATED_ONLY
-from reprise.models.keys import RunKey
+from reprise.external import NO_ANSWER, RATED_ONLY
 from reprise.reading.ratings import RATING_READERS, RATINGS
 from reprise.reading.readers import READERS, read_text
 from reprise.stages.arguments import arguments
+from reprise.stages.key_views import RunView, read_view
 
 
 def main() -> None:
@@ -23,8 +22,8 @@ def main() -> None:
         run_key=Path, judge_key=Path, answers=Path, responses=Path, authors=Path, robust=Path,
     )  # fmt: skip
     answers, replies = read_table(args.answers, ANSWERS), read_table(args.responses, RESPONSES)
-    check_key(answers, read_key(args.run_key, RunKey).key, args.answers)
-    check_key(replies, read_key(args.judge_key, RunKey).key, args.responses)
+    check_key(answers, read_view(args.run_key, RunView).key, args.answers)
+    check_key(replies, read_view(args.judge_key, RunView).key, args.responses)
     for reader in READERS:
         frame = judgements(answers, replies, reader)
         write_table(frame, getattr(args, reader), VERDICTS, args.made_under)

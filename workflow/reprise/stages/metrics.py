@@ -1,6 +1,7 @@
 """Stage `metrics`: a run's numbers, by both conventions, with what was asked, failed, unread and missing."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,20 +11,29 @@ import polars as pl
 from reprise.benchmarks.contract import ScoresModule
 from reprise.benchmarks.flaws import flaw_numbers
 from reprise.benchmarks.human_ratings import agreement, read_ratings
-from reprise.benchmarks.keys import MetricsKey
 from reprise.benchmarks.registry import load_scores
 from reprise.benchmarks.rows import chosen_items
 from reprise.benchmarks.scoring import Answered, Convention, in_group
 from reprise.core.errors import run_command
-from reprise.core.keyfile import read_key
 from reprise.core.log import log
-from reprise.core.schemas import ITEMS, METRICS, READERS_DIFFER, VERDICTS, check_key, read_table, write_table
+from reprise.core.schemas import (
+    FAILED_ANSWERS,
+    ITEMS,
+    METRICS,
+    READERS_DIFFER,
+    RESPONSES,
+    VERDICTS,
+    check_key,
+    read_table,
+    write_table,
+)
 from reprise.media.sampling import frames_shown
-from reprise.models.keys import RunKey
+from reprise.models.failures import REASONS
 from reprise.stages.arguments import arguments
-from reprise.stats.binomial import binomial_p
-from reprise.stats.measures import Measure, Resampling
+from reprise.stages.key_views import MetricsView, RunView, read_view
+from reprise.stats.measures import Measure
 
+IMPORTED = "import"
 # A convention and the reader that goes with it: what tables show, and what is compared with published numbers.
 CONVENTIONS: tuple[tuple[Convention, str], ...] = (("fixed", "robust"), ("authors", "authors"))
 
@@ -32,13 +42,15 @@ def main() -> None:
     args = arguments(
         "Measure a run.",
         key=Path, run_key=Path, judge=[str], items=Path, robust=Path, authors=Path, ratings=[Path],
-        out=Path,
+        responses=[Path], replies=[Path], out=Path,
     )  # fmt: skip
-    key, run_key = read_key(args.key, MetricsKey), read_key(args.run_key, RunKey)
+    key, run_key = read_view(args.key, MetricsView), read_view(args.run_key, RunView)
     items = chosen_items(read_table(args.items, ITEMS, without=("texts",)), key.items)
-    undefined = undefined_metrics(key.frames_min, run_key.answers.sampling)
+    if run_key.answers["adapter"] == IMPORTED:
+        items = of_answered_tasks(items, read_table(args.robust, VERDICTS))
+    undefined = undefined_metrics(key.frames_min, run_key.answers["sampling"])
     named = {"run": run_key.run, "judge": next(iter(args.judge), None), "key": run_key.key}
-    scores, resampling = load_scores(key.benchmark), Resampling(**key.bootstrap.model_dump())
+    scores = load_scores(key.benchmark)
     found: list[tuple[Measure, dict[str, Any]]] = []
     readings: list[pl.DataFrame] = []
     for convention, reader in CONVENTIONS:
@@ -46,17 +58,25 @@ def main() -> None:
         read = read_table(path, VERDICTS)
         check_key(read, run_key.key, path)
         readings.append(read)
-        measures = measured(scores, key.form, items, read, resampling, convention)
+        measures = measured(scores, key.form, items, read, key.level, convention)
         for ratings in args.ratings:
-            measures += agreement(read, items, read_ratings(ratings), run_key.run, resampling)
+            measures += agreement(read, items, read_ratings(ratings), run_key.run, key.level, convention)
         found += [(one, named | {"convention": convention, "reader": reader}) for one in measures]
     shown = dict(zip(("convention", "reader"), CONVENTIONS[0], strict=True))
     rows: list[dict[str, Any]] = [number | named | shown for number in flaw_numbers(items)]
     rows.append(readers_differ(*readings) | named | shown)
+    rows += [number | named | shown | {"judge": None} for number in failed_answers(args.responses, "answers")]
+    rows += [number | named | shown for number in failed_answers(args.replies, "replies")]
     rows += [row_of(one, scores.CHANCE.get(one.metric), undefined.get(one.metric)) | names for one, names in found]
     frame = pl.DataFrame(rows, schema=METRICS)
     write_table(frame, args.out, METRICS, args.made_under)
     log.info(f"{frame.height} numbers")
+
+
+def of_answered_tasks(items: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
+    """The items of tasks with any verdict: imported answers miss no clip, so that the other tasks were not asked."""
+    tasks = items.join(verdicts, on="item_id", how="semi")["task"].unique()
+    return items.filter(pl.col("task").is_in(tasks.to_list()))
 
 
 def readers_differ(robust: pl.DataFrame, authors: pl.DataFrame) -> dict[str, Any]:
@@ -67,18 +87,38 @@ def readers_differ(robust: pl.DataFrame, authors: pl.DataFrame) -> dict[str, Any
     return {"metric": READERS_DIFFER, "group": "answers", "value": float(differing), **counts}
 
 
+def failed_answers(responses: Sequence[Path], group: str) -> Iterator[dict[str, Any]]:
+    """How many answers of a model failed and why; no number where none did, or where they were made elsewhere."""
+    for path in responses:
+        read = read_table(path, RESPONSES, without=RESPONSES.keys() - {"error", "message"})
+        failed = read.filter(pl.col("error").is_in(list(REASONS)))
+        if failed.is_empty():
+            continue
+        reasons = Counter(failed["error"]).most_common()
+        counts = {"asked": read.height, "failed": failed.height, "scored": read.height - failed.height}
+        yield {
+            "metric": FAILED_ANSWERS,
+            "group": group,
+            "value": float(failed.height),
+            "note": ", ".join(f"{count} {reason}" for reason, count in reasons)
+            + f", such as: {failed.filter(error=reasons[0][0])['message'][0]}",
+            **counts,
+            **dict.fromkeys(("unparsed", "missing"), 0),
+        }
+
+
 def measured(
     scores: ScoresModule,
     form: str,
     items: pl.DataFrame,
     verdicts: pl.DataFrame,
-    resampling: Resampling,
+    level: float,
     convention: Convention,
 ) -> list[Measure]:
     """Every metric of a form by one convention; `missing` counts a group's items that were never asked."""
-    # Clusters as numbers in the order of their names: sorted once, not for every metric, and the same draws.
+    # Clusters as numbers in the order of their names: sorted once, not for every metric.
     numbered = items.with_columns(pl.col("unit").rank("dense"))
-    found = scores.SCORES[form].measure(Answered(numbered, verdicts, convention), resampling)
+    found = scores.SCORES[form].measure(Answered(numbered, verdicts, convention), level)
     missing = items.join(verdicts, on="item_id", how="anti")
     groups = {one.group for one in found if one.missing is None}
     missing_of = {group: in_group(missing, group, scores.GROUPS).height for group in groups}
@@ -105,9 +145,7 @@ def row_of(one: Measure, chance: float | None, undefined: str | None = None) -> 
     if undefined is not None:
         return counts | {"note": undefined}
     numbers = counts | {"value": one.value, "low": one.low, "high": one.high}
-    if one.right is None or chance is None:
-        return numbers
-    return numbers | {"p_chance": binomial_p(round(one.right), one.asked, chance / 100)}
+    return numbers if chance is None else numbers | {"p_chance": one.p_above(chance / 100)}
 
 
 if __name__ == "__main__":

@@ -5,14 +5,12 @@ from pathlib import Path
 import polars as pl
 
 from reprise.core.errors import run_command
-from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import REQUESTS, RESPONSES, VERDICTS, check_key, read_table, write_table
 from reprise.core.store import Store
-from reprise.models.keys import RunKey
-from reprise.reading.keys import VerdictsKey
 from reprise.reading.readers import FORGIVEN, READERS, UNDECIDED, read_text
 from reprise.stages.arguments import arguments
+from reprise.stages.key_views import RunView, VerdictsView, read_view
 
 
 def main() -> None:
@@ -20,9 +18,9 @@ def main() -> None:
         "Read a run's answers.", key=Path, run_key=Path, requests=Path, responses=Path,
         store=Path, authors=Path, robust=Path,
     )  # fmt: skip
-    key = read_key(args.key, VerdictsKey)
+    key = read_view(args.key, VerdictsView)
     responses = read_table(args.responses, RESPONSES)
-    check_key(responses, read_key(args.run_key, RunKey).key, args.responses)
+    check_key(responses, read_view(args.run_key, RunView).key, args.responses)
     requests = read_table(args.requests, REQUESTS, without=("system", "prompt"))
     by_reader = {reader: verdicts(requests, responses, reader, key.reading) for reader in READERS}
     if key.embedder is not None:

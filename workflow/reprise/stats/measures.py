@@ -1,56 +1,20 @@
 """A metric as a number with its interval and its counts, from rows of right and wrong, clustered by video."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
+
+from reprise.stats.binomial import ALPHA
 
 if TYPE_CHECKING:  # numpy takes half as long to import as all else: stages that measure nothing do without
     import numpy as np
     from numpy.typing import NDArray
 
-    from reprise.stats.clusters import Estimate, Interval
+    from reprise.stats.intervals import BoundedMean, Difference
 
 Ratios: TypeAlias = "NDArray[np.float64]"
-
-
-@dataclass(frozen=True)
-class Resampling:
-    """How intervals are drawn, and those that wait to be drawn: all of them see the same draws, which are made once."""
-
-    draws: int
-    level: float
-    seed: int
-    waiting: "list[PendingInterval]" = field(default_factory=list, compare=False, repr=False)
-
-    def draw(self) -> None:
-        """Draw the intervals of all that wait."""
-        from reprise.stats.clusters import clustered_intervals
-
-        estimates = [one.estimate for one in self.waiting]
-        found = clustered_intervals(estimates, level=self.level, draws=self.draws, seed=self.seed)
-        for one, interval in zip(self.waiting, found, strict=True):
-            one.drawn = interval
-        self.waiting.clear()
-
-
-@dataclass(eq=False)
-class PendingInterval:
-    """An interval that is drawn when somebody looks at it; none where one cannot be drawn."""
-
-    estimate: "Estimate"
-    resampling: Resampling
-    drawn: "Interval | None" = None
-
-    def __post_init__(self) -> None:
-        self.resampling.waiting.append(self)
-
-    @property
-    def interval(self) -> "Interval | None":
-        if self.resampling.waiting:
-            self.resampling.draw()
-        return self.drawn
 
 
 @dataclass(frozen=True)
@@ -60,28 +24,25 @@ class Measure:
     metric: str
     group: str
     value: float | None
-    pending: PendingInterval | None
-    scale: float
+    low: float | None
+    high: float | None
     asked: int
     scored: int
     failed: int
     unparsed: int
-    right: float | None = None
-    """how many samples were right, where the metric is a plain share of samples"""
     missing: int | None = None
     """samples that were never asked, where a sample is more than one item; else the items are counted"""
+    estimate: "BoundedMean | Difference | None" = None
+    """what the interval comes from, on a scale from 0 to 1"""
 
-    @property
-    def low(self) -> float | None:
-        """Lower end of the interval, if there is one."""
-        interval = self.pending.interval if self.pending else None
-        return self.scale * interval.low if interval else None
+    def p_above(self, chance: float) -> float | None:
+        """One-sided p-value against a share of `chance`; none of a difference.
 
-    @property
-    def high(self) -> float | None:
-        """Upper end of the interval, if there is one."""
-        interval = self.pending.interval if self.pending else None
-        return self.scale * interval.high if interval else None
+        It is below ALPHA exactly where the one-sided bound of that error, the lower end of the 90 % interval, is above.
+        """
+        from reprise.stats.intervals import BoundedMean
+
+        return self.estimate.p_above(chance, 1 - 2 * ALPHA) if isinstance(self.estimate, BoundedMean) else None
 
 
 def first(ratios: Ratios) -> Ratios:
@@ -105,36 +66,43 @@ def measure(
     group: str,
     rows: pl.DataFrame,
     ratios: Sequence[tuple[pl.Series, pl.Series]],
-    resampling: Resampling,
+    level: float,
     combine: Callable[[Ratios], Ratios] = first,
     scale: float = 100,
+    limits: tuple[float, float] = (0, 1),
 ) -> Measure:
-    """A function of ratios of sums over rows (`unit`, `failed`, `unparsed`); undefined where a ratio is 0 / 0."""
+    """A function of ratios of sums over rows (`unit`, `failed`, `unparsed`); undefined where a ratio is 0 / 0.
+
+    `level` is that of the interval; `limits` are the least and the largest value that a ratio can take, before it is
+    scaled.
+    """
     import numpy as np
 
-    from reprise.stats.clusters import Estimate, cluster_sums
+    from reprise.stats.clusters import clustered_estimate
+    from reprise.stats.intervals import Difference
 
     columns = [part.cast(pl.Float64).to_numpy() for ratio in ratios for part in ratio]
-
-    def statistic(sums: Ratios) -> Ratios:
-        return combine(sums[:, 0::2] / sums[:, 1::2])
-
-    totals = [[column.sum() for column in columns]]
-    is_defined = bool(rows.height) and all(below > 0 for below in totals[0][1::2])
-    estimate = Estimate(cluster_sums(columns, rows["unit"].to_numpy()), statistic) if is_defined else None
+    totals = np.array([[column.sum() for column in columns]])
+    is_defined = bool(rows.height) and bool((totals[:, 1::2] > 0).all())
+    least, span = limits[0], limits[1] - limits[0]
+    pairs = zip(columns[0::2], columns[1::2], strict=True)
+    within = [((above - least * below) / span, below) for above, below in pairs]
+    estimate = clustered_estimate(within, rows["unit"].to_numpy(), combine) if is_defined else None
+    interval = estimate.interval(level) if estimate else None
+    start = 0.0 if isinstance(estimate, Difference) else least
     failed = int(rows["failed"].sum())
     unparsed = int((rows["unparsed"] & ~rows["failed"]).sum())
     return Measure(
         metric,
         group,
-        scale * float(statistic(np.array(totals))[0]) if is_defined else None,
-        PendingInterval(estimate, resampling) if estimate else None,
-        scale,
+        scale * float(combine(totals[:, 0::2] / totals[:, 1::2])[0]) if is_defined else None,
+        scale * (start + span * interval.low) if interval else None,
+        scale * (start + span * interval.high) if interval else None,
         asked=rows.height,
         scored=rows.height - failed - unparsed,
         failed=failed,
         unparsed=unparsed,
-        right=float(totals[0][0]) if len(ratios) == 1 and totals[0][1] == rows.height else None,
+        estimate=estimate,
     )
 
 

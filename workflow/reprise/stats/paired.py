@@ -6,15 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from reprise.stats.binomial import binomial_p
-from reprise.stats.clusters import (
-    ENTRIES_AT_ONCE,
-    FloatArray,
-    cluster_sums,
-    clustered_interval,
-    finite_column,
-)
+from reprise.stats.clusters import cluster_sums, clustered_estimate, finite_column, is_whole
+from reprise.stats.intervals import FloatArray
 
+ENTRIES_AT_ONCE = 1_000_000  # signs that are drawn together, about 8 MB
+STEPS_AT_MOST = 10**9  # of the exact distribution of whole numbers: clusters times the largest total
 ROUNDING = 1e-9  # two sums of the same differences in another order count as equal
 
 
@@ -29,12 +25,10 @@ class PairedComparison:
     difference: float
     """Mean of the first minus mean of the second."""
     low: float | None
-    """Clustered bootstrap interval of the difference; None for fewer than two clusters."""
+    """Clustered interval of the difference; None for fewer than two clusters."""
     high: float | None
     p: float
-    """Sign-flip permutation test over clusters, two-sided."""
-    mcnemar: float | None
-    """Exact McNemar test over items, which takes them as independent; None unless every value is 0 or 1."""
+    """Sign-flip permutation test over clusters, two-sided; with one item a cluster the exact McNemar test."""
 
 
 def compare_paired(
@@ -46,7 +40,7 @@ def compare_paired(
     draws: int = 2000,
     seed: int = 0,
 ) -> PairedComparison | None:
-    """Compare two models' values by item id; None when no item is common to both."""
+    """Compare two models' values from 0 to 1 by item id; None when no item is common to both."""
     common = sorted(first.keys() & second.keys())
     if not common:
         return None
@@ -55,51 +49,51 @@ def compare_paired(
         raise ValueError(f"item '{homeless[0]}' has no cluster")
     ours = finite_column([first[item] for item in common], "first")
     theirs = finite_column([second[item] for item in common], "second")
-    cluster_of_item = [clusters[item] for item in common]
-    differences = ours - theirs
-    interval = clustered_interval(differences, cluster_of_item, level=level, draws=draws, seed=seed)
-    binary = bool(np.isin(ours, (0, 1)).all() and np.isin(theirs, (0, 1)).all())
+    ones, cluster_of_item = np.ones_like(ours), [clusters[item] for item in common]
+    ratios = [(ours, ones), (theirs, ones)]
+    estimate = clustered_estimate(ratios, cluster_of_item, lambda shares: shares[:, 0] - shares[:, 1])
+    interval = estimate.interval(level) if estimate else None
     return PairedComparison(
         n_items=len(common),
         n_clusters=len(set(cluster_of_item)),
-        difference=float(differences.mean()),
+        difference=float((ours - theirs).mean()),
         low=interval.low if interval else None,
         high=interval.high if interval else None,
-        p=sign_flip_p(differences, cluster_of_item, draws=draws, seed=seed),
-        mcnemar=mcnemar_p(ours, theirs) if binary else None,
+        p=sign_flip_p(ours - theirs, cluster_of_item, draws=draws, seed=seed),
     )
-
-
-def mcnemar_p(first: ArrayLike, second: ArrayLike) -> float:
-    """Exact two-sided McNemar p-value of two models' right/wrong answers to the same items, row by row."""
-    ours, theirs = finite_column(first, "first"), finite_column(second, "second")
-    if len(ours) != len(theirs):
-        raise ValueError(f"{len(ours)} answers against {len(theirs)}")
-    if not (np.isin(ours, (0, 1)).all() and np.isin(theirs, (0, 1)).all()):
-        raise ValueError("McNemar's test needs answers that are 0 or 1")
-    only_first = int(((ours == 1) & (theirs == 0)).sum())
-    only_second = int(((ours == 0) & (theirs == 1)).sum())
-    # Without a discordant pair nothing speaks against equality.
-    p = binomial_p(only_first, only_first + only_second, 0.5, "two-sided")
-    return 1.0 if p is None else p
 
 
 def sign_flip_p(differences: ArrayLike, clusters: ArrayLike, *, draws: int = 2000, seed: int = 0) -> float:
     """Two-sided p-value of a mean difference of 0 when whole clusters swap the two models at random.
 
-    All sign patterns are tried where they are no more than `draws`; otherwise `draws` seeded ones and the observed one.
+    Exact where the clusters' sums are whole numbers (right and wrong answers), or where all patterns of signs are no
+    more than `draws`; otherwise from `draws` seeded patterns and the observed one.
     """
     rows = finite_column(differences, "differences")
     if not len(rows):
         raise ValueError("differences: no rows")
-    sums = cluster_sums([rows], clusters)[:, 0]
+    sums = cluster_sums(rows, clusters)
     sums = sums[sums != 0]
+    if is_whole(sums) and len(sums) * np.abs(sums).sum() <= STEPS_AT_MOST:
+        return whole_flips_p(sums)
     observed = abs(float(sums.sum()))
     threshold = observed - ROUNDING * float(np.abs(sums).sum())
     if 2 ** len(sums) <= draws:
         return float((np.abs(all_flips(sums)) >= threshold).mean())
     extreme = int((np.abs(random_flips(sums, draws=draws, seed=seed)) >= threshold).sum())
     return (1 + extreme) / (1 + draws)
+
+
+def whole_flips_p(sums: FloatArray) -> float:
+    """Probability that random signs take whole numbers as far from 0 as they are, by adding one number at a time."""
+    likely = np.ones(1)  # of the totals from minus to plus the largest, in steps of 1
+    for size in np.abs(sums).astype(np.int64):
+        either = np.zeros(len(likely) + 2 * size)
+        either[: len(likely)] = likely / 2
+        either[2 * size :] += likely / 2
+        likely = either
+    totals = np.arange(len(likely)) - len(likely) // 2
+    return min(1.0, float(likely[np.abs(totals) >= abs(sums.sum())].sum()))
 
 
 def all_flips(sums: FloatArray) -> FloatArray:

@@ -7,7 +7,7 @@ import polars as pl
 from reprise.benchmarks.mmbench_video.images.scores import SCORES as IMAGE_SCORES
 from reprise.benchmarks.mmbench_video.taxonomy import GROUPS, HALVES, LEAVES, OVERALL, OWN_NAME, other_sets
 from reprise.benchmarks.scoring import Answered, Scores, in_group
-from reprise.stats.measures import Measure, Resampling, measure, ones
+from reprise.stats.measures import Measure, measure, ones
 
 CHANCE: dict[str, float | None] = {"accuracy": None}
 # `mae` compares a judge with people, where somebody has people's ratings.
@@ -15,7 +15,7 @@ METRICS = frozenset({"mean", "valid", "original_score", "normalized_score", "mae
 BEST = 3
 
 
-def _ratings(form: str, answered: Answered, resampling: Resampling) -> list[Measure]:
+def _ratings(form: str, answered: Answered, level: float) -> list[Measure]:
     """Mean ratings: `mean` (ALL) counts what failed as 0, `valid` leaves it out.
 
     The authors' convention differs where an unpacked answer failed: the harness puts its failure message to the judge
@@ -26,17 +26,18 @@ def _ratings(form: str, answered: Answered, resampling: Resampling) -> list[Meas
     given = rows["score"].is_not_null() | (rows["failed"] if keeps_failed else False)
     rows = rows.with_columns(given=given.cast(pl.Float64), score=rows["score"].fill_null(0.0))
     found = []
+    as_rated = partial(measure, level=level, limits=(0, BEST), scale=1)
     sets = other_sets(answered.items)
     for group in () if sets else (*LEAVES, *HALVES, OVERALL):
         inside = in_group(rows, group, GROUPS)
         rated, given = inside["score"] * inside["given"], inside["given"]
-        found.append(measure("mean", group, inside, [(inside["score"], ones(inside))], resampling, scale=1))
-        found.append(measure("valid", group, inside, [(rated, given)], resampling, scale=1))
+        found.append(as_rated("mean", group, inside, [(inside["score"], ones(inside))]))
+        found.append(as_rated("valid", group, inside, [(rated, given)]))
     for group in sets or [OWN_NAME]:
         inside = in_group(rows, group, GROUPS)
         whole = [(inside["score"], ones(inside))]
-        found.append(measure("original_score", group, inside, whole, resampling, scale=1))
-        found.append(measure("normalized_score", group, inside, whole, resampling, scale=100 / BEST))
+        found.append(as_rated("original_score", group, inside, whole))
+        found.append(as_rated("normalized_score", group, inside, whole, scale=100 / BEST))
     return found
 
 

@@ -15,10 +15,11 @@ from reprise.benchmarks.scoring import Answered, Scores, in_group
 from reprise.benchmarks.temporalbench.option_sets import OPTION_SETS, lettered
 from reprise.benchmarks.temporalbench.taxonomy import CHOICES, GROUPS, GROUPS_OF_TASK, OVERALL
 from reprise.stats.caption_scores import ORDERS, bleu, bleu_columns, cider, rouge_l
-from reprise.stats.measures import Measure, Resampling, measure, ones
+from reprise.stats.measures import Measure, measure, ones
 
 CHANCE: dict[str, float | None] = {"ba": 50.0, "mba": None, "share": 25.0}
 CAPTION_METRICS = ("similarity", "cider", "rouge", *(f"bleu_{order}" for order in ORDERS))
+CAPTION_LIMITS = {"similarity": (-1, 1), "cider": (0, 10), "rouge": (0, 1)}
 SAMPLE = ("item_id", "unit", "task", "right")
 
 Answers: TypeAlias = Callable[[Answered], pl.DataFrame]
@@ -60,20 +61,18 @@ def _videos(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _accuracies(
-    answers_of: Answers, groups: Sequence[str], answered: Answered, resampling: Resampling
-) -> list[Measure]:
+def _accuracies(answers_of: Answers, groups: Sequence[str], answered: Answered, level: float) -> list[Measure]:
     """Binary accuracy over questions, and multiple binary accuracy over videos."""
     rows = _rows(answers_of, answered)
     never_asked = answered.items.join(answered.verdicts, on="item_id", how="anti")
     found = []
     for group in groups:
         inside = in_group(rows, group, GROUPS)
-        found.append(measure("ba", group, inside, [(inside["right"], ones(inside))], resampling))
+        found.append(measure("ba", group, inside, [(inside["right"], ones(inside))], level))
         videos = _videos(inside)
         ratio = (videos["right"], ones(videos))
         missing = in_group(never_asked, group, GROUPS)["clip_id"].n_unique()
-        found.append(replace(measure("mba", group, videos, [ratio], resampling), missing=missing))
+        found.append(replace(measure("mba", group, videos, [ratio], level), missing=missing))
     return found
 
 
@@ -82,7 +81,7 @@ def _accuracy_outcomes(answers_of: Answers, answered: Answered) -> dict[str, pl.
     return {"ba": rows.select(SAMPLE), "mba": _videos(rows).rename({"clip_id": "item_id"}).select(SAMPLE)}
 
 
-def _captions(answered: Answered, resampling: Resampling) -> list[Measure]:
+def _captions(answered: Answered, level: float) -> list[Measure]:
     """The seven scores; a failed caption scores nothing, an empty one only by the authors' similarity."""
     rows = _rows(_as_answered, answered)
     captions, references = rows["value"].to_list(), rows["answer"].to_list()
@@ -95,17 +94,20 @@ def _captions(answered: Answered, resampling: Resampling) -> list[Measure]:
         "cider": pl.Series(cider(captions, references), dtype=pl.Float64),
         "rouge": pl.Series(rouges, dtype=pl.Float64),
     }
-    found = [measure(name, OVERALL, rows, [(values, ones(rows))], resampling) for name, values in means.items()]
+    found = [
+        measure(name, OVERALL, rows, [(values, ones(rows))], level, limits=CAPTION_LIMITS[name])
+        for name, values in means.items()
+    ]
     columns = bleu_columns(captions, references)
-    return found + [measure(f"bleu_{n}", OVERALL, rows, columns, resampling, bleu(n)) for n in ORDERS]
+    return found + [measure(f"bleu_{n}", OVERALL, rows, columns, level, bleu(n)) for n in ORDERS]
 
 
-def _shares(form: str, answered: Answered, resampling: Resampling) -> list[Measure]:
+def _shares(form: str, answered: Answered, level: float) -> list[Measure]:
     """How often the right caption was chosen, and how often the first of its negatives."""
     rows = _rows(_as_answered, answered)
     values = zip(rows["item_id"], rows["value"], strict=True)
     chosen = pl.Series([lettered(item_id, form).get(value, "") for item_id, value in values], dtype=pl.String)
-    return [measure("share", name, rows, [(chosen == name, ones(rows))], resampling) for name in CHOICES]
+    return [measure("share", name, rows, [(chosen == name, ones(rows))], level) for name in CHOICES]
 
 
 def _share_outcomes(answered: Answered) -> dict[str, pl.DataFrame]:

@@ -8,7 +8,7 @@ import polars as pl
 
 from reprise.benchmarks.scoring import Answered, Scores
 from reprise.benchmarks.velociti.taxonomy import CONTROL, TESTS
-from reprise.stats.measures import Measure, Ratios, Resampling, difference, mean, measure, ones
+from reprise.stats.measures import Measure, Ratios, difference, mean, measure, ones
 
 AVERAGE = "average"
 GROUPS = {test: pl.col("task") == test for test in (CONTROL, *TESTS)} | {AVERAGE: pl.col("task").is_in(TESTS)}
@@ -60,26 +60,26 @@ def _has_scores(samples: pl.DataFrame) -> bool:
     return bool(samples["pos_score"].is_not_null().any())
 
 
-def _entailment(answered: Answered, resampling: Resampling) -> list[Measure]:
+def _entailment(answered: Answered, level: float) -> list[Measure]:
     """StrictVLE and its analysis, and ClassicVLE where there are scores."""
     samples = _captions(answered)
-    return _shares(samples, ENTAILED | ({"classic": CLASSIC} if _has_scores(samples) else {}), resampling)
+    return _shares(samples, ENTAILED | ({"classic": CLASSIC} if _has_scores(samples) else {}), level)
 
 
-def _similarity(answered: Answered, resampling: Resampling) -> list[Measure]:
+def _similarity(answered: Answered, level: float) -> list[Measure]:
     """ClassicVLE."""
-    return _shares(_captions(answered), {"classic": CLASSIC}, resampling)
+    return _shares(_captions(answered), {"classic": CLASSIC}, level)
 
 
-def _multiple_choice(answered: Answered, resampling: Resampling) -> list[Measure]:
+def _multiple_choice(answered: Answered, level: float) -> list[Measure]:
     """Accuracy with the positive caption as A, as B, in both orders, and the bias B minus A."""
     samples = _choices(answered)
-    found = _shares(samples, CHOSEN, resampling)
+    found = _shares(samples, CHOSEN, level)
     for test, rows in _tests(samples):
-        found.append(measure("mc_bias", test, rows, _bias(rows), resampling, difference))
+        found.append(measure("mc_bias", test, rows, _bias(rows), level, difference))
     seven = samples.filter(GROUPS[AVERAGE])
     ratios = [ratio for test in TESTS for ratio in _bias(seven, only=test)]
-    found.append(measure("mc_bias", AVERAGE, seven, ratios, resampling, _mean_difference))
+    found.append(measure("mc_bias", AVERAGE, seven, ratios, level, _mean_difference))
     return found
 
 
@@ -91,14 +91,14 @@ def _mean_difference(ratios: Ratios) -> Ratios:
     return mean(ratios[:, 0::2] - ratios[:, 1::2])
 
 
-def _shares(samples: pl.DataFrame, shares: Mapping[str, Share], resampling: Resampling) -> list[Measure]:
+def _shares(samples: pl.DataFrame, shares: Mapping[str, Share], level: float) -> list[Measure]:
     """Each share for each test, and the mean of the seven: each test counts the same, Control does not count."""
     found = []
     seven = samples.filter(GROUPS[AVERAGE])
     for metric, share in shares.items():
-        found += [measure(metric, test, rows, [_ratio(rows, share)], resampling) for test, rows in _tests(samples)]
+        found += [measure(metric, test, rows, [_ratio(rows, share)], level) for test, rows in _tests(samples)]
         ratios = [_ratio(seven, share, only=test) for test in TESTS]
-        found.append(measure(metric, AVERAGE, seven, ratios, resampling, mean))
+        found.append(measure(metric, AVERAGE, seven, ratios, level, mean))
     return found
 
 

@@ -10,7 +10,7 @@ import polars as pl
 from reprise.benchmarks.scoring import Answered, Scores
 from reprise.benchmarks.vinoground.taxonomy import ALL, GROUPS, HALVES
 from reprise.stats.chance import chance_pair_similarities
-from reprise.stats.measures import Measure, Resampling, measure, ones
+from reprise.stats.measures import Measure, measure, ones
 
 METRICS = ("text", "video", "group")
 # What the paper prints: four random similarities. Random answers to two-way questions reach 6.25 as group score.
@@ -23,7 +23,7 @@ Pairs: TypeAlias = Callable[[Answered], pl.DataFrame]
 """One row per pair; for each metric whether it was asked, right, failed, unparsed"""
 
 
-def _measures(pairs_of: Pairs, answered: Answered, resampling: Resampling) -> list[Measure]:
+def _measures(pairs_of: Pairs, answered: Answered, level: float) -> list[Measure]:
     """Text, video and group score over all pairs and over the pairs of each category."""
     pairs = pairs_of(answered)
     found = []
@@ -33,7 +33,7 @@ def _measures(pairs_of: Pairs, answered: Answered, resampling: Resampling) -> li
             rows = members.filter(f"{metric}_asked").with_columns(
                 failed=pl.col(f"{metric}_failed"), unparsed=pl.col(f"{metric}_unparsed")
             )
-            one = measure(metric, group, rows, [(rows[f"{metric}_right"], ones(rows))], resampling)
+            one = measure(metric, group, rows, [(rows[f"{metric}_right"], ones(rows))], level)
             found.append(replace(one, missing=members.height - rows.height))
     return found
 

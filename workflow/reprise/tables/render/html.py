@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from reprise.tables.render.layout import LaidRow, LaidSection, Layout, Spanning, lay_out
-from reprise.tables.render.pieces import Line, Marks, Span
+from reprise.tables.render.pieces import Indexed, Line, Marks, Span
 from reprise.tables.render.table import Column, Table
 
 CSS = Path(__file__).with_name("page.css")
@@ -15,7 +15,7 @@ MAIN_START, MAIN_END = "<main>\n", "</main>\n"
 
 def render(table: Table) -> str:
     """A whole page with one table."""
-    return page(table.title, table_section(table))
+    return page(table.heading, table_section(table))
 
 
 def page(title: str, content: str) -> str:
@@ -33,7 +33,7 @@ def table_section(table: Table) -> str:
     layout, name = lay_out(table), anchor(table.label)
     parts = [
         f'<section id="{name}" aria-labelledby="{name}-title">',
-        f'<h2 id="{name}-title">{escape(table.title)}</h2>',
+        f'<h2 id="{name}-title">{escape(table.heading)}</h2>',
         f'<p class="notice">{escape(table.notice)}</p>' if table.notice else "",
         f'<div class="scroll" tabindex="0" role="region" aria-labelledby="{name}-title">',
         "<table>",
@@ -128,9 +128,17 @@ def spell(line: Line, name: str, hanging: bool = False) -> str:
     """A line in HTML; with `hanging`, marks at its end take no width, so that digits stay aligned."""
     last = len(line) - 1
     return "".join(
-        spell_marks(piece, name, hanging and index == last) if isinstance(piece, Marks) else spell_span(piece)
+        spell_marks(piece, name, hanging and index == last) if isinstance(piece, Marks) else spell_text(piece)
         for index, piece in enumerate(line)
     )
+
+
+def spell_text(piece: Span | Indexed) -> str:
+    """A piece that is no mark."""
+    if isinstance(piece, Span):
+        return spell_span(piece)
+    tag, name = "sup" if piece.raised else "sub", f"<i>{piece.name}</i>" if piece.is_variable else piece.name
+    return f"{name}<{tag}>{piece.index}</{tag}>"
 
 
 def spell_marks(marks: Marks, name: str, hanging: bool) -> str:

@@ -7,13 +7,13 @@ import polars as pl
 from reprise.benchmarks.mmbench_video.images.taxonomy import GROUPS_OF, MMBENCH, MMSTAR, OPTIONS
 from reprise.benchmarks.rows import chosen_items, tag_text
 from reprise.benchmarks.scoring import Answered, Scores
-from reprise.stats.measures import Measure, Resampling, measure, ones
+from reprise.stats.measures import Measure, measure, ones
 
 # How often a question is asked.
 EVERY_ROTATION, ONCE = tag_text(OPTIONS).cast(pl.UInt32), pl.lit(1)
 
 
-def _measures(data_set: str, turns: pl.Expr, answered: Answered, resampling: Resampling) -> list[Measure]:
+def _measures(data_set: str, turns: pl.Expr, answered: Answered, level: float) -> list[Measure]:
     """The share of questions answered right, by category and overall; none where the release has no such question."""
     rows = _questions(turns, answered)
     found = []
@@ -21,7 +21,7 @@ def _measures(data_set: str, turns: pl.Expr, answered: Answered, resampling: Res
         if chosen_items(answered.items, group).is_empty():
             continue
         inside = chosen_items(rows, group)
-        found.append(measure("accuracy", group, inside, [(inside["right"], ones(inside))], resampling))
+        found.append(measure("accuracy", group, inside, [(inside["right"], ones(inside))], level))
     return found
 
 

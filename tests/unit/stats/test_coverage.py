@@ -1,0 +1,64 @@
+"""A short form of `bench.coverage`: where the percentile bootstrap and tests over items failed, with 400 samples each."""
+
+import numpy as np
+import pytest
+
+from bench import worlds
+from bench.coverage import covered_in, flipped_in, grid, shares_in
+from bench.worlds import World
+
+SAMPLES = 400
+# Three standard errors of 95 and of 5 per cent of so many samples.
+LEAST, MOST = 95 - 3.3, 5 + 3.3
+
+
+@pytest.mark.parametrize(
+    "world",
+    [
+        World(60, "1", 0.97, 0),
+        World(20, "10", 0.9, 0.3),
+        World(3, "3", 0.8, 0.5),
+        World(50, "uneven", 0.97, 0.3),
+        World(20, "half", 0.9, 1),
+    ],
+)
+@pytest.mark.parametrize("draw", [worlds.share, worlds.all_or_nothing])
+def test_intervals_of_shares_cover_and_stars_are_seldom_false(world: World, draw: worlds.Draw) -> None:
+    found = shares_in(world, draw, SAMPLES)
+    assert found.covered >= LEAST
+    assert found.starred <= MOST
+
+
+@pytest.mark.parametrize(
+    "draw", [worlds.conditional, worlds.ratings, worlds.average_of_tests, worlds.bias, worlds.corpus_score]
+)
+def test_intervals_of_other_measures_cover(draw: worlds.Draw) -> None:
+    assert covered_in(World(20, "uneven", 0.9, 0.3), draw, SAMPLES // 4).covered >= 95 - 6.6
+
+
+def test_clusters_matter_to_tests() -> None:
+    world = World(20, "10", 0.8, 0.3)
+    star, pair = shares_in(world, worlds.share, SAMPLES), flipped_in(world, world, SAMPLES)
+    assert star.starred <= MOST < star.by_item
+    assert pair.starred <= MOST < pair.by_item
+    assert pair.covered >= LEAST
+
+
+def test_samples_are_the_same_each_time() -> None:
+    world = World(10, "uneven", 0.5, 0.1)
+    assert shares_in(world, worlds.share, 50) == shares_in(world, worlds.share, 50)
+
+
+def test_items_alone_in_their_clusters_have_no_correlation() -> None:
+    assert {world.icc for world in grid(items=("1",))} == {0.0}
+
+
+def test_answers_that_are_all_alike_leave_their_rate() -> None:
+    answers = World(2000, "3", 0.7, 1).right(np.random.default_rng(0)).reshape(-1, 3)
+    assert set(answers.sum(axis=1)) == {0, 3}
+    assert 0.65 < answers.mean() < 0.75
+
+
+def test_half_of_the_items_are_in_one_cluster() -> None:
+    sizes = np.bincount(World(4, "half", 0.5, 0).cluster_of_item())
+    assert list(sizes) == [15, 5, 5, 5]

@@ -1,0 +1,55 @@
+"""What the scoring stages read of their key files, without pydantic: its import would take a third of their time.
+
+Every model has several such jobs. The plan has written and checked the files, by the types of `<room>/keys.py`.
+"""
+
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from reprise.core.errors import UserError
+from reprise.core.files import read_json
+
+T = TypeVar("T")
+
+
+class RunView(NamedTuple):
+    """Of the key of a run, or of a judge of a protocol's answers: `RunKey`."""
+
+    run: str
+    key: str
+    answers: dict[str, Any]
+
+
+class VerdictsView(NamedTuple):
+    """Of `VerdictsKey`."""
+
+    reading: str
+    embedder: str | None
+
+
+class JudgeRequestsView(NamedTuple):
+    """Of `JudgeRequestsKey`."""
+
+    benchmark: str
+    form: str
+    max_tokens: int
+    prompt: dict[str, str]
+
+
+class MetricsView(NamedTuple):
+    """Of `MetricsKey`."""
+
+    benchmark: str
+    form: str
+    items: str | None
+    frames_min: dict[str, int]
+    level: float
+
+
+def read_view(path: Path, kind: type[T]) -> T:
+    """The values of a key file that a view names, or an error that names the one that is missing."""
+    content = read_json(path)
+    missing = [name for name in kind.__annotations__ if name not in content]
+    if missing:
+        raise UserError(f"{path}: {missing[0]}: missing. Delete the file and run snakemake again.")
+    return kind(**{name: content[name] for name in kind.__annotations__})

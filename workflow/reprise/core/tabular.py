@@ -14,6 +14,8 @@ from reprise.core.errors import UserError
 BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*"|[][{}]')
 DEEPEST = 100
 
+csv.field_size_limit(2**27)  # a cell may be longer than the csv module's own limit
+
 
 def read_rows(path: Path) -> pl.DataFrame:
     """Rows of a released table of any file type, all columns unchanged."""

@@ -28,7 +28,6 @@ from reprise.stages.import_ratings import replies
 from reprise.stages.judge_requests import given_answers
 from reprise.stages.judgements import judgements
 from reprise.stages.verdicts import verdicts
-from reprise.stats.measures import Resampling
 from reprise.tables.problems import read_problems
 
 from tests.unit.benchmarks.test_authors_scorers import (
@@ -321,7 +320,7 @@ def test_a_test_without_a_file_was_not_asked(tmp_path: Path) -> None:
     assert responded["error"].unique().to_list() == [""]
     read = verdicts(requests, responded, "robust", "plain")
     mine = metrics.of_answered_tasks(items, read)
-    found = Whole("velociti").measured("entail", mine, read, Resampling(draws=10, level=0.95, seed=0))
+    found = Whole("velociti").measured("entail", mine, read, 0.95)
     strict = {one.group: (one.value, one.asked, one.missing) for one in found if one.metric == "strict"}
     assert strict["chrono"] == (100.0, 8, 0)
     assert {strict[test] for test in others} == {(None, 0, 0)}

@@ -11,6 +11,7 @@ from reprise.config.tables import TableSpec
 from reprise.core.checksums import sealed_text
 from reprise.core.errors import UserError, unknown
 from reprise.core.paths import TABLES
+from reprise.core.plain import of_cell
 from reprise.plan.runs import Plan
 from reprise.tables.build import SHOWN
 from reprise.tables.headers import column_name
@@ -67,7 +68,7 @@ def _shown(path: Path, suite: str) -> Counter[Gap]:
             f"{path}: of suite '{others[0]}', not of '{suite}'. Run snakemake with `--config suite={suite}` first."
         )
     return Counter(
-        Gap(*(row[name] or "" for name in Gap._fields))
+        Gap(*(of_cell(row[name] or "") for name in Gap._fields))
         for row in rows
         if row["value"] and row["convention"] in ("", SHOWN[0])
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from reprise.core.faults import fault_of, fault_of_ffmpeg
 from reprise.core.log import log_to_stderr
+from reprise.core.plain import safe
 
 MOST_CHOICES, NEAREST = 25, 8
 
@@ -75,7 +76,7 @@ def run_command(main: Callable[[], None]) -> None:
         with faults_in_words():
             main()
     except UserError as error:
-        _say(f"Error: {error}")
+        _say(f"Error: {safe(str(error))}")
         sys.exit(1)
     finally:
         gc.freeze()  # saves a garbage collection of the libraries' objects at exit

@@ -1,5 +1,6 @@
 """Small file helpers that every stage shares: whole files or none, canonical JSON, digests."""
 
+import errno
 import hashlib
 import json
 import os
@@ -83,5 +84,8 @@ def matching_files(folder: Path, patterns: Iterable[str]) -> dict[str, Path]:
 
 def inside(folder: Path, name: str) -> Path | None:
     """`folder/name`, or None when the name would leave the folder (absolute, `..`, a link that leads out)."""
-    target = (folder / name).resolve()
+    try:
+        target = (folder / name).resolve()
+    except RuntimeError as error:  # how Python says it before 3.13
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), name) from error
     return target if target.is_relative_to(folder.resolve()) and target != folder.resolve() else None

@@ -8,6 +8,7 @@ from reprise.core.keyfile import Key
 from reprise.core.settings import Settings
 from reprise.fetch.plugins import plugin_module
 from reprise.fetch.settings import Release, Route
+from reprise.media.settings import DEFAULT_LIMITS, Limits
 
 
 class Extras(Settings):
@@ -40,6 +41,7 @@ class SourcesKey(Key):
     STAGE = "reprise.stages.sources"
     shards: int = Field(ge=1)
     route: Route
+    limits: Limits = DEFAULT_LIMITS
 
     def modules(self) -> tuple[str, ...]:
         return (self.STAGE, *_plugin(self.route.kind))

@@ -100,7 +100,7 @@ class _Keys:
         stages: dict[str, Key] = {
             "release": self._release(benchmark),
             "annotations": self._annotations(benchmark),
-            "sources": SourcesKey(shards=suite.shards, route=entry.route),
+            "sources": SourcesKey(shards=suite.shards, route=entry.route, limits=suite.limits),
             "clips": ClipsKey(shards=suite.shards, **dict(suite.clip_settings)),
             "facts": FactsKey(**dict(suite.fact_settings)),
             "statistics": StatisticsKey(benchmark=benchmark),
@@ -130,6 +130,7 @@ class _Keys:
             clips=entry.clips,
             options=self._config.benchmarks[benchmark].options | {"subset": subset.model_dump() if subset else None},
             subset_sha256=self._subset_digest(subset.file) if isinstance(subset, SubsetFile) else "",
+            text_chars_max=self._config.suite.text_chars_max,
         )
 
     def _subset_digest(self, file: str) -> str:
@@ -162,6 +163,7 @@ class _Keys:
             max_tokens=protocol.max_tokens,
             items=protocol.items,
             prompt=prompts[protocol.prompt],
+            text_chars_max=self._config.suite.text_chars_max,
         )
         verdicts = VerdictsKey(
             reading=protocol.reading, embedder=None if protocol.compare_with is None else _version(EMBEDDER)

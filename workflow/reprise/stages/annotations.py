@@ -4,6 +4,7 @@ from pathlib import Path
 
 from reprise.benchmarks.keys import AnnotationsKey
 from reprise.benchmarks.registry import load_release
+from reprise.benchmarks.rows import with_long_texts_flawed
 from reprise.core.errors import UserError, run_command
 from reprise.core.files import file_digest
 from reprise.core.keyfile import read_key
@@ -20,7 +21,8 @@ def main() -> None:
     key = read_key(args.key, AnnotationsKey)
     files = list(listed_files(args.release, file_digest).values())
     found = load_release(key.benchmark).read_release(files, key.clips, key.options)
-    clips, items = found.tables()
+    items_found = list(with_long_texts_flawed(found.items, key.text_chars_max))
+    clips, items = found._replace(items=items_found).tables()
     for name, column, frame in (("clip", "clip_id", clips), ("item", "item_id", items)):
         twice = frame.filter(frame[column].is_duplicated())
         if twice.height:

@@ -5,11 +5,13 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from reprise.core.plain import visible
 from reprise.tables.render.layout import LaidRow, LaidSection, Layout, Spanning, lay_out
 from reprise.tables.render.pieces import Indexed, Line, Marks, Span
 from reprise.tables.render.table import Column, Table
 
 CSS = Path(__file__).with_name("page.css")
+BLANKS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 MAIN_START, MAIN_END = "<main>\n", "</main>\n"
 
 
@@ -164,5 +166,5 @@ def spell_span(span: Span) -> str:
 
 
 def escape(text: str) -> str:
-    """Text for the body or an attribute of a page; control characters have no place in HTML."""
-    return html.escape(re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]", " ", text))
+    """Text for the body or an attribute of a page; what hides or reorders text is shown as its code point."""
+    return html.escape(visible(BLANKS.sub(" ", text)))

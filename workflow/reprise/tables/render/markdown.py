@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from reprise.core.plain import visible
 from reprise.tables.render.layout import Layout, Spanning, lay_out
 from reprise.tables.render.pieces import Indexed, Line, Marks, Piece, Span
 from reprise.tables.render.table import Alignment, Table
@@ -119,4 +120,4 @@ def escape(text: str) -> str:
 
 def escape_inline(text: str) -> str:
     """Text that Markdown prints as it stands, within a line."""
-    return SPECIAL.sub(lambda sign: ENTITIES.get(sign[0], "\\" + sign[0]), BLANKS.sub(" ", text))
+    return SPECIAL.sub(lambda sign: ENTITIES.get(sign[0], "\\" + sign[0]), visible(BLANKS.sub(" ", text)))

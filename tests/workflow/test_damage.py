@@ -206,6 +206,7 @@ def test_pruning_spares_what_another_clone_names_and_waits_for_it(
 
 
 def test_a_key_file_that_cannot_be_written_is_one_message(small: Project) -> None:
+    small.planned()  # the store then knows this copy's files
     small.edit("config/suites/small.yaml", "shards: 2", "shards: 3")
     code = "import resource; from reprise.core.errors import run_command;"
     code += "from reprise.plan.workflow import load_workflow; resource.setrlimit(resource.RLIMIT_FSIZE, (250, 250));"

@@ -3,10 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: help demo rehearsal pdf test coverage check reference bench clean
+.PHONY: help demo rehearsal pdf test test-faults coverage check reference bench clean
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(READY)  ## every table of the demo suite: a toy world, in minutes
 	$(BIN)/snakemake --cores $$(nproc)
@@ -19,6 +19,9 @@ pdf: $(READY)  ## every table of the configured suite as one PDF; needs LaTeX
 
 test: $(READY)  ## all tests
 	$(BIN)/pytest
+
+test-faults: $(READY)  ## kills, full disks, damage, odd clocks and faulty models at every stage: half an hour
+	FAULTS=whole $(BIN)/pytest tests/faults -s
 
 coverage: $(READY)  ## the unit tests, and which lines of the library they run
 	$(BIN)/pytest tests/unit --cov --cov-report=term

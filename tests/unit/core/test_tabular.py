@@ -13,7 +13,6 @@ from reprise.core.tabular import csv_rows, read_rows
 BAD = {
     "latin.csv": b"a,b\n1,x\n2,caf\xe9\n",
     "latin-header.csv": b"a,caf\xe9\n1,x\n",
-    "wide.csv": b'a,"' + b"x" * 200_000 + b'"\n1,2\n',
     "latin.tsv": b"a\tb\n1\tcaf\xe9\n",
     "latin.json": b'[{"a": "caf\xe9"}]',
     "deep.json": b"[" * 200_000,
@@ -75,5 +74,4 @@ def test_csv_rows_of_a_known_shape(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="line 2: not UTF-8"):
         csv_rows(tmp_path / "b.csv", ("a", "b"))
     (tmp_path / "c.csv").write_text('a,b\n1,"' + "x" * 200_000 + '"\n')
-    with pytest.raises(UserError, match="not readable as csv"):
-        csv_rows(tmp_path / "c.csv", ("a", "b"))
+    assert len(csv_rows(tmp_path / "c.csv", ("a", "b"))[0]["b"]) == 200_000

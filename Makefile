@@ -3,10 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: help demo rehearsal test coverage check reference bench clean
+.PHONY: help demo rehearsal pdf test test-faults coverage check reference bench clean
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(READY)  ## every table of the demo suite: a toy world, in minutes
 	$(BIN)/snakemake --cores $$(nproc)
@@ -14,8 +14,14 @@ demo: $(READY)  ## every table of the demo suite: a toy world, in minutes
 rehearsal: $(READY)  ## every table of the papers at full size, with random answers
 	$(BIN)/snakemake --cores $$(nproc) --config suite=rehearsal
 
+pdf: $(READY)  ## every table of the configured suite as one PDF; needs LaTeX
+	$(BIN)/snakemake results/tables/tables.pdf --cores $$(nproc)
+
 test: $(READY)  ## all tests
 	$(BIN)/pytest
+
+test-faults: $(READY)  ## kills, full disks, damage, odd clocks and faulty models at every stage: half an hour
+	FAULTS=whole $(BIN)/pytest tests/faults -s
 
 coverage: $(READY)  ## the unit tests, and which lines of the library they run
 	$(BIN)/pytest tests/unit --cov --cov-report=term

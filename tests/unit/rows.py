@@ -31,7 +31,7 @@ def response_row(request_id: str, text: str = "", **known: Any) -> Row:
     """What a model said to a request, without scores."""
     row = _asked(request_id) | {
         "text": text, "scores": [], "frames_shown": 1, "prompt_sha256": "", "tokens_in": 1, "tokens_out": 1, "error": "",
-        "key": "k",
+        "message": "", "key": "k",
     }  # fmt: skip
     return _complete(row | known, RESPONSES)
 

@@ -1,6 +1,7 @@
 """Answers made elsewhere, end to end: exported by one run, imported as another model's, without a video."""
 
 import csv
+import re
 import shutil
 
 import polars as pl
@@ -57,6 +58,18 @@ def test_a_changed_file_reruns_exactly_its_run(imported: Project) -> None:
         ("", "control/v_bbbbbbbbbbb_seg_2_12/Ev3/1#pos", "no_answer"),
         ("", "control/v_bbbbbbbbbbb_seg_2_12/Ev3/1#neg", "no_answer"),
     ]
+
+
+def test_one_imported_test_says_nothing_of_the_others(imported: Project) -> None:
+    """Not 0.0 for tests that nobody answered, nor for the average over them."""
+    for path in (imported.root / FOLDER).glob("*.csv"):
+        if path.stem != "control":
+            path.unlink()
+    imported.made(f"{TABLE}.md")
+    assert {name: row["value"] for name, row in people(imported).items()} == {"Ctrl": "100.0", "Avg": ""}
+    text = (imported.root / f"{TABLE}.md").read_text()
+    assert re.search(r"Problems of imported answers: \d test without a file, not asked\.", text)
+    assert "failed" not in next(line for line in text.splitlines() if line.startswith("| People"))
 
 
 def test_no_video_is_needed_and_none_counts_as_missing(imported: Project) -> None:

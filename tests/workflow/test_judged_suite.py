@@ -17,6 +17,7 @@ run: [local]
 judges: [wordmatch, wordmatch-recall]
 shards: 2
 missing_share_max: 0.0
+failed_share_max: 0.3
 benchmarks:
   mmbench_video:
     tables: config/tables/judged_mmbench.yaml
@@ -44,7 +45,7 @@ tables:
         sampling: none
         rows:
           - {label: Oracle, model: oracle}
-          - {label: Oracle by recall, model: oracle, judge: wordmatch-recall}
+          - {label: Oracle by recall, model: oracle, judges: [wordmatch-recall]}
           - {label: Cannot tell, model: cannot-tell}
 """
 VINOGROUND = """\
@@ -173,7 +174,7 @@ def test_a_failed_judgement_is_counted_and_asked_again(judged: Project) -> None:
     assert float(cells(judged, "mmbench_video")["Oracle", "VALID"]["value"]) == 3
     assert "1 without a judgement" in (judged.root / "results/tables/mmbench_video/table3.md").read_text()
     judged.write("up", "")
-    judged.made("--forcerun", "judge")
+    judged.made()
     assert float(cells(judged, "mmbench_video")["Oracle", "ALL"]["value"]) == 3, "a failure is never cached as a reply"
 
 

@@ -1,5 +1,6 @@
-"""Videos over HTTP from a server that fails for a while: the next run asks again, for these and only these."""
+"""What failed for a while: videos over HTTP, clips, answers. The next run tries again, these and only these."""
 
+import shutil
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -88,3 +89,117 @@ def test_tries_are_bounded_and_permanent_failures_wait_for_a_word(fresh: Project
 def _missing(project: Project) -> str:
     project.made("results/small/sources/missing.md")
     return (project.root / "results/small/sources/missing.md").read_text()
+
+
+# --- clips and answers ---------------------------------------------------------------------------------------------
+
+RUN = "velociti/entail/fps1/oracle"
+RESPONSES = f"results/small/responses/{RUN}.parquet"
+TABLE = "results/tables/velociti/table2.md"
+FAILS = """\
+            if Path("down").is_file() and Path("down").read_text().splitlines()[0] in request.prompt:
+                Path("asked").open("a").write(request.request_id + "\\n")
+                raise {}("no answer from http://user:secret@host")
+            yield _certain(request, request.expected)
+"""
+
+
+def break_oracle(project: Project, error: str, prompts: str) -> None:
+    """Have the oracle raise an error at prompts with these words, while there is a file `down`."""
+    adapter = "workflow/reprise/models/adapters/baselines.py"
+    project.edit(adapter, "            yield _certain(request, request.expected)\n", FAILS.format(error))
+    project.edit(adapter, "import json\n", "import json\nfrom pathlib import Path\n")
+    project.write("down", f"{prompts}\n")
+
+
+def asked(project: Project) -> int:
+    """How often the oracle has failed so far."""
+    path = project.root / "asked"
+    return len(path.read_text().splitlines()) if path.is_file() else 0
+
+
+def status(project: Project) -> str:
+    done = project.reprise("reprise", "status")
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def errors(project: Project) -> list[tuple[str, str]]:
+    rows = pl.read_parquet(project.root / RESPONSES).filter(pl.col("error") != "")
+    return list(rows.select("error", "message").iter_rows())
+
+
+def test_failed_answers_are_asked_again_within_bounds_and_on_request(small: Project) -> None:
+    assert status(small) == "Nothing has failed in suite 'small'.\n"
+    break_oracle(small, "TimeoutError", "control 0")
+    jobs = small.made(TABLE)
+    assert "infer" in jobs and asked(small) == 2
+    assert errors(small) == [("timeout", "TimeoutError: no answer from http://***@host")] * 2
+    assert "1 failed" in (small.root / TABLE).read_text()
+    text = status(small)
+    assert f"answers of {RUN}: 2 of " in text and "2 timeout (no answer in time); the next run tries 2 again" in text
+    for tries in (2, 3):
+        assert small.made(TABLE).count("infer") == 1, "this run alone"
+        assert asked(small) == 2 * tries
+    done = small.snakemake(TABLE)
+    assert "Nothing to be done" in done.stdout + done.stderr and "Failed answers: 2 (2 timeout)" in done.stderr
+    shutil.rmtree(small.root / "results")
+    small.made(TABLE)
+    assert asked(small) == 6 and len(errors(small)) == 2, "attempts are counted in the store"
+    (small.root / "down").unlink()
+    assert small.made(TABLE) == []
+    assert "tries 2 again" not in status(small)
+    done = small.reprise("reprise", "retry", "velociti/*/oracle")
+    assert done.returncode == 0 and "2 answers" in done.stdout, done.stderr
+    assert "the next run tries 2 again" in status(small)
+    assert small.made(TABLE).count("infer") == 1
+    assert errors(small) == [] and status(small) == "Nothing has failed in suite 'small'.\n"
+    assert small.made(TABLE) == []
+
+
+def test_a_failure_that_will_not_pass_waits_for_a_word(small: Project) -> None:
+    break_oracle(small, "KeyError", "control 0")
+    small.made(TABLE)
+    assert small.made(TABLE) == [] and asked(small) == 2
+    for word in ("timeout", "velociti/mc/*", f"{RUN}/no-judge"):
+        done = small.reprise("reprise", "retry", word)
+        assert (done.returncode == 0 and "0 answers" in done.stdout) or "no run" in done.stderr
+    assert small.made(TABLE) == [] and asked(small) == 2
+    (small.root / "down").unlink()
+    assert small.reprise("reprise", "retry", "failed").returncode == 0
+    assert small.made(TABLE).count("infer") == 1 and errors(small) == []
+
+
+def test_too_many_failed_answers_stop_the_table_until_they_are_answered(small: Project) -> None:
+    (small.root / TABLE).unlink()
+    break_oracle(small, "TimeoutError", "control")
+    done = small.snakemake(TABLE)
+    said = done.stdout + done.stderr
+    assert done.returncode != 0 and not (small.root / TABLE).exists()
+    assert f"{RUN}: 8 of 64 answers (8 timeout, such as: TimeoutError: no answer" in said
+    assert "the 5.0 % that failed_share_max of suite 'small' allows" in said and "Failed answers: 8" in said
+    (small.root / "down").unlink()
+    small.made(TABLE)
+    assert (small.root / TABLE).exists() and errors(small) == []
+
+
+def test_a_run_that_only_fails_stops_with_the_reason_and_leaves_nothing_behind(small: Project) -> None:
+    break_oracle(small, "ValueError", "")
+    for _ in range(2):
+        done = small.snakemake(TABLE)
+        assert done.returncode != 0 and f"{RUN}: the first " in done.stdout + done.stderr
+        assert "Traceback" not in done.stdout + done.stderr
+    assert not (small.root / "resources/store/failures").exists()
+    (small.root / "down").unlink()
+    small.made(TABLE)
+    assert errors(small) == []
+
+
+def test_failed_clips_are_tried_again_on_request(fresh: Project) -> None:
+    fresh.edit("release/rows.csv", "v_bbbbbbbbbbb_seg_2_12", "v_bbbbbbbbbbb_seg_20_30")
+    fresh.made(TABLE)
+    assert "clips of velociti: 1 of 4 failed\n  1 out_of_range" in status(fresh)
+    assert fresh.made(TABLE) == []
+    done = fresh.reprise("reprise", "retry", "out_of_range")
+    assert done.returncode == 0 and "0 sources, 1 clips, 0 answers" in done.stdout, done.stderr
+    assert fresh.made(TABLE).count("clips") == 1

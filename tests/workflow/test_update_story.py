@@ -67,7 +67,7 @@ def infer_command(project: Project, out: Path) -> list[str]:
         sys.executable, "-m", "reprise.stages.infer", "--key", str(results / f"keys/{RUN}.json"),
         "--requests", str(results / "requests/velociti/entail.parquet"),
         "--frames", str(results / "frames/velociti/fps1.parquet"), "--ledgers", *ledgers,
-        "--store", "resources/store", "--threads", "1",
+        "--store", "resources/store", "--threads", "1", "--attempts", "3",
         "--out", str(out), "--timings", str(out.with_suffix(".timings.parquet")),
     ]  # fmt: skip
 

@@ -11,7 +11,8 @@ from reprise.core.paths import RUN_NAME
 
 RunName = Annotated[str, Argument(metavar="RUN", help=RUN_NAME)]
 Judge = Annotated[str | None, Option(metavar="MODEL", help="ratings by this judge instead of the suite's first one")]
-RUNS, TABLES, VIDEOS, CONFIGURATION = "Runs", "Tables", "Videos and the store", "Configuration"
+RUNS, FAILURES, TABLES = "Runs", "Failures", "Tables"
+VIDEOS, CONFIGURATION = "Videos and the store", "Configuration"
 
 app = command_line("Commands besides snakemake, to run in the folder of the Snakefile.")
 
@@ -51,6 +52,32 @@ def export(
     export_run(run, to)
 
 
+@app.command(rich_help_panel=FAILURES)
+def status(
+    suite: Annotated[str | None, Option(help="suite to look at instead of the configured one")] = None,
+) -> None:
+    """List what failed, why, and what the next run tries again: sources, clips, answers."""
+    from reprise.commands.status import show_status
+
+    show_status(suite)
+
+
+@app.command(rich_help_panel=FAILURES)
+def retry(
+    words: Annotated[
+        list[str] | None,
+        Argument(
+            metavar="RUN_OR_REASON",
+            help=f"such as private, or {RUN_NAME}, in which * stands for anything; everything when omitted",
+        ),
+    ] = None,
+) -> None:
+    """Make the next run try again what failed: sources, clips, answers."""
+    from reprise.commands.retry import retry_failures
+
+    retry_failures(words or [])
+
+
 @app.command(rich_help_panel=TABLES)
 def incomplete(
     tables: Annotated[
@@ -77,16 +104,6 @@ def static(
 
 
 @app.command(rich_help_panel=VIDEOS)
-def retry(
-    reasons: Annotated[list[str] | None, Argument(metavar="REASON", help="such as private; all when omitted")] = None,
-) -> None:
-    """Make the next run try failed videos again."""
-    from reprise.commands.retry import retry_sources
-
-    retry_sources(reasons or [])
-
-
-@app.command(rich_help_panel=VIDEOS)
 def subtitles(
     benchmark: Annotated[str, Argument(metavar="BENCHMARK", help="such as mmbench_video")],
 ) -> None:
@@ -98,12 +115,25 @@ def subtitles(
 
 @app.command(rich_help_panel=VIDEOS)
 def store(
-    prune: Annotated[bool, Option("--prune", help="delete videos and clips that no ledger in results/ names")] = False,
+    prune: Annotated[
+        bool, Option("--prune", help="delete videos and clips that no clone's ledgers in results/ name")
+    ] = False,
+    repair: Annotated[bool, Option("--repair", help="drop damaged lines of journals; they are asked again")] = False,
+    forget: Annotated[
+        Path | None, Option(metavar="FOLDER", help="a clone that is gone: --prune no longer spares what it names")
+    ] = None,
 ) -> None:
     """Show the store's size, or delete what is not used."""
-    from reprise.commands.store import prune_store, show_store
+    from reprise.commands.store import forget_clone, prune_store, repair_store, show_store
 
-    (prune_store if prune else show_store)()
+    if forget is not None:
+        forget_clone(forget)
+    if repair:
+        repair_store()
+    if prune:
+        prune_store()
+    if not (forget or repair or prune):
+        show_store()
 
 
 @app.command(rich_help_panel=CONFIGURATION)

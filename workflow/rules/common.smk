@@ -13,7 +13,16 @@ except UserError as error:
     raise WorkflowError(str(error)) from None
 SUITE = PLAN.suite
 STORE = PLAN.store
+ATTEMPTS = PLAN.answer_attempts
 
 
 wildcard_constraints:
     **PLAN.constraints(),
+
+
+onsuccess:
+    PLAN.report_failures()
+
+
+onerror:
+    PLAN.report_failures()

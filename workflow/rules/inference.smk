@@ -22,6 +22,7 @@ rule infer:
         frames="results/{suite}/frames/{benchmark}/{sampling}.parquet",
         ledgers=PLAN.ledgers("clips"),
         weights=PLAN.weights,
+        retry=PLAN.answer_retry,
     output:
         responses="results/{suite}/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
         timings="results/{suite}/responses/{benchmark}/{protocol}/{sampling}/{model}.timings.parquet",
@@ -36,7 +37,7 @@ rule infer:
     shell:
         "{PYTHON:q} -m reprise.stages.infer --key {input.key:q} --requests {input.requests:q} --frames {input.frames:q}"
         " --ledgers {input.ledgers:q} --store {STORE:q} --threads {threads}"
-        " --out {output.responses:q} --timings {output.timings:q} 2> {log:q}"
+        " --attempts {ATTEMPTS} --out {output.responses:q} --timings {output.timings:q} 2> {log:q}"
 
 
 rule import_answers:

@@ -23,7 +23,7 @@ rule score:
         " --authors {output.authors:q} --robust {output.robust:q}"
         " --then metrics --key {input.metric_key:q} --run-key {input.run_key:q}"
         " --items {input.item_table:q} --authors {output.authors:q} --robust {output.robust:q}"
-        " --out {output.metrics:q} 2> {log:q}"
+        " --responses {input.responses:q} --out {output.metrics:q} 2> {log:q}"
 
 
 rule judge_requests:
@@ -50,6 +50,7 @@ rule judge:
         key="results/{suite}/keys/judges/{benchmark}/{protocol}/{judge}.json",
         requests="results/{suite}/judge_requests/{benchmark}/{protocol}/{sampling}/{model}.parquet",
         weights=PLAN.weights,
+        retry=PLAN.answer_retry,
     output:
         responses="results/{suite}/judge_responses/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
         timings="results/{suite}/judge_responses/{benchmark}/{protocol}/{sampling}/{model}/{judge}.timings.parquet",
@@ -63,7 +64,7 @@ rule judge:
         mem_mb=PLAN.memory_mb,
     shell:
         "{PYTHON:q} -m reprise.stages.infer --key {input.key:q} --requests {input.requests:q} --store {STORE:q}"
-        " --threads {threads} --out {output.responses:q} --timings {output.timings:q} 2> {log:q}"
+        " --threads {threads} --attempts {ATTEMPTS} --out {output.responses:q} --timings {output.timings:q} 2> {log:q}"
 
 
 rule import_ratings:
@@ -93,6 +94,7 @@ rule score_judged:
         judge_key="results/{suite}/keys/judges/{benchmark}/{protocol}/{judge}.json",
         item_table="results/{suite}/annotations/{benchmark}/items.parquet",
         answers="results/{suite}/answers/{benchmark}/{protocol}/{sampling}/{model}.parquet",
+        given="results/{suite}/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
         responses="results/{suite}/judge_responses/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
         ratings=PLAN.human_ratings,
     output:
@@ -108,4 +110,5 @@ rule score_judged:
         " --authors {output.authors:q} --robust {output.robust:q}"
         " --then metrics --key {input.metric_key:q} --run-key {input.run_key:q}"
         " --judge {wildcards.judge:q} --items {input.item_table:q} --authors {output.authors:q} --robust {output.robust:q}"
-        " --ratings {input.ratings:q} --out {output.metrics:q} 2> {log:q}"
+        " --ratings {input.ratings:q} --responses {input.given:q} --replies {input.responses:q}"
+        " --out {output.metrics:q} 2> {log:q}"

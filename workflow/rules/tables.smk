@@ -38,3 +38,15 @@ rule collected_table:
     localrule: True
     shell:
         "{PYTHON:q} -m reprise.stages.collected_table --table {wildcards.table:q} --parts {input:q} --out {output:q} 2> {log:q}"
+
+
+rule tables_pdf:
+    input:
+        PLAN.every_fragment(),
+    output:
+        "results/tables/tables.pdf",
+    log:
+        f"results/{SUITE}/logs/tables/tables.pdf.log",
+    localrule: True
+    shell:
+        "{PYTHON:q} -m reprise.stages.tables_pdf --parts {input:q} --out {output:q} 2> {log:q}"

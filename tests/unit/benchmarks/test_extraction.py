@@ -173,5 +173,7 @@ def test_a_command_that_needs_a_judge_says_where_to_name_one(tmp_path: Path) -> 
     (tmp_path / "resources").symlink_to(Path("resources").resolve())
     suite = tmp_path / "config/suites/demo.yaml"
     suite.write_text(suite.read_text().replace("judges: [last-letter]", "judges: []"))
-    with pytest.raises(UserError, match=r"suite 'demo': no judge of vinoground runs here\. Name one in `judges:`"):
-        Plan(load(tmp_path)).first_judge("vinoground")
+    with pytest.raises(
+        UserError, match=r"suite 'demo': no judge of vinoground runs here, or has rated \S+\. Name one in `judges:`"
+    ):
+        Plan(load(tmp_path)).judge_of(Run("vinoground", "cot.judged", "fps1", "toy-llava-ov"))

@@ -14,10 +14,10 @@ from reprise.benchmarks.mmbench_video.release import COLUMNS
 from reprise.benchmarks.mmbench_video.taxonomy import HALVES, L2_OF, LEAVES
 from reprise.benchmarks.prompts import FRAME_COUNT, load_prompts
 from reprise.config.benchmark import Benchmark
-from reprise.config.yaml_files import load_yaml
 from reprise.core.errors import UserError
 from reprise.core.files import matching_files
 from reprise.core.schemas import FACTS, VERDICTS
+from reprise.core.yaml_files import load_yaml
 from reprise.media.subtitles import as_prompt, read_vtt
 from reprise.models.adapters.wordmatch import overlap
 from reprise.stats.measures import Measure

@@ -147,10 +147,78 @@ def test_ratings_lie_by_judge_and_run(paper: Project) -> None:
     lay(paper, "mmbench_video/gpt-4-turbo-1106/mine", "ratings.tsv")
     paper.edit(
         "config/external.yaml",
-        "gpt-4-turbo-1106: GPT-4-Turbo (1106)",
+        "gpt-4-turbo-1106: {label: GPT-4-Turbo (1106), names: [gpt-4-turbo, gpt-4-1106-preview]}",
         "gpt-4-turbo-1106: {label: J, ratings: {mmbench_video/packed/interior8/gpt-4o: mine}}",
     )
     assert runs() == found[:1]
+
+
+def judges() -> list[str]:
+    """The judges whose numbers the tables show, run by run."""
+    plan = Plan(load(Path(), {"suite": "paper"}))
+    found = {one for table in range(2, 9) for one in plan.table_scored("mmbench_video", f"table{table}") if one.judge}
+    return sorted(one.name.removeprefix("mmbench_video/") for one in found)
+
+
+def test_ratings_that_lie_there_count_for_every_run_whoever_judged(paper: Project) -> None:
+    """No `judges:` names this one; of several the suite's own comes first, then the order of the configuration."""
+    paper.edit("config/suites/paper.yaml", "judges: [gpt-4-turbo-1106]", "judges: []")
+    for model, protocol in (("llama-vid", "unpacked/fps1_floor"), ("gpt-4v", "packed/interior8")):
+        lay(paper, f"mmbench_video/{model}/{protocol}", "answers.xlsx")
+        lay(paper, f"mmbench_video/gpt-3.5-turbo-0613/{protocol}/{model}", "ratings.tsv")
+    rated = ["packed/interior8/gpt-4v", "unpacked/fps1_floor/llama-vid"]
+    assert judges() == [f"{run}/gpt-3.5-turbo-0613" for run in rated]
+    lay(paper, "mmbench_video/gpt-4-turbo-1106/packed/interior8/gpt-4v", "ratings.tsv")
+    assert judges() == [f"{rated[0]}/gpt-4-turbo-1106", f"{rated[1]}/gpt-3.5-turbo-0613"]
+    paper.edit("config/suites/paper.yaml", "judges: []", "judges: [gpt-3.5-turbo-0613]")
+    assert judges() == [f"{run}/gpt-3.5-turbo-0613" for run in rated]
+
+
+@pytest.mark.parametrize("name", ["gpt-4-turbo", "gpt-4-1106-preview", "gpt-4-turbo-1106"])
+def test_the_harness_ratings_beside_the_predictions_count(paper: Project, name: str) -> None:
+    paper.edit("config/suites/paper.yaml", "judges: [gpt-4-turbo-1106]", "judges: []")
+    lay(paper, "mmbench_video/llama-vid", "LLaMA-VID_MMBench-Video.xlsx", f"LLaMA-VID_MMBench-Video_{name}_score.xlsx")
+    assert judges() == ["unpacked/fps1_floor/llama-vid/gpt-4-turbo-1106"]
+    plan = Plan(load(Path(), {"suite": "paper"}))
+    run = Run.parse("mmbench_video/unpacked/fps1_floor/llama-vid")
+    assert [one.name for one in plan.imports.answer_files(run)] == ["LLaMA-VID_MMBench-Video.xlsx"]
+    files = plan.imports.rating_files(run, "gpt-4-turbo-1106")
+    assert [one.name for one in files] == [f"LLaMA-VID_MMBench-Video_{name}_score.xlsx"]
+
+
+def test_ratings_by_an_unknown_judge_are_named(paper: Project, caplog: pytest.LogCaptureFixture) -> None:
+    known, unknown = (f"LLaMA-VID_{judge}_score.xlsx" for judge in ("gpt-4-turbo", "gemini"))
+    lay(paper, "mmbench_video/llama-vid", "LLaMA-VID.xlsx", known, unknown)
+    with caplog.at_level(logging.WARNING):
+        plan = Plan(load(Path(), {"suite": "paper"}))
+        plan.imports.warn_of_unused(plan.models)
+    (said,) = [one.message for one in caplog.records if "llama-vid" in one.message]
+    assert unknown in said and known not in said
+
+
+def test_answers_that_no_judge_has_rated_are_known(paper: Project) -> None:
+    lay(paper, "mmbench_video/llama-vid", "LLaMA-VID.xlsx")
+    plan = Plan(load(Path(), {"suite": "paper"}))
+    assert [run.name for run in plan.unjudged("mmbench_video", "table3")] == [
+        "mmbench_video/unpacked/fps1_floor/llama-vid"
+    ]
+    lay(paper, "mmbench_video/llama-vid", "LLaMA-VID_gpt-4-turbo_score.xlsx")
+    assert Plan(load(Path(), {"suite": "paper"})).unjudged("mmbench_video", "table3") == []
+
+
+def test_an_open_judge_rates_where_ratings_of_it_do_not_lie(paper: Project) -> None:
+    """Table 6's row of Qwen2-72B-Instruct: asked here by the adapter `text`, or imported."""
+    lay(paper, "mmbench_video/gpt-4o/packed/interior8", "gpt4o.xlsx")
+    paper.edit(
+        "config/suites/paper.yaml",
+        "run: [local]\njudges: [gpt-4-turbo-1106]",
+        "run: [local, qwen2-72b]\njudges: [qwen2-72b]",
+    )
+    run = "packed/interior8/gpt-4o"
+    assert f"{run}/qwen2-72b" in judges()
+    lay(paper, f"mmbench_video/qwen2-72b-instruct/{run}", "ratings.tsv")
+    plan = Plan(load(Path(), {"suite": "paper"}))
+    assert {one.judge for one in plan.table_scored("mmbench_video", "table6")} == {"qwen2-72b-instruct"}
 
 
 def test_an_extra_run_must_have_its_files(paper: Project) -> None:

@@ -62,7 +62,7 @@ MISTAKES = [
     ("config/models/wordmatch.yaml", "adapter: wordmatch", "adapter: wordmatch\nsettings: {measure: bleu}", "settings.measure: should be 'f1' or 'recall', found 'bleu'."),
     ("config/models/last-letter.yaml", "adapter: lastletter", "adapter: lastletter\nsettings: {measure: f1}", "settings.measure: unknown key. Allowed: nothing."),
     (EXTERNAL, "gpt-4o: GPT-4o", "gpt-4o: 4", "gpt-4o: should be a group of keys, found 4."),
-    (EXTERNAL, "gpt-4o: GPT-4o", "gpt-4o: {lable: GPT-4o}", "gpt-4o.lable: unknown key. Did you mean 'label'? Allowed: label, ratings, runs."),
+    (EXTERNAL, "gpt-4o: GPT-4o", "gpt-4o: {lable: GPT-4o}", "gpt-4o.lable: unknown key. Did you mean 'label'? Allowed: label, names, ratings, reference, runs."),
     (EXTERNAL, "gpt-4o: GPT-4o", "GPT-4o: GPT-4o", "GPT-4o: should be a name (lower-case letters, digits, '.', '_' and '-', first a letter or a digit), found 'GPT-4o'."),
     (EXTERNAL, "gpt-4o: GPT-4o", "oracle: Oracle", "oracle: config/models/oracle.yaml defines this model too. Remove one of the two."),
     (EXTERNAL, "o3: o3", "o3: {label: o3, runs: {vinoground/paper: .}}", "o3.runs: 'vinoground/paper': a run is named <benchmark>/<protocol>/<sampling>."),
@@ -122,8 +122,8 @@ def test_a_mistake_is_said_in_words(project: Project, file: str, old: str, new: 
         ("config/models/oracle.yaml", "adapter: oracle", "adapter: [oracle"),
         (VELOCITI, "title:", "titel:"),
         (TABLES, "benchmark:", "bench:"),
-        (EXTERNAL, "humans: Humans", "humans: 1"),
-        (EXTERNAL, "humans: Humans", "humans: ["),
+        (EXTERNAL, "humans: {label: Humans, reference: true}", "humans: 1"),
+        (EXTERNAL, "humans: {label: Humans, reference: true}", "humans: ["),
     ],
 )
 def test_what_follows_from_a_mistake_is_not_said(project: Project, file: str, old: str, new: str) -> None:

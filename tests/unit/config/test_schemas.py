@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel
-from reprise.config.yaml_files import load_yaml
+from reprise.core.yaml_files import load_yaml
 from reprise.models.adapters import ADAPTERS
 from write_reference import FOLDER, KINDS, generated, write
 

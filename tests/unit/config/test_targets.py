@@ -53,6 +53,18 @@ def test_good_targets_pass(project: Project, monkeypatch: pytest.MonkeyPatch) ->
     check_targets(Plan(load(Path())), [*targets, "results/tables/overview.md", "results/suite.json"])
 
 
+def test_tables_cannot_be_printed_without_latex_and_the_message_says_so_before_any_job(
+    project: Project, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(project.root)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UserError, match="tables.pdf: pdflatex not found.*apt-get install texlive-latex-recommended"):
+        check_targets(Plan(load(Path())), ["results/tables/tables.pdf"])
+    program = tmp_path / "pdflatex"
+    program.touch(mode=0o755)
+    check_targets(Plan(load(Path())), ["results/tables/tables.pdf"])
+
+
 def test_targets_are_the_files_that_snakemake_is_asked_to_make() -> None:
     arguments = ["snakemake", "-n", "./results/tables/table3.tex", "--cores", "8", "--config", "suite=paper"]
     assert targets_of([*arguments, "--report", "results/report.html"]) == ["results/tables/table3.tex"]

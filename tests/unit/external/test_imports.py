@@ -16,13 +16,14 @@ from reprise.commands.export import export_run
 from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.core.paths import Results, Run, Scored
-from reprise.core.schemas import ITEMS, REQUESTS, write_table
+from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, write_table
 from reprise.external import load_importer
 from reprise.external.answers import ImportedAnswers, of_frames, read_records, write_problems
 from reprise.external.mmbench_video import rating_files, read_ratings
 from reprise.plan.keys import write_keys
 from reprise.plan.runs import Plan
-from reprise.stages.import_answers import responses
+from reprise.stages import metrics
+from reprise.stages.import_answers import of_answered_tasks, responses
 from reprise.stages.import_ratings import replies
 from reprise.stages.judge_requests import given_answers
 from reprise.stages.judgements import judgements
@@ -298,6 +299,32 @@ def test_an_event_without_any_row_is_unanswered(tmp_path: Path) -> None:
         "control/v0/Ev1/2",
     ]
     assert imported.problems == []
+
+
+def test_a_test_without_a_file_was_not_asked(tmp_path: Path) -> None:
+    """One test imported: the others, and the average over all, have no number, least of all 0.0."""
+    items, rows = samples(tmp_path, 8)
+    made = write_csvs(tmp_path, rows, SCORES, [("0.9", "0.1")] * len(rows))
+    for path in made.glob("*.csv"):
+        if path.stem != "chrono":
+            path.unlink()
+    form = load_importer("velociti").FORMS["entail"]
+    requests = requests_of("velociti", "entail", items)
+    imported = form.read(form.find(made, None), items, requests)
+    asked = of_answered_tasks(items, requests, imported, made)
+    others = set(items["task"]) - {"chrono"}
+    assert {(one.id, one.problem) for one in imported.problems} == {
+        (test, "test without a file, not asked") for test in others
+    }
+    responded = responses(asked, imported, 8, "key")
+    assert responded["error"].unique().to_list() == [""]
+    read = verdicts(requests, responded, "robust", "plain")
+    mine = metrics.of_answered_tasks(items, read)
+    found = Whole("velociti").measured("entail", mine, read, 0.95)
+    strict = {one.group: (one.value, one.asked, one.missing) for one in found if one.metric == "strict"}
+    assert strict["chrono"] == (100.0, 8, 0)
+    assert {strict[test] for test in others} == {(None, 0, 0)}
+    assert strict["average"] == (None, 8, 0)
 
 
 def test_a_file_of_the_subset_matches_the_subset(tmp_path: Path) -> None:
@@ -644,7 +671,7 @@ def test_a_run_that_is_named_beside_the_tables_must_have_its_files(root: Path) -
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ("  folder: x\n", "settings.folder: unknown key. Allowed: ratings, runs."),
+        ("  folder: x\n", "settings.folder: unknown key. Allowed: names, ratings, runs."),
         ("  runs: {vinoground/paper: .}\n", "settings.runs: 'vinoground/paper': a run is named <benchmark>/<protocol>/<sampling>."),
         ("  runs: {vinograund/paper/black8: .}\n", "answers to 'vinograund' cannot be imported"),
         ("  runs: {vinoground/papr/black8: .}\n", "unknown protocol 'papr'. Did you mean 'paper'?"),
@@ -730,18 +757,13 @@ def test_export_says_what_it_cannot_do(root: Path, capsys: pytest.CaptureFixture
     write_table(items, results / "annotations/vinoground/items.parquet", ITEMS)
     write_table(requests, results / "requests/vinoground/paper.parquet", REQUESTS)
     said = table_of(requests, endless("A", "B")).head(7)  # the clip of the last question is missing
-    said.write_parquet(folder_of(results / "responses/vinoground/paper/black8") / "random.parquet")
+    write_table(said, results / "responses/vinoground/paper/black8/random.parquet", RESPONSES)
     export_run("vinoground/paper/black8/random", root / "out")
     assert capsys.readouterr().out.split() == [
         str(root / f"out/{kind}score-response.jsonl") for kind in ("text", "video")
     ]
     lines = [len((root / f"out/{kind}score-response.jsonl").read_text().splitlines()) for kind in ("text", "video")]
     assert sum(lines) == 7
-
-
-def folder_of(path: Path) -> Path:
-    path.mkdir(parents=True)
-    return path
 
 
 def test_problems_of_a_table_are_counted_by_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,10 +1,11 @@
 """A local HTTP server that misbehaves on demand."""
 
 import re
+import socket
 import threading
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from time import sleep
@@ -26,6 +27,8 @@ class Behaviour:
     kind: str = "video/mp4"
     has_ranges: bool = True
     bytes_per_s: int | None = None
+    is_endless: bool = False
+    """The content again and again, without a stated length."""
     headers: dict[str, str] = field(default_factory=dict)
 
 
@@ -58,7 +61,8 @@ class _Handler(BaseHTTPRequestHandler):
             return
         start = self._start(behaviour)
         body = behaviour.content[start:]
-        headers = {"Content-Type": behaviour.kind, "Content-Length": str(len(body))} | behaviour.headers
+        stated = {} if behaviour.is_endless else {"Content-Length": str(len(body))}
+        headers = {"Content-Type": behaviour.kind} | stated | behaviour.headers
         if start:
             headers["Content-Range"] = f"bytes {start}-{len(behaviour.content) - 1}/{len(behaviour.content)}"
         if behaviour.has_ranges:
@@ -77,7 +81,12 @@ class _Handler(BaseHTTPRequestHandler):
         return int(found[1]) if found and behaviour.has_ranges else 0
 
     def _body(self, behaviour: Behaviour, body: bytes, is_cut: bool) -> None:
-        if is_cut:
+        if behaviour.is_endless:
+            self.close_connection = True
+            with suppress(ConnectionError):
+                while True:
+                    self.wfile.write(body)
+        elif is_cut:
             self.wfile.write(body[: behaviour.cut_after])
             self.wfile.flush()
             self.close_connection = True
@@ -86,9 +95,10 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
         else:
             step = behaviour.bytes_per_s // 10
-            for place in range(0, len(body), step):
-                self.wfile.write(body[place : place + step])
-                sleep(0.1)
+            with suppress(ConnectionError):  # who asked has given up
+                for place in range(0, len(body), step):
+                    self.wfile.write(body[place : place + step])
+                    sleep(0.1)
 
     def _send(self, status: int, headers: dict[str, str]) -> None:
         self.send_response(status)
@@ -115,3 +125,28 @@ def serving(behaviours: dict[str, Behaviour]) -> Iterator[tuple[str, Log]]:
         server.shutdown()
         server.server_close()
         thread.join(timeout=5)
+
+
+@contextmanager
+def answering(pieces: Sequence[bytes], pause_s: float = 0.0) -> Iterator[str]:
+    """Answer every connection with these bytes, whatever HTTP says of them, so many seconds apart."""
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def answer(connection: socket.socket) -> None:
+        with connection, suppress(OSError):
+            connection.recv(65536)
+            for piece in pieces:
+                connection.sendall(piece)
+                sleep(pause_s)
+
+    def accept() -> None:
+        with suppress(OSError):
+            while True:
+                threading.Thread(target=answer, args=(listening.accept()[0],), daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+    finally:
+        listening.shutdown(socket.SHUT_RDWR)
+        listening.close()

@@ -11,7 +11,7 @@ from reprise.core.store import Store
 from reprise.fetch.outcome import PERMANENT, TRANSIENT, FetchError
 from reprise.fetch.settings import Youtube
 from reprise.fetch.wording import reason_of, unchecked
-from reprise.fetch.youtube import download, youtube
+from reprise.fetch.youtube import download, lacking_parts, youtube
 from reprise.media.decoder import count_decodable
 from reprise.stages.sources import fetch_source
 from yt_dlp.extractor.youtube import YoutubeIE
@@ -19,7 +19,7 @@ from yt_dlp.extractor.youtube import YoutubeIE
 from tests.unit.fetch.server import Behaviour, serving
 from tests.unit.videos import barcode_video, truncated
 
-QUICK = Youtube(kind="youtube", retries=1, backoff_s=0.01, timeout_s=3, pause_s=0, format="b")
+QUICK = Youtube(kind="youtube", retries=1, backoff_s=0.01, timeout_s=3, pause_s=0, min_kb_s=0, format="b")
 VIDEO_ID = "abcdefghi-_"
 
 
@@ -157,6 +157,42 @@ def test_a_permanent_refusal_is_remembered(refusal: dict[str, Any], tmp_path: Pa
 def test_what_is_no_id_is_not_asked_for(tmp_path: Path) -> None:
     for name in ("short", "../../etc/pa", "abc&list=xyz"):
         assert fetch_source(name, youtube(QUICK, Store(tmp_path)), Store(tmp_path)).status == "bad_id"
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "settings", "status"),
+    [
+        pytest.param(Behaviour(b"x" * 4096, is_endless=True), {"max_mb": 0.1}, "too_large", id="endless"),
+        pytest.param(Behaviour(b"x" * 200_000), {"max_mb": 0.1}, "too_large", id="large"),
+        pytest.param(
+            Behaviour(b"x" * 90_000, bytes_per_s=1500), {"timeout_s": 1, "min_kb_s": 9}, "too_slow", id="slow"
+        ),
+    ],
+)
+def test_bounds_hold_for_yt_dlp_too(
+    behaviour: Behaviour, settings: dict[str, Any], status: str, tmp_path: Path
+) -> None:
+    with serving({"/v.mp4": behaviour}) as (url, _), pytest.raises(FetchError) as caught:
+        download(f"{url}/v.mp4", tmp_path, QUICK.model_copy(update=settings))
+    assert caught.value.status == status
+
+
+def test_what_solves_youtubes_javascript_is_installed() -> None:
+    assert lacking_parts.__wrapped__() == ""
+
+
+def test_a_missing_runtime_is_named_before_anything_is_asked(
+    refusal: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """yt-dlp itself would only warn, and later find no format."""
+    monkeypatch.setattr("yt_dlp.utils._jsruntime._find_exe", lambda name: str(tmp_path / name))
+    lacking_parts.cache_clear()
+    try:
+        with pytest.raises(UserError, match=r"the JavaScript runtime deno .*envs/base\.txt"):
+            fetch_source(VIDEO_ID, youtube(QUICK, Store(tmp_path)), Store(tmp_path))
+    finally:
+        lacking_parts.cache_clear()
+    assert not list((tmp_path / "sources").rglob("*.json"))
 
 
 def test_cookies_must_be_there(tmp_path: Path) -> None:

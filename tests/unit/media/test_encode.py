@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 from reprise.core.errors import MachineError
 from reprise.core.files import file_digest
 from reprise.media.black import black_runs, check_black, separating_span
@@ -210,8 +211,18 @@ def test_pseudo_clip_of_still_images(barcode: Path, tmp_path: Path) -> None:
         images.append(path)
     still_clip(images, tmp_path / "still.mp4", FAST, Images(frames=4, fps=4))
     index = packet_index(tmp_path / "still.mp4")
-    assert (index.frames, index.fps, index.width, index.height) == (8, 4.0, 92, 64)
+    assert (index.frames, index.fps, index.width, index.height) == (8, 4.0, 93, 64)
     frames = read_frames(tmp_path / "still.mp4", range(8)).astype(int)
     centre = frames[:, 32, 46, 0]
     assert np.ptp(centre[:4]) <= 3 and np.ptp(centre[4:]) <= 3
     assert centre[4] - centre[0] > 150
+
+
+def test_a_frame_of_a_still_clip_is_the_image_itself(tmp_path: Path) -> None:
+    """Noise of an odd size, which a lossy encode or one of half the colours would change."""
+    image = np.random.default_rng(0).integers(0, 256, (37, 53, 3), dtype=np.uint8)
+    path = tmp_path / "noise.png"
+    Image.fromarray(image).save(path)
+    still_clip([path], tmp_path / "still.mp4", FAST, Images())
+    frames = read_frames(tmp_path / "still.mp4", [0, 8, 15])
+    assert all(np.array_equal(frame, image) for frame in frames)

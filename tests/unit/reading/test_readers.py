@@ -73,8 +73,11 @@ def test_to_the_authors_a_score_of_one_half_or_none_is_wrong_and_not_unread(scor
         ("No.", YES_NO, "No"),
         ("Not sure", YES_NO, "No"),  # substring, as in the released script
         ("None of it", YES_NO, "No"),
-        ("No, but Yes for the first half", YES_NO, "Yes"),  # Yes is looked for first
+        ("No, but Yes for the first half", YES_NO, ""),  # both words: theirs writes "error", which leaves the metric
+        ("Yes. Nothing contradicts the caption.", YES_NO, ""),
+        ("Yesterday it was no different", YES_NO, "Yes"),
         ("no", YES_NO, ""),
+        ("yes", YES_NO, ""),
     ],
 )
 def test_the_authors_reader_keeps_its_bugs(text: str, options: tuple[str, ...], value: str) -> None:

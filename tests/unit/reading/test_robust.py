@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from reprise.reading import robust
+from reprise.reading import letters, normalise, restated
 from reprise.reading.readers import bare_letter, read_like_a_person
 from reprise.reading.robust import read_robust
 
@@ -124,16 +124,17 @@ def test_short_cuts_through_the_text_read_the_same(seed: int, monkeypatch: pytes
         phrase = r"\W{1,5}".join(map(re.escape, words))
         return re.sub(rf"(?<!\w){phrase}(?!\w)", f"«{option}++»", text, flags=re.I)
 
-    monkeypatch.setattr(robust.lexicon, "PLAIN", nothing)
-    monkeypatch.setattr(robust, "mark_phrase", by_pattern)
-    monkeypatch.setattr(robust, "words_of", lambda text: tuple(re.findall(r"\w+", text.lower())))
-    for kept in (robust.normalise, robust.spoken, robust.settled):
-        kept.cache_clear()
+    monkeypatch.setattr(normalise, "PLAIN", nothing)
+    monkeypatch.setattr(restated, "mark_phrase", by_pattern)
+    monkeypatch.setattr(restated, "words_of", lambda text: tuple(re.findall(r"\w+", text.lower())))
+    kept = (normalise.normalise, restated.spoken, letters.read_letters)
+    for function in kept:
+        function.cache_clear()
     try:
         assert [read_robust(text, list(captions), captions) for text, captions in given] == found
     finally:
-        for kept in (robust.normalise, robust.spoken, robust.settled):
-            kept.cache_clear()
+        for function in kept:
+            function.cache_clear()
     assert len(set(found)) > 2, "the answers are of all kinds"
 
 

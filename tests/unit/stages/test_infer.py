@@ -4,20 +4,25 @@ import json
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 from reprise.core.errors import UserError
+from reprise.core.files import canonical_json
 from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, RESPONSES
-from reprise.core.store import Store
+from reprise.core.store import Store, append_line, read_lines
 from reprise.fetch.keys import ReleaseKey
 from reprise.models.adapters.base import Answer, AnswerError, Clip, Request
 from reprise.models.adapters.baselines import Constant, Oracle, Random
 from reprise.models.devices import take_gpus
+from reprise.models.failures import Failures
 from reprise.models.journal import Journal, asking_alone
+from reprise.models.keys import RunKey
 from reprise.stages.infer import Work, ask_all, gather_work
 from reprise.stages.release import release_folder
 
@@ -25,6 +30,7 @@ from tests.unit.asked import request, spec
 from tests.unit.rows import request_row
 
 SPEC = spec()
+KEY = RunKey.model_validate({"run": "b/p/s/m", "key": "k", "answers": {"adapter": "a", "sampling": {"rule": "none"}}})
 
 
 def yes_or_no(name: str, expected: str = "Yes", ask: str = "score") -> Request:
@@ -46,6 +52,11 @@ class Counting:
             yield Answer(text=one.prompt)
 
 
+def asked_by(model: Counting, asked: list[Work], folder: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The rows of responses and of timings that one job leaves."""
+    return ask_all(asked, model, Journal(folder / "j"), Failures(folder / "f", 3), KEY)
+
+
 def works(*clips: tuple[str, Sequence[Request]]) -> list[Work]:
     return [Work(Clip(name, None, (), ()), f"recipe {name}", tuple(requests)) for name, requests in clips]
 
@@ -53,27 +64,66 @@ def works(*clips: tuple[str, Sequence[Request]]) -> list[Work]:
 def test_what_the_journal_holds_is_not_asked_again(tmp_path: Path) -> None:
     asked = works(("c1", [yes_or_no("a"), yes_or_no("b")]), ("c2", [yes_or_no("c")]))
     first, second = Counting(), Counting()
-    rows, _ = ask_all(asked, first, Journal(tmp_path / "j"), "k")  # type: ignore[arg-type]
-    again, timings = ask_all(asked, second, Journal(tmp_path / "j"), "k")  # type: ignore[arg-type]
+    rows, _ = asked_by(first, asked, tmp_path)
+    again, timings = asked_by(second, asked, tmp_path)
     assert first.asked == ["a", "b", "c"] and second.asked == []
     assert again == rows and [row["resumed"] for row in timings] == [2, 1]
 
 
-def test_a_failure_fails_its_clip_is_counted_and_is_asked_again(tmp_path: Path) -> None:
+def test_a_failure_is_counted_and_asked_again(tmp_path: Path) -> None:
     asked = works(("c1", [yes_or_no("a"), yes_or_no("b"), yes_or_no("c")]), ("c2", [yes_or_no("d")]))
-    rows, _ = ask_all(asked, Counting("b"), Journal(tmp_path / "j"), "k")  # type: ignore[arg-type]
-    assert [row["error"] for row in rows] == ["", "out_of_memory", "out_of_memory", ""]
+    rows, _ = asked_by(Counting("b"), asked, tmp_path)
+    assert [(row["error"], row["message"]) for row in rows] == [
+        ("", ""),
+        ("out_of_memory", "no room"),
+        ("", ""),
+        ("", ""),
+    ]
     second = Counting()
-    rows, _ = ask_all(asked, second, Journal(tmp_path / "j"), "k")  # type: ignore[arg-type]
-    assert second.asked == ["b", "c"], "a failure is no answer, and an answer is no failure"
+    rows, _ = asked_by(second, asked, tmp_path)
+    assert second.asked == ["b"], "a failure is no answer, and an answer is no failure"
     assert [row["error"] for row in rows] == [""] * 4
+
+
+def test_timings_are_those_of_the_answers_whenever_they_were_asked(tmp_path: Path) -> None:
+    class Slow(Counting):
+        def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
+            for answer in super().answers(clip, requests):
+                time.sleep(0.002)
+                yield answer
+
+    asked = works(("c1", [yes_or_no("a"), yes_or_no("b")]), ("c2", [yes_or_no("c")]))
+    _, first = asked_by(Slow(), asked, tmp_path)
+    _, again = asked_by(Counting(), asked, tmp_path)
+    assert [row["seconds"] for row in again] == [row["seconds"] for row in first]
+    assert first[0]["seconds"] >= 0.004 and first[1]["seconds"] >= 0.002
+
+
+def test_a_journal_without_times_is_read_and_its_times_are_not_known(tmp_path: Path) -> None:
+    asked = works(("c1", [yes_or_no("a"), yes_or_no("b")]))
+    asked_by(Counting(), asked, tmp_path)
+    rows = list(read_lines(tmp_path / "j"))
+    (tmp_path / "j").unlink()
+    append_line(tmp_path / "j", canonical_json(rows[0][:-1]))
+    append_line(tmp_path / "j", canonical_json(rows[1]))
+    model = Counting()
+    answers, timings = asked_by(model, asked, tmp_path)
+    assert model.asked == [] and [row["text"] for row in answers] == ["prompt a", "prompt b"]
+    assert [row["seconds"] for row in timings] == [None]
+
+
+@pytest.mark.parametrize("score", [float("nan"), float("inf"), float("-inf")])
+def test_what_is_not_finite_is_never_journaled(score: float, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no answer to keep"):
+        Journal(tmp_path / "j").add("x", Answer(scores=(0.5, score)))
+    assert not (tmp_path / "j").exists()
 
 
 def test_the_same_question_about_a_clip_is_asked_once(tmp_path: Path) -> None:
     twin = yes_or_no("a")
     other = replace(twin, request_id="z", item_id="z", role="neg", expected="No")
     model = Counting()
-    rows, _ = ask_all(works(("c1", [twin, other])), model, Journal(tmp_path / "j"), "k")  # type: ignore[arg-type]
+    rows, _ = asked_by(model, works(("c1", [twin, other])), tmp_path)
     assert len(model.asked) == 1 and [row["text"] for row in rows] == ["prompt a", "prompt a"]
 
 
@@ -92,7 +142,7 @@ def tables(statuses: dict[str, str]) -> tuple[pl.DataFrame, pl.DataFrame, pl.Dat
     )
     ledger = pl.DataFrame(
         [
-            {"clip_id": name, "unit": name, "status": status, "object": "clips/x.mp4", "recipe": "r", "sha256": "s",
+            {"clip_id": name, "unit": name, "status": status, "object": "clips/x.mp4", "recipe": "r", "sha256": "s", "bytes": 1,
              "black_start": None, "black_end": None, "message": ""}
             for name, status in statuses.items()
         ],
@@ -114,7 +164,7 @@ def test_a_clip_without_a_plan_is_an_error(tmp_path: Path) -> None:
 
 
 def test_responses_have_the_declared_schema(tmp_path: Path) -> None:
-    rows, _ = ask_all(works(("c1", [yes_or_no("a")])), Counting(), Journal(tmp_path / "j"), "k")  # type: ignore[arg-type]
+    rows, _ = asked_by(Counting(), works(("c1", [yes_or_no("a")])), tmp_path)
     assert set(rows[0]) == set(RESPONSES)
 
 

@@ -14,7 +14,9 @@ from reprise.core.errors import UserError
 from reprise.core.schemas import ITEMS, RESPONSES, VERDICTS
 from reprise.models.adapters.base import Clip
 from reprise.models.adapters.wordmatch import WordMatch, overlap
+from reprise.models.failures import Failures
 from reprise.models.journal import Journal
+from reprise.models.keys import RunKey
 from reprise.reading.ratings import read_rating, read_rating_authors
 from reprise.stages.infer import LazyModel, ask_all, gather_text_work
 from reprise.stages.judge_requests import given_answers, judge_requests
@@ -60,10 +62,10 @@ LEVEL = 0.95
         ("I would give it a score of 3.", 3, None),
         ("1\n\nThe candidate names 2 of 4 colours.", 1, None),
         ("The candidate names 2 of 4 colours.\n\n1", 1, None),
-        ("2\nThe highest score is 3.", None, None),
+        ("2\nThe highest score is 3.", 2, None),
         ("1 or 2", None, None),
         ("between 1 and 2", None, None),
-        ("Score: 1. No, score: 2", None, None),
+        ("Score: 1. No, score: 2", 2, None),
         ("\\boxed{2}", 2, None),
         ("Rating: 10", None, None),
         ("The two answers agree.", None, None),
@@ -216,10 +218,15 @@ def test_failed_judgements_are_asked_again_and_others_never(tmp_path: Path) -> N
     works = gather_text_work(requests)
     model = LazyModel({}, None, 1)  # type: ignore[arg-type]
     model._adapter = Fails()  # type: ignore[assignment]
-    first, _ = ask_all(works, model, Journal(tmp_path / "j.jsonl"), "judge")
+    key = RunKey.model_validate({"run": "r", "key": "judge", "answers": {"adapter": "a", "sampling": {}}})
+
+    def job() -> list[dict[str, Any]]:
+        return ask_all(works, model, Journal(tmp_path / "j.jsonl"), Failures(tmp_path / "f.jsonl", 3), key)[0]
+
+    first = job()
     assert [row["error"] for row in first if row["request_id"].startswith("0")] == ["rate_limited"] * 2
     assert Fails.calls == 3, "both readers took the same answers, so each is judged once"
-    again, _ = ask_all(works, model, Journal(tmp_path / "j.jsonl"), "judge")
+    again = job()
     assert Fails.calls == 4 and {row["text"] for row in again} == {"2"}
 
 
@@ -227,17 +234,19 @@ def test_failed_judgements_are_asked_again_and_others_never(tmp_path: Path) -> N
 
 
 def test_mean_absolute_error_against_people(tmp_path: Path) -> None:
-    """|3-2.5| and |0-1| over two answers; the third has no rating by the judge, the fourth none by people."""
+    """|3-2.5|, |0-1| and, where the judge gave no rating, |0-3|: as in the means it counts as 0. The authors' convention
+    leaves that answer out. The fourth has no rating by people."""
     path = tmp_path / "ratings.csv"
     path.write_text("run,item_id,rating\nr,0,2\nr,0,3\nr,1,1\nr,2,3\nother,3,0\n")
     scores = [3, 0, None, 1]
     rows = [verdict_row("", item_id=str(i), score=score, unparsed=score is None) for i, score in enumerate(scores)]
     verdicts = pl.DataFrame(rows, schema=VERDICTS)
-    (found,) = agreement(verdicts, items_of(4), read_ratings(path), "r", LEVEL)
-    assert (found.value, found.asked, found.unparsed) == (pytest.approx(0.75), 3, 1)
-    assert agreement(verdicts, items_of(4), read_ratings(path), "unrated", LEVEL) == []
+    for convention, error in (("fixed", 1.5), ("authors", 0.75)):
+        (found,) = agreement(verdicts, items_of(4), read_ratings(path), "r", LEVEL, convention)  # type: ignore[arg-type]
+        assert (found.value, found.asked, found.unparsed) == (pytest.approx(error), 3, 1), convention
+    assert agreement(verdicts, items_of(4), read_ratings(path), "unrated", LEVEL, "fixed") == []
     with pytest.raises(UserError, match="no item '2'"):
-        agreement(verdicts, items_of(2), read_ratings(path), "r", LEVEL)
+        agreement(verdicts, items_of(2), read_ratings(path), "r", LEVEL, "fixed")
 
 
 @pytest.mark.parametrize(

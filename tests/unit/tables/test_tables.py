@@ -8,8 +8,9 @@ import polars as pl
 import pytest
 from reprise.config.tables import Row, TableSpec
 from reprise.core.errors import UserError
-from reprise.core.schemas import METRICS, READERS_DIFFER
+from reprise.core.schemas import FAILED_ANSWERS, METRICS, READERS_DIFFER
 from reprise.tables.build import Builder
+from reprise.tables.headers import stub_of
 from reprise.tables.keys import TableKey
 from reprise.tables.published import COLUMNS, Published
 from reprise.tables.render import render
@@ -56,7 +57,7 @@ def metric(group: str, value: float | None, **changes: Any) -> dict[str, Any]:
 def builder(folder: Path, rows: list[dict[str, Any]], **changes: Any) -> Builder:
     key = {
         "benchmark": "velociti", "benchmark_title": "VELOCITI", "paper": "P", "table": "table2", "suite": "s",
-        "suite_title": "S", "notice": "", "missing_share_max": 0.1, "show_published": True,
+        "suite_title": "S", "notice": "", "missing_share_max": 0.1, "failed_share_max": 0.1, "show_published": True,
         "runs": ["velociti/entail/fps1/ov"], "spec": SPEC, "forms": {},
     }  # fmt: skip
     values = published(
@@ -93,7 +94,7 @@ def test_a_cell_is_measured_else_chance_else_published_else_a_dash(tmp_path: Pat
         ("GPT-4o", "Ctrl"): ("published", 63.3),
     }
     text = render(made.table(), "md")
-    assert "80.0 (81.6, −1.6)" in text, "reproduced, published and the difference"
+    assert "<ins>80.0</ins> (81.6, −1.6)" in text, "reproduced, published and the difference; a published one is better"
     assert "| Nobody" in text and "–" in text
 
 
@@ -102,13 +103,14 @@ def test_a_demo_row_never_takes_a_published_value(tmp_path: Path) -> None:
     assert {source for source, _ in sources(made).values()} == {"chance", "reproduced"}
 
 
-def test_how_often_the_readers_differ_stands_below(tmp_path: Path) -> None:
+def test_how_often_the_readers_differ_stands_below_once(tmp_path: Path) -> None:
     one = metric("answers", 3.0, metric=READERS_DIFFER, asked=20)
-    assert builder(tmp_path, [metric("control", 80.0), one]).row_notes(OV_ROW) == (
-        "The readers robust and authors differ on 3 of 20 answers.",
+    more = one | {"run": "velociti/entail/fps1/qvl", "value": 4.0, "asked": 10}
+    assert builder(tmp_path, [metric("control", 80.0), one, more]).table().notes == (
+        "The readers robust and authors differ on at most 4 of 10 answers of a run.",
     )
     none = one | {"value": 0.0}
-    assert builder(tmp_path, [metric("control", 80.0), none]).row_notes(OV_ROW) == ()
+    assert builder(tmp_path, [metric("control", 80.0), none]).table().notes == ()
 
 
 def test_answers_without_a_clip_are_not_thinned_out_by_a_count_of_answers(tmp_path: Path) -> None:
@@ -122,6 +124,95 @@ def test_what_failed_and_where_the_authors_differ_stands_below(tmp_path: Path) -
     text = render(builder(tmp_path, [row, authors(row, 91.4)]).table(), "md")
     assert "1 without a clip, 1 failed, 2 not readable" in text
     assert "By the authors' convention and reader: Ctrl 91.4" in text
+
+
+def test_a_published_number_stays_where_a_run_was_not_asked(tmp_path: Path) -> None:
+    """Control is not in VELOCITI's subset: a run of the subset has no number of it, but the paper prints one."""
+    nothing = metric("control", None, low=None, high=None, asked=0, scored=0)
+    made = builder(tmp_path, [nothing, metric("average", 32.0)])
+    assert sources(made)["OV-7B", "Ctrl"] == ("published", 81.6)
+    assert "*81.6*" in render(made.table(), "md").replace("<ins>", "").replace("</ins>", "")
+
+
+def test_what_is_lost_in_the_papers_text_says_so(tmp_path: Path) -> None:
+    text = render(builder(tmp_path, [], runs=[], spec=SPEC | {"is_damaged": True}).table(), "md")
+    assert "Not run; the paper's number is lost in its extracted text." in text and "Not run.\n" not in text
+    assert "lost" not in render(builder(tmp_path, [], runs=[]).table(), "md")
+    demo = builder(tmp_path, [], runs=[], spec=SPEC | {"is_damaged": True}, show_published=False)
+    assert "lost" not in render(demo.table(), "md"), "where no published values are shown, none can be lost"
+
+
+def test_a_reference_is_what_its_models_file_calls_one(tmp_path: Path) -> None:
+    rows = [metric("control", 99.0), metric("control", 80.0, run="velociti/entail/fps1/qvl")]
+    runs = ["velociti/entail/fps1/ov", "velociti/entail/fps1/qvl"]
+    for references, best in (((), "**99.0**"), (("ov",), "**80.0**")):
+        text = render(builder(tmp_path, rows, runs=runs, references=references).table(), "md")
+        assert best in text, references
+
+
+def test_counts_of_the_data_stand_beside_the_papers(tmp_path: Path) -> None:
+    """Without any run, too."""
+    rows = [{"rows": [{"label": "OV-7B", "group": "control", "dataset": True}]}]
+    spec = SPEC | {"best": False, "columns": [{"title": "N"}], "sections": rows}
+    found = metric("control", 80.0, run="velociti/data")
+    assert "80.0 (81.6, −1.6)" in render(builder(tmp_path, [found], runs=[], spec=spec).table(), "md")
+
+
+JUDGED = {
+    "title": "T", "caption": "Mean ratings.", "judge": "GPT-4", "metrics": ["mean"],
+    "columns": [{"title": "Mean", "group": "overall"}],
+    "sections": [{"protocol": "packed", "sampling": "interior8", "rows": [{"label": "OV-7B", "model": "ov"}, {"label": "QVL-7B", "model": "qvl"}]}],
+}  # fmt: skip
+
+
+def judged_builder(folder: Path, judges: dict[str, str], **changes: Any) -> Builder:
+    """A table of two models, each rated by the judge named."""
+    runs = {model: f"mmbench_video/packed/interior8/{model}" for model in judges}
+    rows = [
+        metric("overall", 2.0, metric="mean", run=runs[model], judge=judge or None)
+        for model, judge in judges.items()
+        if judge
+    ]
+    known = {
+        "benchmark": "mmbench_video", "spec": JUDGED, "judged": ["packed"], "judge_order": ["first", "second"],
+        "judges": {"first": "First", "second": "Second"},
+        "runs": [f"{runs[model]}/{judge}" for model, judge in judges.items() if judge],
+    }  # fmt: skip
+    made = builder(folder, rows, **known | changes)
+    path = folder / "mmbench_video.csv"
+    path.write_text("\n".join([",".join(COLUMNS), "mmbench_video,table2,QVL-7B,,overall,mean,1.0"]) + "\n")
+    made.published = Published(path, "table2")
+    return made
+
+
+@pytest.mark.parametrize(
+    ("judges", "caption"),
+    [
+        ({}, "Mean ratings. Judged by GPT-4."),
+        ({"ov": "first"}, "Mean ratings. Judged by First (first); GPT-4 (published values)."),
+        ({"ov": "first", "qvl": "first"}, "Mean ratings. Judged by First (first)."),
+        ({"ov": "first", "qvl": "second"}, "Mean ratings. Judged by First (first); Second (second)."),
+    ],
+)
+def test_a_caption_names_the_judges_whose_numbers_it_shows(
+    tmp_path: Path, judges: dict[str, str], caption: str
+) -> None:
+    table = judged_builder(tmp_path, judges).table()
+    assert table.caption == caption
+    notes = [note for row in table.rows() for note in row.notes if note.startswith("Judged")]
+    assert notes == (["Judged by First.", "Judged by Second."] if len(set(judges.values())) > 1 else [])
+
+
+def test_a_run_shows_the_ratings_of_the_first_judge_who_rated_it(tmp_path: Path) -> None:
+    made = judged_builder(tmp_path, {"ov": "second"})
+    assert sources(made)["OV-7B", "Mean"] == ("reproduced", 2.0)
+
+
+def test_answers_that_nobody_has_rated_are_said(tmp_path: Path) -> None:
+    made = judged_builder(tmp_path, {}, unjudged=[f"mmbench_video/packed/interior8/{name}" for name in "abcd"])
+    text = render(made.table(), "md")
+    assert "No judge has rated 4 of the runs that could be shown, so that published values stand there:" in text
+    assert "interior8/c, ..." in text
 
 
 def test_imported_answers_are_marked_and_their_problems_stand_below(tmp_path: Path) -> None:
@@ -147,6 +238,23 @@ def test_too_many_missing_clips_stop_the_table(tmp_path: Path) -> None:
         UserError, match="16.7 % of the items of velociti/entail/fps1/ov have no clip, more than the 10.0 %"
     ):
         builder(tmp_path, [metric("control", 80.0, missing=2)])
+
+
+@pytest.mark.parametrize(("failed", "is_stopped"), [(2, True), (1, False)])
+def test_too_many_failed_answers_stop_the_table(failed: int, is_stopped: bool, tmp_path: Path) -> None:
+    """Of the answers, and of a judge's replies: the message names runs, counts and reasons once."""
+    counts = metric("answers", None, metric=FAILED_ANSWERS, asked=10, failed=failed, note="2 timeout, such as: 30 s")
+    replies = counts | {"group": "replies", "judge": "j"}
+    rows = [metric("control", 80.0), counts, counts, replies]
+    if not is_stopped:
+        assert "80.0" in render(builder(tmp_path, rows, judges={"j": "Judge"}).table(), "md")
+        return
+    with pytest.raises(UserError) as stopped:
+        builder(tmp_path, rows)
+    text = str(stopped.value)
+    assert "the 10.0 % that failed_share_max of suite 's' allows" in text
+    assert text.count("velociti/entail/fps1/ov: 2 of 10 answers (2 timeout, such as: 30 s)") == 1
+    assert "velociti/entail/fps1/ov/j: 2 of 10 replies" in text and "python -m reprise status" in text
 
 
 def test_a_metric_of_nothing_is_a_dash_and_never_zero(tmp_path: Path) -> None:
@@ -177,6 +285,48 @@ def test_published_files_need_their_columns_and_must_exist(tmp_path: Path) -> No
         Published(tmp_path / "y.csv", "table2")
 
 
+def test_numbers_by_the_authors_convention_are_listed_where_they_are_few(tmp_path: Path) -> None:
+    rows = [one for name in ("control", "average") for one in (metric(name, 80.0), authors(metric(name, 80.0), 91.4))]
+    assert builder(tmp_path, rows).row_notes(OV_ROW) == ("By the authors' convention and reader: Ctrl 91.4, Avg 91.4.",)
+
+
+def test_many_numbers_by_the_authors_convention_are_left_to_the_csv(tmp_path: Path) -> None:
+    """Many in a row, or in many rows, which then share a footnote."""
+    note = "By the authors' convention and reader the row has other numbers: see the csv."
+    wide = [{"title": name, "group": name} for name in "abcd"]
+    tall = [{"label": f"{index}", "model": "ov"} for index in range(4)]
+    rows = [one for name in "abcd" for one in (metric(name, 1.0), authors(metric(name, 1.0), 2.0))]
+    for columns, labelled in ((wide, tall[:1]), (wide[:1], tall)):
+        section = {"protocol": "entail", "sampling": "fps1", "rows": labelled}
+        table = builder(tmp_path, rows, spec=SPEC | {"columns": columns, "sections": [section]}).table()
+        assert [row.notes for row in table.rows()] == [(note,)] * len(labelled)
+
+
+def test_what_becomes_of_failed_answers_stands_below_once(tmp_path: Path) -> None:
+    failed = builder(tmp_path, [metric("control", 80.0, failed=1)]).table()
+    assert [note for note in failed.notes if "counts as wrong" in note] == [
+        "What failed or could not be read counts as wrong."
+    ]
+    assert builder(tmp_path, [metric("control", 80.0)]).table().notes == ()
+
+
+@pytest.mark.parametrize(
+    ("rows", "stub"),
+    [
+        ([{"label": "a", "dataset": True}], "Data set"),
+        ([{"label": "a", "judges": ["b"]}], "Judge"),
+        ([{"label": "a", "model": "b"}, {"label": "c", "dataset": True}], "Model"),
+    ],
+)
+def test_the_stub_says_what_rows_are(rows: list[dict[str, Any]], stub: str) -> None:
+    assert stub_of([Row.model_validate(row) for row in rows]) == stub
+
+
+def test_a_table_without_answers_says_nothing_of_failed_ones(tmp_path: Path) -> None:
+    assert "failed" in " ".join(builder(tmp_path, []).provenance())
+    assert "failed" not in " ".join(builder(tmp_path, [], runs=[]).provenance())
+
+
 # --- frames, columns that are runs, groups against the whole -------------------------------------------------------
 
 
@@ -185,7 +335,7 @@ def vinoground_builder(folder: Path, spec: dict[str, Any], rows: list[dict[str, 
     path.write_text("\n".join([",".join(COLUMNS), *lines]) + "\n")
     key = {
         "benchmark": "vinoground", "benchmark_title": "Vinoground", "paper": "P", "table": "table5", "suite": "s",
-        "suite_title": "S", "notice": "", "missing_share_max": 0.1, "show_published": True,
+        "suite_title": "S", "notice": "", "missing_share_max": 0.1, "failed_share_max": 0.1, "show_published": True,
         "runs": ["vinoground/paper/linspace1/ov"], "spec": {"title": "T", "caption": "C."} | spec, "forms": {},
     }  # fmt: skip
     return Builder(TableKey.model_validate(key), pl.DataFrame(rows, schema=METRICS), Published(path, "table5"))
@@ -206,18 +356,18 @@ def test_numbers_of_frames_tell_rows_apart_and_significance_can_be_bold(tmp_path
     made = vinoground_builder(tmp_path, spec, [pair_metric("text", "all", 99.0, p_chance=0.0)], *lines)
     text = render(made.table(), "md")
     assert "| Name" in text and "|    – |" in text
-    assert "**99.0** (25.8, +73.2)" in text and "*42.0*" in text
+    assert "**<ins>99.0</ins>** (25.8, +73.2)" in text and "*42.0*" in text
     assert [line.split("|")[2].strip() for line in text.splitlines() if line.startswith("| OV")] == ["1", "32"]
 
 
-def test_what_is_undefined_says_why_and_keeps_the_papers_number_in_the_csv(tmp_path: Path) -> None:
+def test_what_is_undefined_says_why_and_shows_the_papers_number(tmp_path: Path) -> None:
     row = {"label": "OV", "model": "ov", "protocol": "paper", "sampling": "linspace1", "frames": "1"}
     spec = {"columns": [{"title": "Video", "metrics": ["video"], "group": "all"}], "sections": [{"rows": [row]}]}
     why = "undefined below 3 frames; this run shows 1"
     found = pair_metric("video", "all", None, low=None, high=None, note=why)
     made = vinoground_builder(tmp_path, spec, [found], "vinoground,table5,OV,1,all,video,25.2")
     text = render(made.table(), "md")
-    assert "–<sup>a</sup>" in text and why in text
+    assert "*25.2*" in text and why in text
     assert [(one["source"], one["value"]) for one in made.tidy] == [("reproduced", None), ("published", 25.2)]
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
+from reprise.benchmarks.scoring import Convention
 from reprise.core.errors import UserError
 from reprise.stats.measures import Measure, measure, ones
 
@@ -29,9 +30,17 @@ def read_ratings(path: Path) -> pl.DataFrame:
 
 
 def agreement(
-    verdicts: pl.DataFrame, items: pl.DataFrame, ratings: pl.DataFrame, run: str, level: float
+    verdicts: pl.DataFrame,
+    items: pl.DataFrame,
+    ratings: pl.DataFrame,
+    run: str,
+    level: float,
+    convention: Convention,
 ) -> list[Measure]:
-    """Mean absolute error of a judge against people, over the answers of a run that both rated."""
+    """Mean absolute error of a judge against people, over the answers of a run that people rated.
+
+    What has no rating by the judge counts as 0, as in the means; by the authors' convention it is left out.
+    """
     mine = ratings.filter(pl.col("run") == run)
     unknown = mine.filter(~pl.col("item_id").is_in(items["item_id"].to_list()))
     if unknown.height:
@@ -41,7 +50,7 @@ def agreement(
     )
     if rows.is_empty():
         return []
-    judged = rows["score"].is_not_null().cast(pl.Float64)
-    apart = (rows["score"] - rows["rating"]).abs().fill_null(0.0)
-    found = measure("mae", "overall", rows, [(apart * judged, ones(rows) * judged)], level, scale=1, limits=(0, 3))
+    counted = ones(rows) if convention == "fixed" else rows["score"].is_not_null().cast(pl.Float64)
+    apart = (rows["score"].fill_null(0.0) - rows["rating"]).abs()
+    found = measure("mae", "overall", rows, [(apart * counted, counted)], level, scale=1, limits=(0, 3))
     return [replace(found, missing=0)]

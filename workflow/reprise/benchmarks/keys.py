@@ -8,6 +8,7 @@ from reprise.benchmarks.prompts import Prompt
 from reprise.benchmarks.registry import has_part, module_name
 from reprise.core.keyfile import Key
 
+LONGEST_TEXT = 200_000
 FINDERS = ("reprise.benchmarks.registry", "reprise.benchmarks.contract")
 """They load a benchmark's modules, each of which counts where it is used."""
 
@@ -35,6 +36,7 @@ class AnnotationsKey(BenchmarkKey):
     """options for reading the release, and the suite's subset"""
     subset_sha256: str = ""
     """digest of the file that lists the subset"""
+    text_chars_max: int = LONGEST_TEXT
 
 
 class StatisticsKey(BenchmarkKey):
@@ -54,6 +56,7 @@ class RequestsKey(BenchmarkKey):
     max_tokens: int
     items: str | None = None
     prompt: Prompt
+    text_chars_max: int = LONGEST_TEXT
 
 
 class JudgeRequestsKey(BenchmarkKey):

@@ -24,18 +24,17 @@ class Prompt:
 
 def load_prompts(path: Path) -> dict[str, Prompt]:
     """Read a benchmark's prompt variants."""
-    import yaml  # most stages only fill prompts in
+    from reprise.core.yaml_files import load_yaml  # most stages only fill prompts in
 
-    try:
-        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise UserError(f"{path}: no such file; a benchmark's `prompts` must name a file of prompts.") from error
+    raw = load_yaml(path)
+    if not isinstance(raw, dict) or not all(isinstance(entry, dict) for entry in raw.values()):
+        raise UserError(f"{path}: expected prompts by name, each with user, and optionally system, source.")
     prompts = {}
     for name, entry in raw.items():
-        wrong = sorted(set(entry) - {"source", "system", "user"})
+        wrong = sorted(set(map(str, entry)) - {"source", "system", "user"})
         if wrong or "user" not in entry:
             raise UserError(
-                f"{path}: {name}: found keys {sorted(entry)}, expected user, and optionally system, source."
+                f"{path}: {name}: found keys {sorted(map(str, entry))}, expected user, and optionally system, source."
             )
         prompts[name] = Prompt(entry.get("system", ""), entry["user"])
     return prompts

@@ -1,6 +1,6 @@
 """Clips and items, the two tables that every release is read into."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 import polars as pl
@@ -97,6 +97,24 @@ def is_in_any(groups: Iterable[str]) -> pl.Expr:
 def chosen_items(items: pl.DataFrame, group: str | None) -> pl.DataFrame:
     """The items that a protocol asks about: all, or those of one group."""
     return items if group is None else items.filter(is_in(group))
+
+
+def are_short(longest: int) -> pl.Expr:
+    """Whether none of an item's texts has more characters."""
+    lengths = pl.element().struct.field("text").str.len_chars()
+    return pl.col("texts").list.eval(lengths > longest).list.any().not_()
+
+
+def with_long_texts_flawed(items: Iterable[Item], longest: int) -> Iterator[Item]:
+    """Items; one that has a text of more characters is not asked about, and its flaws say why."""
+    for item in items:
+        flaws = [
+            f"{item.item_id}: '{name}' has {len(text)} characters, more than text_chars_max ({longest}), so it is not "
+            "asked and counts as missing"
+            for name, text in item.texts.items()
+            if len(text) > longest
+        ]
+        yield item._replace(flaws=[*item.flaws, *flaws]) if flaws else item
 
 
 def tag_text(name: str) -> pl.Expr:

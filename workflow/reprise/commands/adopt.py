@@ -14,6 +14,7 @@ from reprise.core.keyfile import read_key
 from reprise.core.paths import Run
 from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, RESPONSES, read_table
 from reprise.core.store import append_line, read_lines
+from reprise.models.answering import ask
 from reprise.models.journal import Journal, entry_id, journal_path
 from reprise.models.keys import ModelRunKey
 from reprise.plan.keys import write_keys
@@ -60,7 +61,7 @@ def _copy_answers(works: list[Work], old: Path, target: Journal) -> int:
             entry = entry_id(work.recipe, prompt_digest(request))
             answer = source.get(entry)
             if answer is not None and target.get(entry) is None:
-                target.add(entry, answer)
+                target.add(entry, answer, source.seconds(entry))
                 carried += 1
     target.sync()
     return carried
@@ -136,10 +137,12 @@ def _check_sample(works: list[Work], old: dict[str, dict[str, Any]], model: Lazy
     known = [(w, r) for w in works for r in w.requests if r.request_id in old and not old[r.request_id]["error"]]
     chosen = random.Random(0).sample(known, min(sample, len(known)))
     for work, request in chosen:
-        answer = next(iter(model.answers(work.clip, [request])))
+        work.check()
+        *_, (_, answer, _) = ask(model, work.clip, [request])
         before = old[request.request_id]
-        if (answer.text, list(answer.scores)) != (before["text"], before["scores"]):
+        if answer.error or (answer.text, list(answer.scores)) != (before["text"], before["scores"]):
+            said = answer.message or answer.text or answer.scores
             raise UserError(
-                f"adopt: '{name}' answers {request.request_id} with {answer.text or answer.scores}, before with "
+                f"adopt: '{name}' answers {request.request_id} with {said}, before with "
                 f"{before['text'] or before['scores']}. The change altered the answers: run snakemake to ask again."
             )

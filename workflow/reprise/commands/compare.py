@@ -41,7 +41,7 @@ def _form(plan: Plan, run: Run) -> str:
 
 
 def _outcomes(plan: Plan, run: Run, form: str) -> dict[str, pl.DataFrame]:
-    reader = plan.first_judge(run.benchmark) if plan.is_judged(run.benchmark, run.protocol) else "robust"
+    reader = plan.judge_of(run) if plan.is_judged(run.benchmark, run.protocol) else "robust"
     path = plan.results.verdicts(run, reader)
     if not path.is_file():
         raise UserError(f"compare: {path} not found. Run snakemake for a table with this run first.")

@@ -8,10 +8,13 @@ from typing import NamedTuple
 
 from reprise.config.load import load
 from reprise.config.tables import TableSpec
+from reprise.core.checksums import sealed_text
 from reprise.core.errors import UserError, unknown
 from reprise.core.paths import TABLES
+from reprise.core.plain import of_cell
 from reprise.plan.runs import Plan
-from reprise.tables.build import SHOWN, column_name
+from reprise.tables.build import SHOWN
+from reprise.tables.headers import column_name
 
 
 class Gap(NamedTuple):
@@ -55,7 +58,7 @@ def _gaps(table: str, spec: TableSpec, shown: Counter[Gap]) -> Iterator[Gap]:
 def _shown(path: Path, suite: str) -> Counter[Gap]:
     """The numbers that a table shows, one a cell; a comparison with a published number is no cell."""
     try:
-        with path.open(encoding="utf-8", newline="") as stream:
+        with sealed_text(path).open(encoding="utf-8", newline="") as stream:
             rows = list(csv.DictReader(stream))
     except FileNotFoundError as error:
         raise UserError(f"{path}: no such table yet. Run snakemake with `--config suite={suite}` first.") from error
@@ -65,7 +68,7 @@ def _shown(path: Path, suite: str) -> Counter[Gap]:
             f"{path}: of suite '{others[0]}', not of '{suite}'. Run snakemake with `--config suite={suite}` first."
         )
     return Counter(
-        Gap(*(row[name] or "" for name in Gap._fields))
+        Gap(*(of_cell(row[name] or "") for name in Gap._fields))
         for row in rows
         if row["value"] and row["convention"] in ("", SHOWN[0])
     )

@@ -1,33 +1,71 @@
-"""`retry`: make the next run try failed videos again."""
+"""`retry`: make the next run try again what failed: sources, clips and questions."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import polars as pl
 
 from reprise.config.load import load
-from reprise.core.errors import unknown
+from reprise.core.errors import UserError, suggestion, unknown
 from reprise.core.files import canonical_json, file_digest, write_text
-from reprise.core.paths import Results
-from reprise.core.schemas import SOURCES, read_table
-from reprise.core.store import Store
+from reprise.core.schemas import CLIP_LEDGER, SOURCES, read_table
 from reprise.fetch.outcome import PERMANENT, TRANSIENT
 from reprise.fetch.records import forget_failures
 from reprise.media.errors import STATUSES
+from reprise.models.failures import REASONS
+from reprise.plan.answers import asked_jobs, failed_answers
+from reprise.plan.runs import Plan
 
 
-def retry_sources(statuses: Sequence[str]) -> None:
-    """Forget failures of these reasons, and make the next run repeat the configured suite's shards that hold them."""
-    known = PERMANENT | TRANSIENT | STATUSES
-    for status in statuses:
-        if status not in known:
-            raise unknown("reason", status, known, "retry")
-    config = load(Path())
-    forgotten = forget_failures(Store(Path(config.main.store)), statuses)
-    results = Results(config.name)
-    for benchmark, shard, ledger in results.found_ledgers("sources"):
-        failed = read_table(ledger, SOURCES).filter(pl.col("status") != "ok")
-        if failed.filter(pl.col("status").is_in(list(statuses or known))).height:
-            # An input of the shard; newer than the ledger, it makes the next run ask again.
-            write_text(results.retry_key(benchmark, shard), canonical_json({"on_request": file_digest(ledger)}) + "\n")
-    print(f"{forgotten} failures forgotten. Run snakemake now: it tries these again, and only these.")
+def retry_failures(words: Sequence[str]) -> None:
+    """Try again what failed for these reasons; with runs among the words, only their questions."""
+    runs = [word for word in words if "/" in word]
+    reasons = [word for word in words if "/" not in word]
+    known = PERMANENT | TRANSIENT | STATUSES | REASONS
+    for reason in reasons:
+        if reason not in known:
+            raise unknown("reason", reason, known, "retry")
+    plan = Plan(load(Path()))
+    counts = {"answers": _retry_answers(plan, runs, reasons)}
+    if not runs:
+        chosen = set(reasons or known)
+        counts |= {"clips": _retry_shards(plan, chosen), "sources": forget_failures(plan.store, reasons)}
+    listed = ", ".join(f"{count} {what}" for what, count in reversed(counts.items()))
+    print(f"Failures to try again: {listed}. Run snakemake now: it tries these again, and only these.")
+
+
+def _retry_shards(plan: Plan, reasons: Collection[str]) -> int:
+    """Have the suite's shards repeated that hold such failures of sources or clips; returns the number of clips."""
+    count = 0
+    for benchmark, shard, ledger in plan.results.found_ledgers("sources"):
+        clips = plan.results.ledger("clips", benchmark, shard)
+        of_clips = _count(clips, CLIP_LEDGER, reasons) if clips.is_file() else 0
+        count += of_clips
+        if of_clips or _count(ledger, SOURCES, reasons):
+            # An input of the shard's sources; newer than their ledger, it makes the next run repeat them and the clips.
+            path = plan.results.retry_key(benchmark, shard)
+            write_text(path, canonical_json({"on_request": file_digest(ledger)}) + "\n")
+    return count
+
+
+def _count(ledger: Path, schema: pl.Schema, reasons: Collection[str]) -> int:
+    return int(read_table(ledger, schema)["status"].is_in(list(reasons)).sum())
+
+
+def _retry_answers(plan: Plan, runs: Sequence[str], reasons: Sequence[str]) -> int:
+    """Have questions of these runs, or of all, asked again; returns their number."""
+    names = [job.scored.name for job in asked_jobs(plan)]
+    for run in runs:
+        if not any(_is_meant(name, [run]) for name in names):
+            raise UserError(
+                f"retry: no run '{run}' in suite '{plan.config.name}'.{suggestion(run, names)} A run is named "
+                "<benchmark>/<protocol>/<sampling>/<model>; * stands for anything."
+            )
+    found = [one for one in failed_answers(plan) if not runs or _is_meant(one.job.scored.name, runs)]
+    return sum(failures.retry(reasons) for failures in {id(one.failures): one.failures for one in found}.values())
+
+
+def _is_meant(name: str, runs: Sequence[str]) -> bool:
+    """Whether a run, or a judge's ratings of it, is one of these or fits one of these patterns."""
+    return any(fnmatchcase(name, run) or fnmatchcase(name, f"{run}/*") for run in runs)

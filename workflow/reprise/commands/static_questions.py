@@ -18,7 +18,7 @@ def list_static(runs: Sequence[str], judge: str | None, least: float) -> None:
     """Print item and mean rating of every static question as csv; the counts go to stderr."""
     plan = Plan(load(Path()))
     named = [Run.parse(name) for name in runs]
-    paths = [plan.results.verdicts(run, judge or plan.first_judge(run.benchmark)) for run in named]
+    paths = [plan.results.verdicts(run, judge or plan.judge_of(run)) for run in named]
     for path in paths:
         if not path.is_file():
             raise UserError(f"static: {path}: not found. Make it first: snakemake {path}")

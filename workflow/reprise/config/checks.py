@@ -112,8 +112,7 @@ class Checks:
         if cell.protocol is None or cell.sampling is None:
             return ["names a model, so it (or its section) must name a protocol and a sampling too."]
         reasons = self._run(f"{cell.protocol}/{cell.sampling}/{cell.model}", benchmark)
-        if row.judge is not None:
-            reasons += self._unknown_model(row.judge)
+        reasons += [reason for judge in row.judges for reason in self._unknown_model(judge)]
         if column.ratio is not None:
             reasons += _unknown("sampling", column.ratio.over, self.found.main.samplings)
         return reasons

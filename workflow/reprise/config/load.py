@@ -16,10 +16,10 @@ from reprise.config.problems import Problems
 from reprise.config.stand_in import with_stand_in
 from reprise.config.suite import Suite
 from reprise.config.tables import Tables
-from reprise.config.yaml_files import line_of, load_yaml
 from reprise.core.errors import UserError, choices, suggestion
 from reprise.core.names import SLUG, SLUG_IN_WORDS
 from reprise.core.settings import dotted, mistakes
+from reprise.core.yaml_files import line_of, load_yaml
 
 T = TypeVar("T", bound=BaseModel)
 

@@ -35,6 +35,8 @@ class Model(Settings):
     """Main memory that it needs, in MB."""
     threads: int = Field(1, ge=1)
     """Number of CPU threads."""
+    reference: bool = False
+    """Whether it is a yardstick for models, as people and guessers are: no table marks its numbers as best."""
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     """Number format of the weights."""
     attention: Literal["sdpa", "eager", "flash_attention_2"] = "sdpa"
@@ -76,6 +78,8 @@ class ExternalModel(ImportSettings):
 
     label: str
     """The model's name, for people."""
+    reference: bool = False
+    """Whether it is a yardstick for models, as people are: no table marks its numbers as best."""
 
 
 def _kind_of_entry(found: Any) -> str:
@@ -98,6 +102,5 @@ class External(InWords, RootModel[dict[Slug, Entry]]):
 def _imported(entry: str | ExternalModel) -> Model:
     if isinstance(entry, str):
         return Model(label=entry, adapter="import")
-    return Model(
-        label=entry.label, adapter="import", settings=entry.model_dump(include=set(ImportSettings.model_fields))
-    )
+    settings = entry.model_dump(include=set(ImportSettings.model_fields))
+    return Model(label=entry.label, adapter="import", reference=entry.reference, settings=settings)

@@ -31,14 +31,20 @@ def _is_able(model: Model) -> bool:
 
 
 def with_stand_in(found: Configuration) -> Configuration:
-    """The configuration with every model replaced by the suite's stand-in; labels stay, and so that rows differ, each
-    model's slug is its seed."""
+    """The configuration with every model replaced by the suite's stand-in; labels and references stay, and so
+    that rows differ, each model's slug is its seed."""
     name = found.suite.stand_in
     if name is None:
         return found
     baseline = found.models[name]
     replaced = {
-        slug: baseline.model_copy(update={"label": model.label, "settings": baseline.settings | {"seed": _seed(slug)}})
+        slug: baseline.model_copy(
+            update={
+                "label": model.label,
+                "reference": model.reference,
+                "settings": baseline.settings | {"seed": _seed(slug)},
+            }
+        )
         for slug, model in found.models.items()
     }
     return found.model_copy(update={"models": replaced | {name: baseline}})

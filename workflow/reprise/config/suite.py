@@ -4,10 +4,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
+from reprise.benchmarks.keys import LONGEST_TEXT
 from reprise.config.names import RunName, Slug
 from reprise.core.settings import Settings
 from reprise.fetch.settings import Release, Route
-from reprise.media.settings import ClipSettings, FactSettings
+from reprise.media.settings import DEFAULT_LIMITS, ClipSettings, FactSettings, Limits
 
 
 class SubsetFile(Settings):
@@ -95,6 +96,15 @@ class Suite(Settings):
     """Number of shards that the videos are divided into. Changing it repeats no work that is in the store."""
     missing_share_max: float = Field(ge=0, le=1)
     """Largest share of a run's items without a clip, 0 to 1; above it a table stops with an error."""
+    failed_share_max: float = Field(0.05, ge=0, le=1)
+    """Largest share of a run's answers, or of a judge's replies, that may have failed, 0 to 1; above it a table stops
+    with an error. Answers that were made elsewhere do not count."""
+    answer_attempts: int = Field(3, ge=1)
+    """Runs of the workflow that ask a question whose failure may pass, such as a timeout."""
+    limits: Limits = DEFAULT_LIMITS
+    """The largest videos and images that are taken."""
+    text_chars_max: int = Field(LONGEST_TEXT, ge=1)
+    """Most characters of one text of a release; an item with a longer one is not asked, and counts as missing."""
     clip_settings: ClipSettings = ClipSettings()
     """Encoding, concatenations, images as clips."""
     fact_settings: FactSettings = FactSettings()

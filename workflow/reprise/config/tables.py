@@ -49,14 +49,14 @@ class Column(Settings):
     """Replaces the rows' sampling."""
     ratio: Ratio | None = None
     """Divide by the same run with another sampling."""
-    published: PublishedAs = PublishedAs()
-    """The column's names in the csv of published numbers."""
+    published: PublishedAs | None = PublishedAs()
+    """The column's names in the csv of published numbers; `null` where the paper has no such column."""
     decimals: int = Field(1, ge=0, le=4)
     """Decimals to print; by default the table's."""
     signed: bool = False
     """Print a plus sign."""
-    lower_is_better: bool = False
-    """Whether the best value is the smallest."""
+    best: Literal["highest", "lowest", "nearest_zero"] = "highest"
+    """Which value is the best: the highest, the lowest (of an error), or the one nearest to zero (of a bias)."""
 
 
 class RowSettings(Settings):
@@ -85,8 +85,8 @@ class Row(RowSettings):
     """Label in front of the row."""
     chance: bool = False
     """Show the score of random guessing."""
-    judge: Slug | None = None
-    """Show this judge's ratings in place of the first judge's."""
+    judges: list[Slug] = Field([])
+    """Show the ratings of the first of these judges who rated the run, in place of the suite's."""
 
     def in_column(self, column: Column) -> "Row":
         """The row as one column shows it."""
@@ -124,7 +124,7 @@ class TableSpec(Settings):
     caption: str
     """Text below the title."""
     stub: str | None = None
-    """Header of the row labels; by default `Model`, or `Test` above rows of data."""
+    """Header of the row labels; by default `Model`, `Judge` above rows of judges, `Data set` above rows of data."""
     metrics: list[str] = Field([])
     """The metrics of columns that name none."""
     decimals: int = Field(1, ge=0, le=4)
@@ -133,12 +133,16 @@ class TableSpec(Settings):
     """The columns."""
     sections: list[Section] = Field(min_length=1)
     """The rows, by section."""
+    judge: str | None = None
+    """The judge of the paper's numbers, which the caption names if it shows some, beside the judge of ours."""
     notes: list[str] = Field([])
     """Sentences below the table."""
     best: bool = True
     """Mark the best value of each column."""
     significance: bool = False
     """Mark what is above chance."""
+    is_damaged: bool = False
+    """Whether numbers of the paper's table are lost in its text: an empty cell then says that its number may be one."""
     bold: Literal["best", "significant"] = "best"
     """What is printed in bold: the best values, or those above chance."""
     compared_with: str | None = None
@@ -173,5 +177,7 @@ class Tables(Settings):
 
     benchmark: Slug
     """The benchmark."""
+    abbreviations: dict[str, str] = Field({})
+    """What abbreviations in headers and labels mean; a table explains those that it has."""
     tables: dict[TableName, TableSpec]
     """The tables by name: `table<N>`, N as in the paper."""

@@ -30,6 +30,7 @@ REFUSALS = {errno.EACCES, errno.EPERM}
 # ffmpeg uses these numbers for damaged files too.
 AMBIGUOUS = {errno.EIO, errno.EPERM, errno.EAGAIN}
 IN_WORDS = re.compile(r"\(os error (\d+)\)")
+NO_MEMORY = ("can't allocate memory", "out of memory")  # as torch says it of main memory and of a driver
 ENDED_BY_SIGNAL = 255  # how ffmpeg exits when it is asked to end
 
 
@@ -44,6 +45,17 @@ def fault_of(error: BaseException, store: Path | None = None) -> str | None:
         if isinstance(cause, OSError) and _is_fault(cause, store):
             return _message(cause.filename or store, _number(cause))
     return None
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether main memory or a GPU's was exhausted, as Python, the operating system or torch say it."""
+    return any(
+        isinstance(cause, MemoryError)
+        or type(cause).__name__ == "OutOfMemoryError"
+        or (isinstance(cause, OSError) and _number(cause) == errno.ENOMEM)
+        or (isinstance(cause, RuntimeError) and any(words in str(cause.args) for words in NO_MEMORY))
+        for cause in _causes(error)
+    )
 
 
 def fault_of_ffmpeg(returncode: int, stderr: str, target: Path) -> str | None:

@@ -3,12 +3,21 @@
 import logging
 import sys
 
+from reprise.core.plain import safe
+
 log = logging.getLogger("reprise")
 log.setLevel(logging.INFO)
+
+
+class _Safe(logging.Formatter):
+    """The bare message, whoever wrote a part of it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return safe(super().format(record))
 
 
 def log_to_stderr() -> None:
     """Show the library's messages as they are, a line each."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(message)s"))
+    handler.setFormatter(_Safe("%(message)s"))
     log.handlers = [handler]

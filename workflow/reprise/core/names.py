@@ -11,9 +11,12 @@ RUN = f"^{SLUG}/{SLUG}/{SLUG}$"
 TABLE = r"^table[0-9]+$"
 REVISION = r"^([0-9a-f]{40}|unpinned)$"
 
+LINK = r"^https?://[^/@]*(/|$)"
+
 WORDS = {
     NAME: f"a name ({SLUG_IN_WORDS})",
     RUN: f"<protocol>/<sampling>/<model>, each a name ({SLUG_IN_WORDS})",
     TABLE: "table<N>, such as table3",
     REVISION: "a commit (40 hexadecimal digits) or 'unpinned'",
+    LINK: "an http or https link without a user name or a password in it",
 }

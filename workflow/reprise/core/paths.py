@@ -59,6 +59,11 @@ def collected_table_file(table: str, kind: str) -> Path:
     return TABLES / f"{table}.{kind}"
 
 
+def tables_pdf_file() -> Path:
+    """Every table of the suite, printed."""
+    return TABLES / "tables.pdf"
+
+
 @dataclass(frozen=True)
 class Results:
     """The working files of one suite."""
@@ -92,6 +97,10 @@ class Results:
     def retry_key(self, benchmark: str, shard: int) -> Path:
         """An input of a shard of sources that changes when failures are to be tried again."""
         return self.key("retries", benchmark, str(shard))
+
+    def answer_retry_key(self, scored: Scored) -> Path:
+        """The same for a run's answers, or a judge's replies to them; written only where there are failures."""
+        return self.key("retries", *scored.name.split("/"))
 
     # Data
 

@@ -1,13 +1,38 @@
 """Released tables: rows of whatever file type, with their columns checked."""
 
 import csv
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
 import polars as pl
 
+from reprise.core.checksums import sealed_text
 from reprise.core.errors import UserError
+from reprise.core.files import read_json
+
+
+def listed_files(listing: Path, digest: Callable[[Path], str]) -> dict[str, Path]:
+    """The files that the stage `release` found, by name; one that is another now has the listing made again."""
+    found = {}
+    for entry in read_json(sealed_text(listing)):
+        path = Path(entry["path"])
+        if not path.is_file() or digest(path) != entry["sha256"]:
+            listing.unlink()
+            raise UserError(
+                f"{path}: not the file that the release had when {listing} was made. Nothing was recorded: run the "
+                "same command again, which looks at the release again."
+            )
+        found[entry["name"]] = path
+    return found
+
+
+# Strings, whose brackets count for nothing, and brackets.
+BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*"|[][{}]')
+DEEPEST = 100
+
+csv.field_size_limit(2**27)  # a cell may be longer than the csv module's own limit
 
 
 def read_rows(path: Path) -> pl.DataFrame:
@@ -21,12 +46,53 @@ def read_rows(path: Path) -> pl.DataFrame:
     }
     if path.suffix not in readers:
         raise UserError(f"{path}: file type '{path.suffix}' is not known. Allowed: {', '.join(sorted(readers))}.")
-    if path.suffix in {".csv", ".tsv"}:
-        _refuse_double_columns(path, "," if path.suffix == ".csv" else "\t")
     try:
+        if path.suffix in {".csv", ".tsv"}:
+            _refuse_double_columns(path, "," if path.suffix == ".csv" else "\t")
+        elif path.suffix in {".json", ".jsonl"}:
+            _refuse_deep_nesting(path)
         return readers[path.suffix](path)
-    except (pl.exceptions.PolarsError, OSError, ValueError) as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, csv.Error) as error:
+        refuse_other_encoding(path)
         raise UserError(f"{path}: not readable as {path.suffix[1:]}: {error}. Fetch the release again.") from error
+
+
+def refuse_other_encoding(path: Path) -> None:
+    """Name the first line of a text file that is no UTF-8."""
+    if path.suffix == ".parquet" or not path.is_file():
+        return
+    with path.open("rb") as stream:
+        for number, line in enumerate(stream, start=1):
+            try:
+                line.decode()
+            except UnicodeDecodeError as error:
+                raise UserError(
+                    f"{path}: line {number}: not UTF-8 ({error.reason}). Save the file as UTF-8."
+                ) from error
+
+
+def _refuse_deep_nesting(path: Path) -> None:
+    """Refuse JSON that no parser follows to its end: polars would take the whole process down with it."""
+    depth = 0
+    with path.open("rb") as stream:
+        for line in stream:
+            for sign in BRACKETS.finditer(line):
+                depth += {b"[": 1, b"{": 1, b"]": -1, b"}": -1}.get(sign[0], 0)
+                if depth > DEEPEST:
+                    raise ValueError(f"nested more than {DEEPEST} deep")
+
+
+def csv_rows(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
+    """The rows of a csv file with exactly these columns."""
+    try:
+        with path.open(encoding="utf-8", newline="") as stream:
+            reader = csv.DictReader(stream)
+            if tuple(reader.fieldnames or ()) != tuple(columns):
+                raise UserError(f"{path}: found columns {reader.fieldnames}, expected {', '.join(columns)}.")
+            return list(reader)
+    except (UnicodeDecodeError, csv.Error) as error:
+        refuse_other_encoding(path)
+        raise UserError(f"{path}: not readable as csv: {error}.") from error
 
 
 def _refuse_double_columns(path: Path, separator: str) -> None:

@@ -32,6 +32,8 @@ class AnswerFiles:
     """Files, items and requests -> the answers, and what is wrong with the files."""
     write: "Callable[[Path, str, pl.DataFrame, pl.DataFrame], list[Path]] | None" = None
     """Folder, name of the model, items, and requests with their answers -> files as the authors' scorer reads them."""
+    has_file_per_task: bool = False
+    """Whether every task has a file of its own, so that one without a file was not asked."""
 
 
 class Importer(Protocol):
@@ -46,6 +48,10 @@ class RatingImporter(Protocol):
 
     def rating_files(self, folder: Path) -> list[Path]:
         """The file of ratings in a folder; empty where there is none."""
+        ...
+
+    def ratings_beside(self, predictions: Path, names: Sequence[str]) -> list[Path]:
+        """The file of ratings next to one of predictions, by a judge of one of these names; empty if there is none."""
         ...
 
     def read_ratings(self, files: Sequence[Path], items: "pl.DataFrame") -> "ImportedAnswers":

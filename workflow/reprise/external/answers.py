@@ -11,14 +11,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from reprise.core.checksums import seal_text
 from reprise.core.errors import UserError
 from reprise.core.files import whole_file
+from reprise.core.plain import as_cell
 from reprise.external import NO_ANSWER, NO_TEXT
 from reprise.models.adapters.base import Answer
 from reprise.reading.readers import CONTRADICTORY
 
 # What can be wrong with an imported answer; a table counts them by these words.
 UNKNOWN_ID = "unknown id"
+NO_FILE = "test without a file, not asked"
 BROKEN_LINE = "broken line"
 NO_FIELD = "no idx or no response"
 NOT_A_TEXT = "no text"
@@ -31,6 +34,11 @@ EMPTY_FILE = "empty file"
 
 LookedAt: TypeAlias = Literal["character", "element", "text"]
 """What an authors' scorer compares of a list of texts: the first character of its first element, or the element."""
+
+# What openpyxl raises at a file that is no whole workbook.
+UNREADABLE = (KeyError, IndexError, ValueError, TypeError, AttributeError, RuntimeError, OSError, EOFError)
+# A file of a few kB can unpack to gigabytes, and one cell at the far end makes a whole sheet.
+LARGEST_SHEET, MOST_CELLS = 2**29, 5_000_000
 
 csv.field_size_limit(2**27)  # a packed reply may be longer than the csv module's own limit
 
@@ -86,6 +94,7 @@ def response_row(asked: Mapping[str, Any], answer: Answer, key: str, frames: int
         "tokens_in": 0,
         "tokens_out": 0,
         "error": answer.error,
+        "message": "",
         "key": key,
     }
 
@@ -94,7 +103,10 @@ def write_problems(problems: Sequence[Problem], unanswered: Sequence[str], path:
     """What is wrong with the files, and the questions that they do not answer, by id alone."""
     lines = [*problems, *(Problem("", None, question, NO_ANSWER) for question in unanswered)]
     with whole_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
-        csv.writer(stream, lineterminator="\n").writerows([Problem._fields, *lines])
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(Problem._fields)
+        writer.writerows((as_cell(file), line, as_cell(question), problem) for file, line, question, problem in lines)
+    seal_text(path)
 
 
 # --- JSON, one answer a line -----------------------------------------------------------------------------------------
@@ -218,20 +230,30 @@ def _lines(text: str, separator: str) -> tuple[list[str], list[Record]]:
 
 
 def _sheet(path: Path) -> tuple[list[str], list[Record]]:
-    from zipfile import BadZipFile
+    import zipfile
+    import zlib
+    from xml.etree.ElementTree import ParseError
 
     from openpyxl import load_workbook
+    from openpyxl.utils.exceptions import InvalidFileException
 
+    columns: list[str] = []
+    records: list[Record] = []
     try:
-        rows = list(load_workbook(path, read_only=True, data_only=True).worksheets[0].iter_rows(values_only=True))
-    except (BadZipFile, KeyError, OSError) as error:
+        with zipfile.ZipFile(path) as parts:
+            unpacked = sum(part.file_size for part in parts.infolist())
+        if unpacked > LARGEST_SHEET:
+            raise ValueError(f"{unpacked} bytes once it is unpacked, allowed are {LARGEST_SHEET}")
+        rows = load_workbook(path, read_only=True, data_only=True).worksheets[0].iter_rows(values_only=True)
+        columns = [cell_text(cell) for cell in next(rows, ())]
+        for number, row in enumerate(rows, start=2):
+            if any(cell is not None for cell in row):
+                records.append(Record(number, dict(zip(columns, map(cell_text, row), strict=False))))
+            if len(records) * len(columns) > MOST_CELLS:
+                raise ValueError(f"more than {MOST_CELLS} cells")
+    except (zipfile.BadZipFile, zlib.error, ParseError, InvalidFileException, *UNREADABLE) as error:
         raise UserError(f"{path}: not readable as xlsx: {error}.") from error
-    columns = [cell_text(cell) for cell in rows[0]] if rows else []
-    return columns, [
-        Record(number, dict(zip(columns, map(cell_text, row), strict=False)))
-        for number, row in enumerate(rows[1:], start=2)
-        if any(cell is not None for cell in row)
-    ]
+    return columns, records
 
 
 def _objects(content: object, value: str) -> tuple[list[str], list[Record]]:

@@ -48,6 +48,15 @@ def rating_files(folder: Path) -> list[Path]:
     return _only(_tables(folder, rated=True) or _tables(folder, rated=False), folder)
 
 
+def ratings_beside(predictions: Path, names: Sequence[str]) -> list[Path]:
+    """`<predictions>_<judge>_score`, as the harness names it; the table of predictions itself if it is called so."""
+    endings = [f"_{name}_score" for name in names]
+    if predictions.stem.endswith(tuple(endings)):
+        return [predictions]
+    paths = (predictions.with_name(predictions.stem + ending + kind) for ending in endings for kind in TYPES)
+    return [path for path in paths if path.is_file()][:1]
+
+
 def _tables(folder: Path, *, rated: bool) -> list[Path]:
     """Tables of questions; the harness's `..._rating.json` holds means."""
     found = [path for path in sorted(folder.iterdir()) if path.suffix in TYPES and not path.stem.endswith("_rating")]

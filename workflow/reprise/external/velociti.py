@@ -177,7 +177,7 @@ def _cell(column: str, row: Mapping[str, Any]) -> str:
 
 
 def _answers(*pairs: tuple[str, str]) -> AnswerFiles:
-    return AnswerFiles(_files, _candidates, partial(_read, pairs), partial(_write, pairs))
+    return AnswerFiles(_files, _candidates, partial(_read, pairs), partial(_write, pairs), has_file_per_task=True)
 
 
 FORMS = {"entail": _answers(SCORES, PREDICTIONS), "mc": _answers(CHOICES)}

@@ -1,20 +1,25 @@
 """Direct HTTP(S) links, resumed where a connection breaks."""
 
+import re
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
+from typing import Any
 from urllib.error import HTTPError, URLError
-from urllib.parse import quote
-from urllib.request import Request, urlopen
+from urllib.parse import quote, urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
+from reprise.core.faults import fault_of
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError
-from reprise.fetch.retry import status_of_http, with_retries
+from reprise.fetch.retry import check_bounds, status_of_http, too_large, wait_asked, with_retries, within
 from reprise.fetch.settings import Http
 
 CHUNK = 1 << 18
 NO_VIDEO = ("text/", "application/json", "application/xml", "application/xhtml")
+RANGE = re.compile(r"bytes ([0-9]{1,18})-")
+LENGTH = re.compile(r"[0-9]{1,18}")
 
 
 def http(settings: Http) -> Fetcher:
@@ -26,8 +31,9 @@ def http(settings: Http) -> Fetcher:
     def fetch(source_id: str, folder: Path) -> Fetched:
         url = link(source_id)
         target = folder / f"download{_suffix(settings.url)}"
-        with_retries(lambda: download(url, target, settings), settings)
-        return Fetched(target)
+        with within(settings.max_s):
+            came_from = with_retries(lambda: download(url, target, settings), settings)
+        return Fetched(target, note="" if came_from == url else f"redirected to {_without_query(came_from)}")
 
     def estimate(source_ids: Sequence[str]) -> int:
         return sum(_stated_size(link(source_id), settings) for source_id in source_ids)
@@ -37,68 +43,118 @@ def http(settings: Http) -> Fetcher:
     )
 
 
-def download(url: str, target: Path, settings: Http) -> None:
-    """Download one file, continuing after the bytes that an earlier try has written."""
+def download(url: str, target: Path, settings: Http) -> str:
+    """Download one file, continuing after the bytes that an earlier try has written; returns the link that had it."""
     have = target.stat().st_size if target.is_file() else 0
     try:
-        with closing(_open(url, settings.timeout_s, have)) as response:
-            _refuse_pages(response)
-            if response.status != 206:
+        with closing(_open(url, settings, have)) as response:
+            _refuse_others(response)
+            if not _continues(response, have):
                 have = 0  # the server sends the whole file again
             expected = _total(response, have)
+            if expected is not None and expected > settings.max_mb * 1e6:
+                raise too_large(expected, settings.max_mb)
             with target.open("ab" if have else "wb") as sink:
-                arrived = have + _copy(response, sink.write, settings.rate_limit_mb_s)
+                arrived = have + _copy(response, sink.write, have, settings)
+            came_from = response.url
     except HTTPError as error:
         with error:
             if error.code == 416 and have:
                 target.unlink()
                 raise FetchError("network", "HTTP 416: cannot resume after the bytes already written") from error
-            raise FetchError(status_of_http(error.code), f"HTTP {error.code} {error.reason}") from error
-    except (URLError, HTTPException, TimeoutError, ConnectionError) as error:
+            message = f"HTTP {error.code} {error.reason}"
+            raise FetchError(
+                status_of_http(error.code), message, wait_asked(error.headers.get("Retry-After"))
+            ) from error
+    except (OSError, HTTPException, ValueError) as error:  # a ValueError is a link or a header that is none
+        if fault_of(error):
+            raise
         raise FetchError("network", _words(error)) from error
     if arrived == 0:
         raise FetchError("empty_download", "0 bytes")
     if expected is not None and arrived < expected:
         raise FetchError("network", f"{arrived} of {expected} bytes, then the connection ended")
+    return str(came_from)
 
 
-def _open(url: str, timeout_s: float, have: int = 0, method: str = "GET") -> HTTPResponse:
+class _OnHttp(HTTPRedirectHandler):
+    """Follows links to http and https alone: never to a file of this machine."""
+
+    max_redirections = 1_000_000  # counted here, since urllib follows one more
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+
+    def redirect_request(self, req: Request, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Request | None:
+        if len(getattr(req, "redirect_dict", ())) >= self._most:
+            raise FetchError("bad_redirect", f"HTTP {code}: more than {self._most} redirects (max_redirects)")
+        if urlsplit(newurl).scheme not in ("http", "https"):
+            raise FetchError("bad_redirect", f"HTTP {code} to {_without_query(newurl)}, no http or https link")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def _open(url: str, settings: Http, have: int = 0, method: str = "GET") -> HTTPResponse:
     headers = {"User-Agent": "reprise", "Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
     request = Request(url, headers=headers, method=method)  # noqa: S310 - the settings admit http and https only
-    response: HTTPResponse = urlopen(request, timeout=timeout_s)  # noqa: S310
+    response: HTTPResponse = build_opener(_OnHttp(settings.max_redirects)).open(request, timeout=settings.timeout_s)
     return response
 
 
-def _copy(response: HTTPResponse, write: Callable[[bytes], object], rate_limit_mb_s: float | None) -> int:
-    """Copy in pieces, no faster than the limit."""
+def _copy(response: HTTPResponse, write: Callable[[bytes], object], have: int, settings: Http) -> int:
+    """Copy in pieces, no faster than the limit, and no slower or more than is allowed."""
     started, count = time.monotonic(), 0
-    while piece := response.read(CHUNK):
+    while piece := response.read1(CHUNK):
         write(piece)
         count += len(piece)
-        if rate_limit_mb_s is not None:
-            time.sleep(max(0.0, count / (rate_limit_mb_s * 1e6) - (time.monotonic() - started)))
+        elapsed = time.monotonic() - started
+        check_bounds(have + count, elapsed, settings)
+        if settings.rate_limit_mb_s is not None:
+            time.sleep(max(0.0, count / (settings.rate_limit_mb_s * 1e6) - elapsed))
     return count
 
 
+def _continues(response: HTTPResponse, have: int) -> bool:
+    """Whether the server sends what follows the bytes that are here; a part from elsewhere is of no use."""
+    if response.status != 206:
+        return False
+    stated = RANGE.match(response.headers.get("Content-Range", ""))
+    if stated is None or int(stated[1]) != have:
+        raise FetchError(
+            "network", f"the server was asked for what follows byte {have} and sent another part (HTTP 206)"
+        )
+    return True
+
+
 def _total(response: HTTPResponse, have: int) -> int | None:
-    length = response.headers.get("Content-Length")
-    return have + int(length) if length is not None and length.isdigit() else None
+    length = response.headers.get("Content-Length", "")
+    return have + int(length) if LENGTH.fullmatch(length) else None
 
 
-def _refuse_pages(response: HTTPResponse) -> None:
+def _refuse_others(response: HTTPResponse) -> None:
+    """Refuse pages, and bytes that the server has packed although we asked for them as they are."""
     kind = response.headers.get("Content-Type", "")
     if kind.lower().startswith(NO_VIDEO):
         raise FetchError("wrong_type", f"the server sent {kind}, not a video")
+    packed = response.headers.get("Content-Encoding", "identity").strip().lower()
+    if packed not in ("", "identity"):
+        raise FetchError("wrong_type", f"the server sent the video packed ({packed}), which was not asked for")
 
 
 def _stated_size(url: str, settings: Http) -> int:
-    """What the server says a file takes, or the configured guess."""
+    """What the server says a file takes, or the configured guess; nothing for a file that will not be fetched."""
     guess = int(settings.mb_per_source * 1e6)
     try:
-        with closing(_open(url, settings.timeout_s, method="HEAD")) as response:
-            return _total(response, 0) or guess
-    except (HTTPError, URLError, HTTPException, OSError):
+        with within(settings.timeout_s), closing(_open(url, settings, method="HEAD")) as response:
+            stated = _total(response, 0) or guess
+    except (FetchError, URLError, HTTPException, OSError, ValueError):
         return guess
+    return stated if stated <= settings.max_mb * 1e6 else 0
+
+
+def _without_query(url: str) -> str:
+    """A link without what may be secret in it."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def _suffix(url: str) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
 
+from httpx2 import HTTPError
 from huggingface_hub import HfApi, hf_hub_download
 from huggingface_hub.errors import (
     EntryNotFoundError,
@@ -20,7 +21,7 @@ from reprise.core.store import Store
 from reprise.fetch.local import Members
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError, safe_name
 from reprise.fetch.parts import gather
-from reprise.fetch.retry import status_of_http, with_retries
+from reprise.fetch.retry import status_of_http, wait_asked, with_retries, within
 from reprise.fetch.settings import Huggingface
 
 
@@ -52,7 +53,7 @@ class _Repository:
 
     def fetch(self, source_id: str, folder: Path) -> Fetched:
         if not self.settings.files:
-            return Fetched(self._download(safe_name(self.settings.member, source_id)), is_borrowed=True)
+            return Fetched(_taken(self._download(safe_name(self.settings.member, source_id)), folder))
         return self._archives().fetch(source_id, folder)
 
     def estimate(self, source_ids: Sequence[str]) -> int:
@@ -63,7 +64,7 @@ class _Repository:
             found = HfApi().get_paths_info(
                 self.settings.repo, names, revision=self.settings.revision, repo_type="dataset"
             )
-        except (FetchError, HfHubHTTPError, OSError, ValueError):
+        except (FetchError, HTTPError, OSError, ValueError):
             return int(len(source_ids) * self.settings.mb_per_source * 1e6)
         return sum(getattr(entry, "size", 0) for entry in found) * (2 if self.settings.files else 1)
 
@@ -77,7 +78,7 @@ class _Repository:
             except FetchError as error:
                 self._refused = error
                 raise
-            self._members = Members(gather(files), self.settings.member, self.store)
+            self._members = Members(gather(files), self.settings.member, self.store, self.settings.max_mb)
         return self._members
 
     def _files(self) -> list[str]:
@@ -88,7 +89,7 @@ class _Repository:
             return plain
         try:
             listed = HfApi().list_repo_files(self.settings.repo, revision=self.settings.revision, repo_type="dataset")
-        except (HfHubHTTPError, OSError) as error:
+        except (HTTPError, OSError, ValueError) as error:
             raise FetchError("network", f"{self.settings.repo}: {_first_line(error)}") from error
         return plain + sorted(name for name in listed if any(fnmatch(name, pattern) for pattern in patterns))
 
@@ -96,7 +97,8 @@ class _Repository:
         return any((self.store.root / "hub").glob(f"*/snapshots/{self.settings.revision}/{name}"))
 
     def _download(self, name: str) -> Path:
-        return with_retries(lambda: self._download_once(name), self.settings)
+        with within(self.settings.max_s):
+            return with_retries(lambda: self._download_once(name), self.settings)
 
     def _download_once(self, name: str) -> Path:
         repo = self.settings.repo
@@ -114,13 +116,29 @@ class _Repository:
             raise FetchError("gated", f"{repo} is gated: accept its licence at {page}, then set HF_TOKEN") from error
         except LocalEntryNotFoundError as error:
             cause = error.__cause__
-            status = status_of_http(cause.response.status_code) if isinstance(cause, HfHubHTTPError) else "network"
-            raise FetchError(status, f"{repo}: {name}: {_first_line(cause or error)}") from error
+            if isinstance(cause, HfHubHTTPError):
+                raise _refusal(cause, f"{repo}: {name}") from error
+            raise FetchError("network", f"{repo}: {name}: {_first_line(cause or error)}") from error
         except (EntryNotFoundError, RepositoryNotFoundError, RevisionNotFoundError) as error:
             raise FetchError("not_found", f"{repo}@{self.settings.revision}: {name}: {_first_line(error)}") from error
         except HfHubHTTPError as error:
-            raise FetchError(status_of_http(error.response.status_code), f"{repo}: {_first_line(error)}") from error
+            raise _refusal(error, repo) from error
+        except (HTTPError, ValueError) as error:
+            raise FetchError("network", f"{repo}: {name}: {_first_line(error)}") from error
         return Path(found)
+
+
+def _refusal(error: HfHubHTTPError, what: str) -> FetchError:
+    status, wait_s = status_of_http(error.response.status_code), wait_asked(error.response.headers.get("Retry-After"))
+    return FetchError(status, f"{what}: {_first_line(error)}", wait_s)
+
+
+def _taken(path: Path, folder: Path) -> Path:
+    """A file moved out of the hub's cache, which would give a copy that was damaged there again."""
+    target = folder / path.name
+    path.resolve().replace(target)
+    path.unlink(missing_ok=True)
+    return target
 
 
 def _first_line(error: BaseException) -> str:

@@ -8,6 +8,7 @@ from reprise.core.keyfile import Key
 from reprise.core.settings import Settings
 from reprise.fetch.plugins import plugin_module
 from reprise.fetch.settings import Release, Route
+from reprise.media.settings import DEFAULT_LIMITS, Limits
 
 
 class Extras(Settings):
@@ -27,6 +28,8 @@ class ReleaseKey(Key):
     files: tuple[str, ...]
     """patterns of the names of a release's files"""
     extras: Extras | None = None
+    found: dict[str, str] = Field({})
+    """name -> sha256 of the files in a release's folder on this machine: an edited one is a change"""
 
     def modules(self) -> tuple[str, ...]:
         return (self.STAGE, *_plugin(self.release.kind))
@@ -38,6 +41,7 @@ class SourcesKey(Key):
     STAGE = "reprise.stages.sources"
     shards: int = Field(ge=1)
     route: Route
+    limits: Limits = DEFAULT_LIMITS
 
     def modules(self) -> tuple[str, ...]:
         return (self.STAGE, *_plugin(self.route.kind))

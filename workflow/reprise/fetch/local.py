@@ -1,27 +1,30 @@
 """Routes without a network: a folder, archives on this machine."""
 
-import json
-import os
+import fcntl
 import shutil
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from reprise.core.checksums import read_record, write_record
 from reprise.core.errors import UserError
-from reprise.core.files import canonical_json, inside, value_digest, write_text
+from reprise.core.files import inside, value_digest
 from reprise.core.store import Store
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError, nothing, safe_name
-from reprise.fetch.parts import ArchiveFile, gather, opened_zip
-from reprise.fetch.pickles import read_videos
+from reprise.fetch.parts import DAMAGED, ArchiveFile, gather, opened_zip
+from reprise.fetch.pickles import Span, read_videos
+from reprise.fetch.retry import too_large
 from reprise.fetch.settings import Archive, Folder
 
 SUBTITLES = ".vtt"
+CHUNK = 1 << 20
+FICLONE = 0x40049409
+"""Linux's request to share a file's blocks, copied when one of the two is written"""
 
 
 def folder(settings: Folder, store: Store) -> Fetcher:
-    """Files of a folder, linked into the store and known by their content."""
+    """Files of a folder, copied into the store and known by their content."""
     root = Path(settings.path)
     if not root.is_dir():
         raise UserError(f"route.path: no folder '{root}'. Correct the suite's route, or put the videos there.")
@@ -49,7 +52,7 @@ def archive(settings: Archive, store: Store) -> Fetcher:
     files = sorted(path for path in pattern.parent.glob(pattern.name) if path.is_file())
     if not files:
         raise UserError(f"route.path: no file fits '{pattern}'. Correct the suite's route, or put the archive there.")
-    members = Members(gather(files), settings.member, store)
+    members = Members(gather(files), settings.member, store, settings.max_mb)
     return Fetcher(members.identity, members.fetch, members.estimate)
 
 
@@ -60,7 +63,10 @@ class Members:
     archives: Sequence[ArchiveFile]
     pattern: str
     store: Store
-    _where: dict[str, ArchiveFile] = field(default_factory=dict)
+    max_mb: float
+    _where: dict[str, ArchiveFile] | None = None
+    _refused: dict[ArchiveFile, FetchError] = field(default_factory=dict)
+    """Archives of which nothing can be read."""
 
     def identity(self, source_id: str) -> Any:
         file, member = self._find(source_id)
@@ -69,8 +75,8 @@ class Members:
     def fetch(self, source_id: str, scratch: Path) -> Fetched:
         file, member = self._find(source_id)
         if file.is_zip:
-            return Fetched(_extract(file, member, scratch))
-        return Fetched(self._unpacked(file, member), is_borrowed=True)
+            return Fetched(self._extract(file, member, scratch))
+        return Fetched(self._unpacked(file, member))
 
     def estimate(self, source_ids: Sequence[str]) -> int:
         """Unpacked sizes; a pickle unpacks to about its own size."""
@@ -79,67 +85,101 @@ class Members:
             if file.is_zip:
                 with opened_zip(file) as opened:
                     wanted = {safe_name(self.pattern, source_id) for source_id in source_ids if _is_safe(source_id)}
-                    sizes += sum(entry.file_size for entry in opened.infolist() if entry.filename in wanted)
+                    found = [entry.file_size for entry in opened.infolist() if entry.filename in wanted]
+                    sizes += sum(size for size in found if size <= self.max_mb * 1e6)
             else:
                 sizes += file.size
         return sizes
 
     def _find(self, source_id: str) -> tuple[ArchiveFile, str]:
         member = safe_name(self.pattern, source_id)
-        if not self._where:
-            self._where = {name: file for file in reversed(self.archives) for name in self._names(file)}
+        if self._where is None:
+            self._where = {name: file for file in reversed(self.archives) for name in self._names_if_any(file)}
         for name in (member, Path(member).stem):
             if name in self._where:
                 return self._where[name], name
+        for error in self._refused.values():
+            raise error
         raise FetchError("missing", f"no member '{member}' in {', '.join(file.name for file in self.archives)}")
 
     def _digest(self, file: ArchiveFile) -> str:
         digests = [self.store.digest(path) for path in file.parts]
         return digests[0] if len(digests) == 1 else value_digest(digests)
 
+    def _names_if_any(self, file: ArchiveFile) -> list[str]:
+        """The members of an archive; one that is refused has none, and the others count."""
+        try:
+            return self._names(file)
+        except FetchError as error:
+            self._refused[file] = error
+            return []
+
     def _names(self, file: ArchiveFile) -> list[str]:
         if file.is_zip:
             try:
                 with opened_zip(file) as opened:
                     return [entry.filename for entry in opened.infolist() if not entry.is_dir()]
-            except zipfile.BadZipFile as error:
+            except DAMAGED as error:
                 path = file.parts[-1]
                 raise UserError(f"{path}: not a whole zip ({error}). Delete it and get it again.") from error
-        index = self._index(file)
-        if not index.is_file():
-            self._unpack(file)
-        names: list[str] = json.loads(index.read_text(encoding="utf-8"))
-        return names
+        names: list[str] | None = read_record(self._index(file))
+        return self._unpack(file) if names is None else names
 
     def _index(self, file: ArchiveFile) -> Path:
         return self.store.path("sources", self._digest(file), ".names.json")
 
-    def _unpack(self, file: ArchiveFile) -> None:
-        """Put all videos of a pickle into the store at once: it can only be read as a whole."""
-        videos = read_videos(file.parts[0])
-        for name, content in videos.items():
-            scratch = self.store.scratch(f"{value_digest(name)}.mp4")
-            scratch.write_bytes(content)
-            self.store.keep_file(scratch, "sources", self._unpacked_digest(file, name), ".mp4")
-        write_text(self._index(file), canonical_json(sorted(videos)))
+    def _unpack(self, file: ArchiveFile) -> list[str]:
+        """Put all videos of a pickle into the store at once: their places are only found by reading it as a whole."""
+        path = file.parts[0]
+        videos = read_videos(path)
+        for name, place in videos.items():
+            if place.length <= self.max_mb * 1e6:
+                scratch = self.store.scratch(f"{value_digest(name)}.mp4")
+                _copy_part(path, place, scratch)
+                self.store.keep_file(scratch, "sources", self._unpacked_digest(file, name), ".mp4")
+        write_record(self._index(file), sorted(videos))
+        return sorted(videos)
 
     def _unpacked(self, file: ArchiveFile, name: str) -> Path:
         path = self.store.path("sources", self._unpacked_digest(file, name), ".mp4")
         if not path.is_file():
             self._unpack(file)
+        if not path.is_file():
+            raise FetchError("too_large", f"{file.name}: {name}: more than {self.max_mb:g} MB (max_mb)")
         return path
+
+    def _extract(self, file: ArchiveFile, member: str, scratch: Path) -> Path:
+        target = scratch / f"member{Path(member).suffix or '.mp4'}"
+        try:
+            with opened_zip(file) as opened, opened.open(member) as source, target.open("wb") as sink:
+                if opened.getinfo(member).file_size > self.max_mb * 1e6:
+                    raise too_large(opened.getinfo(member).file_size, self.max_mb)
+                while piece := source.read(CHUNK):
+                    sink.write(piece)
+                    if sink.tell() > self.max_mb * 1e6:
+                        raise too_large(sink.tell(), self.max_mb)
+        except DAMAGED as error:
+            raise FetchError("damaged", f"{file.name}: {member}: {error}") from error
+        except OSError as error:
+            if error.errno is not None:
+                raise
+            raise FetchError("damaged", f"{file.name}: {member}: {error}") from error  # how bzip2 says so
+        return target
 
     def _unpacked_digest(self, file: ArchiveFile, name: str) -> str:
         return value_digest(["unpacked", self._digest(file), name])
 
 
-def link_file(source: Path, target: Path) -> None:
-    """One file under two names; across file systems a symbolic link, since a copy would double the disk."""
-    content = source.resolve()
-    try:
-        os.link(content, target)
-    except OSError:
-        target.symlink_to(content)
+def copy_file(source: Path, target: Path) -> None:
+    """A copy that shares its disk space with the original where the file system can do that.
+
+    No link: who replaces a video in place would change what is stored under the old one's digest.
+    """
+    with source.open("rb") as original, target.open("wb") as copy:
+        try:
+            fcntl.ioctl(copy, FICLONE, original.fileno())
+        except OSError:
+            shutil.copyfileobj(original, copy, CHUNK)
 
 
 def _is_safe(source_id: str) -> bool:
@@ -150,11 +190,8 @@ def _is_safe(source_id: str) -> bool:
     return True
 
 
-def _extract(file: ArchiveFile, member: str, scratch: Path) -> Path:
-    target = scratch / f"member{Path(member).suffix or '.mp4'}"
-    try:
-        with opened_zip(file) as opened, opened.open(member) as source, target.open("wb") as sink:
-            shutil.copyfileobj(source, sink, 1 << 20)
-    except (zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
-        raise FetchError("failed", f"{file.name}: {member}: {error}") from error
-    return target
+def _copy_part(path: Path, place: Span, target: Path) -> None:
+    with path.open("rb") as source, target.open("wb") as sink:
+        source.seek(place.start)
+        for left in range(place.length, 0, -CHUNK):
+            sink.write(source.read(min(left, CHUNK)))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from reprise.core.plain import plain
 from reprise.media.errors import STATUSES as MEDIA_STATUSES
 
 # Worth another try: caused by the server, the network or this machine, not by the video.
@@ -18,6 +19,7 @@ TRANSIENT = {
     "format_missing": "no format fits, or a JavaScript runtime or token is missing",
     "empty_download": "the server sent no bytes",
     "wrong_type": "the server sent something else than a video",
+    "too_slow": "not done within `max_s`, or slower than `min_kb_s`",
     "stopped": "not asked for: an earlier source met a bot check or a rate limit",
     "disk_full": "no room in the store",
 }
@@ -36,9 +38,13 @@ PERMANENT = {
     "forbidden": "the server refuses access (HTTP 401, 403)",
     "drm": "protected",
     "gated": "the data set's licence must be accepted first",
+    "too_large": "more bytes than `max_mb` allows",
+    "bad_redirect": "redirected too often, or to something else than an http or https link",
     "bad_id": "no id of this site",
     "unsafe_path": MEDIA_STATUSES["unsafe_path"],
     "unsafe_pickle": "a pickle with anything but dict, str and bytes",
+    "damaged": "the member of an archive cannot be unpacked",
+    "unreadable": MEDIA_STATUSES["unreadable"],
     "missing": MEDIA_STATUSES["missing"],
     "failed": "failed for a reason that is in the message",
 }
@@ -47,12 +53,14 @@ PERMANENT = {
 class FetchError(Exception):
     """A source that could not be fetched, with its status for the ledger."""
 
-    def __init__(self, status: str, message: str) -> None:
+    def __init__(self, status: str, message: str, wait_s: float = 0.0) -> None:
         if status not in TRANSIENT and status not in PERMANENT:
             raise ValueError(f"no such status: {status}")
-        super().__init__(message)
         self.status = status
-        self.message = message
+        self.message = plain(message)
+        self.wait_s = wait_s
+        """how long the server asks us to wait"""
+        super().__init__(self.message)
 
     @property
     def is_transient(self) -> bool:
@@ -65,8 +73,10 @@ class Fetched:
 
     path: Path
     is_borrowed: bool = False
-    """In a folder outside the store: to be linked, not moved."""
+    """In a folder outside the store: to be copied, not moved."""
     subtitles: Path | None = None
+    note: str = ""
+    """What the ledger says about it, such as the link that led to it."""
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,12 @@ Concatenated, the pieces are the zip. Parts of a spanned zip (`a.z01`, ..., `a.z
 """
 
 import io
+import lzma
 import re
 import string
+import struct
 import zipfile
+import zlib
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,6 +24,13 @@ from reprise.core.errors import UserError
 PIECE = re.compile(r"(?P<name>.+(?:\.zip\.|[._-]part[._-]?))(?P<number>[0-9]+|[a-z]{2})")
 SPANNED = re.compile(r".+\.z[0-9]{2,}")
 LETTERS = string.ascii_lowercase
+# What the standard library raises at a zip that is damaged, packed in another way than it knows, or locked.
+DAMAGED = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
+    *(EOFError, RuntimeError, ValueError, OverflowError),
+)
+# The list of members at a zip's end is read at once.
+LONGEST_LIST = 1 << 26
 
 
 @dataclass(frozen=True)
@@ -106,10 +116,19 @@ def opened_zip(archive: ArchiveFile) -> Iterator[zipfile.ZipFile]:
     with ExitStack() as stack:
         streams = [stack.enter_context(path.open("rb")) for path in archive.parts]
         joined = Joined(streams, [path.stat().st_size for path in archive.parts])
-        opened = stack.enter_context(zipfile.ZipFile(stack.enter_context(io.BufferedReader(joined, 1 << 20))))
+        opened = stack.enter_context(zipfile.ZipFile(stack.enter_context(_Bounded(joined, 1 << 20))))
         if any(entry.volume for entry in opened.infolist()):
             raise _spanned_zip(archive.parts[-1])
         yield opened
+
+
+class _Bounded(io.BufferedReader):
+    """Refuses to read a list of members for which millions of objects would be made."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is not None and size > LONGEST_LIST:
+            raise zipfile.BadZipFile(f"a list of members of {size} bytes, allowed are {LONGEST_LIST}")
+        return super().read(size)
 
 
 class Joined(io.RawIOBase):

@@ -1,7 +1,10 @@
-"""Immediate retries, with back-off, of failures that may pass in a moment."""
+"""Immediate retries, with back-off, of failures that may pass in a moment, and the bounds of what may take long."""
 
+import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
 from reprise.fetch.outcome import FetchError
@@ -11,6 +14,11 @@ T = TypeVar("T")
 # A bot check or a captcha is not here: asking again makes it worse.
 RETRY_NOW = {"server_error", "network", "empty_download", "rate_limited", "forbidden_media"}
 LONGEST_PAUSE_S = 120.0
+AGAIN_S = 1.0  # a library may swallow what a signal raises
+
+
+class _TimeIsUp(BaseException):
+    """No Exception: libraries go on after those."""
 
 
 def with_retries(call: Callable[[], T], settings: Remote, give_up: frozenset[str] = frozenset()) -> T:
@@ -21,8 +29,46 @@ def with_retries(call: Callable[[], T], settings: Remote, give_up: frozenset[str
         except FetchError as error:
             if error.status not in RETRY_NOW - give_up:
                 raise
-            time.sleep(min(settings.backoff_s * 2**attempt, LONGEST_PAUSE_S))
+            if error.wait_s > settings.max_wait_s:
+                asked = f"the server asks to wait {error.wait_s:.0f} s, more than max_wait_s ({settings.max_wait_s:g})"
+                raise FetchError(error.status, f"{error.message}; {asked}") from error
+            time.sleep(max(error.wait_s, min(settings.backoff_s * 2**attempt, LONGEST_PAUSE_S)))
     return call()
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """End the block by a FetchError when it has taken too long, whatever it waits for."""
+
+    def stop(*_: object) -> None:
+        raise _TimeIsUp
+
+    before = signal.signal(signal.SIGALRM, stop)
+    try:
+        try:
+            signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN_S)
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    except _TimeIsUp:
+        raise FetchError("too_slow", f"not done after {seconds:g} s (max_s)") from None
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+def check_bounds(count: int, elapsed_s: float, settings: Remote) -> None:
+    """Refuse a download that is too large, or, once it has had `timeout_s`, too slow."""
+    if count > settings.max_mb * 1e6:
+        raise too_large(count, settings.max_mb)
+    if elapsed_s > settings.timeout_s and count < settings.min_kb_s * 1e3 * elapsed_s:
+        raise FetchError(
+            "too_slow", f"{count} bytes in {elapsed_s:.0f} s, less than min_kb_s ({settings.min_kb_s:g} KB a second)"
+        )
+
+
+def too_large(count: int, max_mb: float) -> FetchError:
+    """The refusal of a file that is larger than it may be."""
+    return FetchError("too_large", f"{count / 1e6:.1f} MB or more, allowed are {max_mb:g} (max_mb)")
 
 
 def status_of_http(code: int) -> str:
@@ -33,4 +79,17 @@ def status_of_http(code: int) -> str:
         return "forbidden"
     if code == 429:
         return "rate_limited"
+    if 300 <= code < 400:
+        return "bad_redirect"
     return "server_error" if code >= 500 or code == 408 else "failed"
+
+
+def wait_asked(header: str | None) -> float:
+    """Seconds that a server asks us to wait by `Retry-After`, a number or a date; 0 where it does not."""
+    stated = (header or "").strip()
+    if stated.isascii() and stated.isdecimal():
+        return float(stated)
+    try:
+        return max(0.0, parsedate_to_datetime(stated).timestamp() - time.time())
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return 0.0

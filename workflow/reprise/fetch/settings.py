@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from reprise.core.names import REVISION
+from reprise.core.names import LINK, REVISION
 from reprise.core.settings import Settings
 
 # Video only: nothing here listens, and no merge is needed. avc1 first: OpenCV wheels cannot decode AV1.
@@ -33,18 +33,25 @@ class Rehearsal(Made):
     """Glob pattern of the ids of concatenations: two videos around a black span."""
 
 
+class Bounded(Settings):
+    """Routes whose files may be of any size."""
+
+    max_mb: float = Field(20_000, gt=0)
+    """Largest MB of one video; a larger one is not fetched."""
+
+
 class Folder(Settings):
     """Files on this machine; nothing is copied."""
 
     kind: Literal["folder"]
-    """`folder`: files on this machine, linked into the store."""
+    """`folder`: files on this machine, copied into the store."""
     path: str
     """The folder."""
     pattern: str = "{source_id}.mp4"
     """Name of a video's file in it."""
 
 
-class Archive(Settings):
+class Archive(Bounded):
     """Members of zips, whole or cut into pieces, or of pickles of {name: bytes}, on this machine."""
 
     kind: Literal["archive"]
@@ -55,7 +62,7 @@ class Archive(Settings):
     """Name of a video in the archives."""
 
 
-class Remote(Settings):
+class Remote(Bounded):
     """What every route over a network shares."""
 
     retries: int = Field(4, ge=0)
@@ -64,6 +71,12 @@ class Remote(Settings):
     """Seconds before the second try; each further try waits twice as long."""
     timeout_s: float = Field(30.0, gt=0)
     """Seconds without an answer after which a try has failed."""
+    max_wait_s: float = Field(120.0, ge=0)
+    """Longest wait that a server may ask for (`Retry-After`); one that asks for more is left to the next run."""
+    max_s: float = Field(21_600.0, gt=0)
+    """Seconds after which fetching one video is given up."""
+    min_kb_s: float = Field(1.0, ge=0)
+    """Least KB per second of a download, on the mean since its start."""
     attempts: int = Field(3, ge=1)
     """How many runs of the workflow try a source whose failure may pass."""
     mb_per_source: float = Field(30.0, gt=0)
@@ -75,8 +88,10 @@ class Http(Remote):
 
     kind: Literal["http"]
     """`http`: direct links."""
-    url: str = Field(pattern=r"^https?://")
+    url: str = Field(pattern=LINK)
     """Link of a video, with `{source_id}` in place of its id."""
+    max_redirects: int = Field(10, ge=0)
+    """How often a link may lead to another one."""
     rate_limit_mb_s: float | None = Field(None, gt=0)
     """Largest MB per second of one download; by default no limit."""
 

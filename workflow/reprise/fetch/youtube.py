@@ -4,11 +4,14 @@ import json
 import re
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import yt_dlp
+from yt_dlp.globals import supported_js_runtimes
 from yt_dlp.networking.exceptions import RequestError
 from yt_dlp.utils import DownloadError, YoutubeDLError
 
@@ -16,11 +19,13 @@ from reprise.core.errors import UserError
 from reprise.core.files import canonical_json, write_text
 from reprise.core.store import Store
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError
-from reprise.fetch.retry import with_retries
+from reprise.fetch.retry import check_bounds, with_retries, within
 from reprise.fetch.settings import Youtube
 from reprise.fetch.wording import reason_of
 from reprise.media.ffmpeg import ffmpeg_executable
 
+# deno runs scripts without rights to files and network; yt-dlp's own default as well.
+RUNTIME, SCRIPTS = "deno", "yt-dlp-ejs"
 ID = re.compile(r"^[A-Za-z0-9_-]{11}$")
 # Going on after one of these makes it worse for every shard.
 STOP_ON = frozenset({"bot_check", "rate_limited", "captcha"})
@@ -47,10 +52,15 @@ def youtube(settings: Youtube, store: Store) -> Fetcher:
         if not ID.match(source_id):
             raise FetchError("bad_id", f"'{source_id}' is not a YouTube id")
         _check_stop(stop, settings.cooldown_s)
-        try:
-            return with_retries(
-                lambda: download(f"https://www.youtube.com/watch?v={source_id}", folder, settings), settings, STOP_ON
+        if lacking := lacking_parts():
+            raise UserError(
+                f"route: YouTube's formats need {lacking}, which yt-dlp does not find. Nothing was asked. "
+                "Install what envs/base.txt lists: pip install -r envs/base.txt"
             )
+        url = f"https://www.youtube.com/watch?v={source_id}"
+        try:
+            with within(settings.max_s):
+                return with_retries(lambda: download(url, folder, settings), settings, STOP_ON)
         except FetchError as error:
             if error.status in STOP_ON:
                 write_text(stop, canonical_json({"status": error.status, "message": error.message}))
@@ -89,6 +99,22 @@ def download(url: str, folder: Path, settings: Youtube) -> Fetched:
     return Fetched(path, subtitles=subtitles[0] if subtitles else None)
 
 
+@cache
+def lacking_parts() -> str:
+    """What is missing of that with which yt-dlp solves YouTube's JavaScript; without it formats go missing."""
+    runtime = supported_js_runtimes.value[RUNTIME]().info
+    if runtime is None:
+        return f"the JavaScript runtime {RUNTIME} (package {RUNTIME})"
+    if not runtime.supported:
+        return f"a newer JavaScript runtime than {RUNTIME} {runtime.version} (package {RUNTIME})"
+    return "" if find_spec(SCRIPTS.replace("-", "_")) else f"its JavaScript parts (package {SCRIPTS})"
+
+
+def _bounded(settings: Youtube) -> Callable[[dict[str, Any]], None]:
+    """Called while a download goes on: ends it where it is too large or too slow."""
+    return lambda progress: check_bounds(progress.get("downloaded_bytes") or 0, progress.get("elapsed") or 0, settings)
+
+
 def _options(folder: Path, settings: Youtube) -> dict[str, Any]:
     options: dict[str, Any] = {
         "logger": _Quiet(),
@@ -103,6 +129,8 @@ def _options(folder: Path, settings: Youtube) -> dict[str, Any]:
         "retry_sleep_functions": {"http": lambda n: min(settings.backoff_s * 2**n, 30)},
         "sleep_interval_requests": settings.pause_s,
         "ffmpeg_location": ffmpeg_executable(),
+        "js_runtimes": {RUNTIME: {}},
+        "progress_hooks": [_bounded(settings)],
         "cachedir": False,
         "noplaylist": True,
     }

@@ -12,10 +12,12 @@ from av.video.reformatter import Interpolation, VideoReformatter
 
 from reprise.media.errors import MediaError
 from reprise.media.probe import PacketIndex, open_video, packet_index, what
+from reprise.media.settings import Limits
 
 Image = npt.NDArray[np.uint8]
 Size = tuple[int, int]
 Scaling = Literal["BICUBIC", "BILINEAR"]
+CHECKED = (64, 64)
 
 
 class Frame(NamedTuple):
@@ -55,7 +57,9 @@ def iter_frames(
     wanted = range(index.frames) if indices is None else sorted(set(indices))
     if wanted and not (wanted[0] >= 0 and wanted[-1] < index.frames):
         raise MediaError("out_of_range", f"{path.name}: frame {wanted[-1]} of {index.frames}")
-    turned = size if size is None or index.rotation % 180 == 0 else (size[1], size[0])
+    # Without a wanted size that of the first picture: a stream may change it.
+    width, height = size or (index.width, index.height)
+    turned = (width, height) if index.rotation % 180 == 0 else (height, width)
     shape = _Shape(VideoReformatter(), turned, pixels, Interpolation[scaling], index.rotation)
     at = 0
     for number, frame in enumerate(_decode(path, threads)):
@@ -63,30 +67,34 @@ def iter_frames(
             return
         if number == wanted[at]:
             _check_time(path, index, number, frame)
-            yield Frame(number, index.times[number], _picture(frame, shape))
+            yield Frame(number, index.times[number], _picture(path, number, frame, shape))
             at += 1
     if at < len(wanted):
         raise MediaError("corrupt", f"{path.name}: frame {wanted[at]} of {index.frames} cannot be decoded")
 
 
-def count_decodable(path: Path) -> int:
-    """Decode every frame and refuse a file that gives fewer, damaged or other ones than its packets promise."""
-    index = packet_index(path)
-    count = 0
-    for count, frame in enumerate(_decode(path, threads=1), start=1):
+def count_decodable(path: Path, limits: Limits | None = None) -> int:
+    """Decode every frame and refuse a file that gives fewer, damaged or other ones than its packets promise.
+
+    Each is converted too, as for every later use: what is accepted here is refused nowhere.
+    """
+    index = packet_index(path, limits)
+    count, shape = 0, _Shape(VideoReformatter(), CHECKED, "bgr24", Interpolation.BILINEAR, index.rotation)
+    for count, frame in enumerate(_decode(path, threads=1, limits=limits), start=1):
         if count > index.frames:
             raise MediaError("corrupt", f"{path.name}: more frames than the {index.frames} packets")
         _check_time(path, index, count - 1, frame)
         if frame.is_corrupt:
             raise MediaError("corrupt", f"{path.name}: frame {count - 1} is damaged")
+        _picture(path, count - 1, frame, shape)
     if count != index.frames:
         raise MediaError("corrupt", f"{path.name}: {count} of {index.frames} frames can be decoded")
     return count
 
 
-def _decode(path: Path, threads: int) -> Iterator[VideoFrame]:
+def _decode(path: Path, threads: int, limits: Limits | None = None) -> Iterator[VideoFrame]:
     try:
-        with open_video(path) as (container, stream):
+        with open_video(path, limits) as (container, stream):
             stream.thread_count = threads
             stream.thread_type = "AUTO"
             yield from container.decode(stream)
@@ -105,14 +113,16 @@ class _Shape(NamedTuple):
     """Size and format of every picture of one pass."""
 
     reformatter: VideoReformatter
-    size: Size | None
+    size: Size
     pixels: str
     interpolation: Interpolation
     rotation: int
 
 
-def _picture(frame: VideoFrame, shape: _Shape) -> Image:
-    width, height = shape.size or (frame.width, frame.height)
-    shaped = shape.reformatter.reformat(frame, width, height, shape.pixels, interpolation=shape.interpolation)
+def _picture(path: Path, number: int, frame: VideoFrame, shape: _Shape) -> Image:
+    try:
+        shaped = shape.reformatter.reformat(frame, *shape.size, shape.pixels, interpolation=shape.interpolation)
+    except (av.error.FFmpegError, ValueError) as error:
+        raise MediaError("corrupt", f"{path.name}: frame {number} cannot be converted: {what(error)}") from error
     image = np.asarray(shaped.to_ndarray(), dtype=np.uint8)
     return np.ascontiguousarray(np.rot90(image, shape.rotation // 90)) if shape.rotation else image

@@ -20,6 +20,7 @@ from reprise.media.settings import Concat, Encode, Images
 
 # x264 in 4:2:0 wants even sizes; one row or column less is nearer to the source than a rescaled picture.
 EVEN = ("trunc(iw/2)*2", "trunc(ih/2)*2")
+LOSSLESS = {"vcodec": "libx264rgb", "crf": 0, "pix_fmt": "rgb24"}
 SAME_TIME_S = 1e-4
 SEEK_MARGIN_S = 10.0
 ADDRESS = re.compile(r" @ 0x[0-9a-f]+")
@@ -103,21 +104,22 @@ def concatenate(first: Path, second: Path, target: Path, settings: Encode, conca
 
 
 def still_clip(images: Sequence[Path], target: Path, settings: Encode, images_settings: Images) -> None:
-    """Every image repeated, one after the other, at the first one's size."""
-    width, height = _even_square(images[0])
+    """Every image repeated, one after the other, at the first one's size; without loss: a frame is the image."""
+    index = packet_index(images[0])
     rate = Fraction(images_settings.fps)
     length = images_settings.frames / images_settings.fps
     parts = [
-        _uniform(
-            picture_input(path, framerate=str(rate), t=f"{length:.6f}").video,
-            width,
-            height,
-            rate,
+        _inside(
+            picture_input(path, framerate=str(rate), t=f"{length:.6f}").video.filter("format", "rgb24"),
+            index.width,
+            index.height,
+            1,
         )
         for path in images
     ]
     joined = parts[0] if len(parts) == 1 else ffmpeg.concat(*parts, v=1, a=0)
-    _write(joined, target, settings, r=str(rate), frames=images_settings.frames * len(images))
+    number = images_settings.frames * len(images)
+    _write(joined, target, settings, r=str(rate), frames=number, **LOSSLESS)
 
 
 def _even_square(path: Path) -> tuple[int, int]:
@@ -131,15 +133,23 @@ def _even_square(path: Path) -> tuple[int, int]:
 
 def _uniform(stream: Any, width: int, height: int, rate: Fraction) -> Any:
     """One size, rate, pixel shape and clock for every part, so that nothing is glued together that differs."""
-    return (
+    square = (
         stream.filter("setpts", "PTS-STARTPTS")
         .filter("fps", str(rate))
         .filter("scale", "trunc(iw*sar/2)*2", "ih")
         .filter("setsar", 1)
-        .filter("scale", width, height, force_original_aspect_ratio="decrease", force_divisible_by=2, flags="bicubic")
+    )
+    return _inside(square, width, height, 2).filter("format", "yuv420p")
+
+
+def _inside(stream: Any, width: int, height: int, divisor: int) -> Any:
+    """A picture inside a frame of this size, with black around it where the shapes differ."""
+    return (
+        stream.filter(
+            "scale", width, height, force_original_aspect_ratio="decrease", force_divisible_by=divisor, flags="bicubic"
+        )
         .filter("pad", width, height, "(ow-iw)/2", "(oh-ih)/2", color="black")
         .filter("setsar", 1)
-        .filter("format", "yuv420p")
         .filter("settb", "AVTB")
     )
 
@@ -148,17 +158,8 @@ def _write(stream: Any, target: Path, settings: Encode, **options: Any) -> None:
     """Encode into `target`; ffmpeg's own words become the message of a named status."""
     if "frames" in options:
         options["frames:v"] = options.pop("frames")
-    output = ffmpeg.output(
-        stream,
-        ffmpeg_target(target),
-        vcodec="libx264",
-        crf=settings.crf,
-        preset=settings.preset,
-        pix_fmt="yuv420p",
-        an=None,
-        **options,
-        **BIT_EXACT,
-    )
+    coding = {"vcodec": "libx264", "crf": settings.crf, "preset": settings.preset, "pix_fmt": "yuv420p"}
+    output = ffmpeg.output(stream, ffmpeg_target(target), an=None, **{**coding, **options}, **BIT_EXACT)
     command = ffmpeg.compile(output.global_args(*QUIET).overwrite_output(), cmd=ffmpeg_executable())
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     stop_on_fault_of_ffmpeg(done.returncode, done.stderr, target)

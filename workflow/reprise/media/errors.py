@@ -1,5 +1,7 @@
 """What can be wrong with a media file, by name."""
 
+from reprise.core.plain import plain
+
 STATUSES = {
     "missing": "there is no such file",
     "empty": "the file has no bytes",
@@ -14,6 +16,8 @@ STATUSES = {
     "encode_failed": "ffmpeg could not write the clip",
     "unsafe_path": "the name leaves its folder",
     "unreadable": "the operating system refuses to read the file",
+    "too_many_pixels": "the picture is larger than `limits.pixels` allows",
+    "too_long": "the video is longer, faster, or has more frames, than `limits` allows",
 }
 
 
@@ -23,6 +27,6 @@ class MediaError(Exception):
     def __init__(self, status: str, message: str) -> None:
         if status not in STATUSES:
             raise ValueError(f"no such status: {status}")
-        super().__init__(message)
         self.status = status
-        self.message = message
+        self.message = plain(message)
+        super().__init__(self.message)

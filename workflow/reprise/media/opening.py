@@ -6,6 +6,9 @@ open nothing but this one file.
 """
 
 import stat
+import struct
+import warnings
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +41,7 @@ PICTURES = {
     "webp_pipe": ((8, b"WEBP"),),
     "bmp_pipe": ((0, b"BM"),),
 }
+HEADERS = ("PNG", "JPEG", "WEBP", "BMP")
 IN_RIFF = {"avi", "webp_pipe"}
 TRANSPORT_PACKETS, SYNC, SYNCS = (188, 192, 204), 0x47, 4
 # A mov file may name others that hold its samples: never followed, as by ffmpeg's own default.
@@ -58,12 +62,50 @@ def demuxer_of(path: Path) -> str:
     raise MediaError("not_media", f"{path.name}: begins as none of the formats that are read ({_listed()})")
 
 
-def open_container(path: Path) -> InputContainer:
-    """A file opened for PyAV."""
+def open_container(path: Path, most_pixels: int | None = None) -> InputContainer:
+    """A file opened for PyAV; decoders refuse larger pictures."""
     demuxer = demuxer_of(path)
-    options = _restrictions(demuxer)
+    if most_pixels is not None:
+        check_pixels(path, _size_by_header(path, demuxer), most_pixels)
+    options = _restrictions(demuxer) | decoder_options(most_pixels)
     container: InputContainer = av.open(_url(path), format=demuxer, options=options, metadata_errors="replace")
     return container
+
+
+def check_pixels(path: Path, size: tuple[int, int], most: int) -> None:
+    """Refuse a picture that is too large."""
+    width, height = size
+    if width * height > most:
+        raise MediaError("too_many_pixels", f"{path.name}: {width}x{height}, allowed are {most} pixels (limits.pixels)")
+
+
+def _size_by_header(path: Path, demuxer: str) -> tuple[int, int]:
+    """The size that a file states, (0, 0) where it states none; nothing is decoded."""
+    if demuxer in PICTURES:
+        return _size_of_picture(path)
+    options = _restrictions(demuxer) | {"codec_whitelist": "none"}
+    with av.open(_url(path), format=demuxer, options=options, metadata_errors="replace") as container:
+        sizes = [
+            (stream.width, stream.height) for stream in container.streams.video if stream.codec_context is not None
+        ]
+    return max(sizes, key=prod, default=(0, 0))
+
+
+def _size_of_picture(path: Path) -> tuple[int, int]:
+    """The same of a still picture, which ffmpeg would decode to find out."""
+    from PIL import Image, UnidentifiedImageError  # few files are pictures
+
+    Image.MAX_IMAGE_PIXELS = None  # the limit is the configured one
+    try:
+        with warnings.catch_warnings(action="ignore"), Image.open(path, formats=HEADERS) as picture:
+            return picture.size
+    except (UnidentifiedImageError, OSError, EOFError, ValueError, SyntaxError, LookupError, struct.error) as error:
+        raise MediaError("corrupt", f"{path.name}: no readable header") from error
+
+
+def decoder_options(most_pixels: int | None) -> dict[str, str]:
+    """What keeps a decoder from larger pictures than these, whatever the file says of itself."""
+    return {} if most_pixels is None else {"max_pixels": str(most_pixels)}
 
 
 def ffmpeg_input(path: Path, **options: Any) -> Any:
@@ -94,9 +136,11 @@ def check_is_picture(path: Path) -> None:
         raise MediaError("not_media", f"{path.name}: no PNG, JPEG, WebP or BMP picture")
 
 
-def check_picture(path: Path) -> None:
+def check_picture(path: Path, most_pixels: int | None = None) -> None:
     """Accept a still picture only after it decodes."""
     check_is_picture(path)
+    if most_pixels is not None:
+        check_pixels(path, _size_of_picture(path), most_pixels)
     content = np.fromfile(path, dtype=np.uint8)
     try:
         is_whole = cv2.imdecode(content, cv2.IMREAD_COLOR) is not None

@@ -15,7 +15,8 @@ from av.packet import Packet
 from av.video.stream import VideoStream
 
 from reprise.media.errors import MediaError
-from reprise.media.opening import open_container
+from reprise.media.opening import check_pixels, decoder_options, open_container
+from reprise.media.settings import Limits
 
 # Formats whose header states a length that a whole file keeps to; others guess it from the bit rate.
 STATED_LENGTH = {"matroska", "avi"}
@@ -59,11 +60,12 @@ class PacketIndex:
 
 
 @contextmanager
-def open_video(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
+def open_video(path: Path, limits: Limits | None = None) -> Iterator[tuple[InputContainer, VideoStream]]:
     """Open a file at its first video stream; what is wrong with it becomes a named status."""
+    most_pixels = None if limits is None else limits.pixels
     try:
-        container = open_container(path)
-    except (av.error.FFmpegError, ValueError) as error:
+        container = open_container(path, most_pixels)
+    except (av.error.FFmpegError, ValueError, OverflowError) as error:
         raise _refusal(path, error) from error
     with container:
         streams = [stream for stream in container.streams.video if not _is_cover(stream)]
@@ -72,23 +74,42 @@ def open_video(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
             raise MediaError("no_video", f"{path.name}: {kinds} streams only")
         if streams[0].codec_context is None or streams[0].codec_context.width == 0:
             raise MediaError("not_media", f"{path.name}: the video stream has no picture size")
+        if limits is not None:
+            check_pixels(path, _square_size(streams[0]), limits.pixels)
+        streams[0].codec_context.options = decoder_options(most_pixels)
         yield container, streams[0]
 
 
-def packet_index(path: Path) -> PacketIndex:
+def _square_size(stream: VideoStream) -> tuple[int, int]:
+    """A picture's size once its pixels are square, as it is joined with others."""
+    width, height = stream.codec_context.width, stream.codec_context.height
+    return int(width * max(1, stream.sample_aspect_ratio or 1)), height
+
+
+def packet_index(path: Path, limits: Limits | None = None) -> PacketIndex:
     """Index a video by one pass over its packets, without decoding more than one frame."""
     try:
-        with open_video(path) as (container, stream):
+        with open_video(path, limits) as (container, stream):
             stream.thread_count = 1
-            packets = _read_packets(path, container, stream)
+            packets = _read_packets(path, container, stream, limits)
             _check_whole(path, container, stream, packets)
             if not packets.ticks:
                 raise MediaError("no_frames", f"{path.name}: {packets.total} packets, none is shown")
             if stream.time_base is None:
                 raise MediaError("corrupt", f"{path.name}: no time base")
-            return _index(container, stream, packets, stream.time_base)
+            index = _index(container, stream, packets, stream.time_base)
+            if limits is not None:
+                _check_length(path, index, limits)
+            return index
     except av.error.FFmpegError as error:
         raise MediaError("truncated", f"{path.name}: {what(error)}") from error
+
+
+def _check_length(path: Path, index: PacketIndex, limits: Limits) -> None:
+    for name, found in (("duration_s", index.duration_s), ("fps", max(index.fps, float(index.rate)))):
+        if found > getattr(limits, name):
+            allowed = f"allowed are {getattr(limits, name):g} (limits.{name})"
+            raise MediaError("too_long", f"{path.name}: {name} is {found:g}, {allowed}")
 
 
 def what(error: Exception) -> str:
@@ -118,7 +139,7 @@ class _Packets(NamedTuple):
     rotation: int
 
 
-def _read_packets(path: Path, container: InputContainer, stream: VideoStream) -> _Packets:
+def _read_packets(path: Path, container: InputContainer, stream: VideoStream, limits: Limits | None) -> _Packets:
     """One pass over the packets; only the first picture is decoded, since nothing else tells its rotation.
 
     Packets before the first keyframe, and leading pictures that refer to what came before it, are shown by no decoder.
@@ -137,6 +158,8 @@ def _read_packets(path: Path, container: InputContainer, stream: VideoStream) ->
             continue
         if first_key is None and packet.is_keyframe:
             first_key = tick
+        if limits is not None and len(packets) >= limits.frames:
+            raise MediaError("too_long", f"{path.name}: more than {limits.frames} frames (limits.frames)")
         packets.append((tick, packet.is_discard or first_key is None or tick < first_key))
         if rotation is None and first_key is not None:
             rotation = _rotation(path, packet)

@@ -9,6 +9,22 @@ from reprise.core.settings import Settings
 Preset = Literal["ultrafast", "superfast", "veryfast", "faster", "fast", "medium", "slow", "slower", "veryslow"]
 
 
+class Limits(Settings):
+    """The largest videos and images that are taken; what exceeds a limit is missing, with this reason."""
+
+    pixels: int = Field(36_000_000, ge=1)
+    """Pixels of a picture: width times height. Decoding takes up to about 100 bytes of memory for each."""
+    frames: int = Field(1_000_000, ge=1)
+    """Frames of a video."""
+    duration_s: float = Field(21_600.0, gt=0)
+    """Seconds of a video."""
+    fps: float = Field(1000.0, gt=0)
+    """Frames a second of a video; one that is joined to another makes all of it as fast."""
+
+
+DEFAULT_LIMITS = Limits()
+
+
 class Encode(Settings):
     """How clips are encoded with x264."""
 
@@ -54,8 +70,8 @@ class Shots(Settings):
     """PySceneDetect's detector."""
     threshold: float = Field(27.0, gt=0)
     """The detector's threshold; lower ones find more shots."""
-    min_scene_frames: int = Field(8, ge=1)
-    """A shot of fewer frames counts as part of the one before."""
+    min_scene_frames: int = Field(15, ge=1)
+    """A shot of fewer frames counts as part of the one before; 15 is PySceneDetect's default."""
 
 
 class Motion(Settings):

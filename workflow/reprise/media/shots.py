@@ -11,6 +11,8 @@ from reprise.media.settings import Shots
 
 # PySceneDetect's own automatic downscale aims at this width; wider pictures find the same cuts at a higher price.
 WIDTH = 256
+# PySceneDetect knows no slower video; cuts are counted in frames, so that the rate does not matter.
+SLOWEST = 0.001
 
 
 class ShotCounter:
@@ -18,7 +20,7 @@ class ShotCounter:
 
     def __init__(self, settings: Shots, fps: float) -> None:
         self.cuts: list[int] = []
-        self._fps = float(fps)
+        self._fps = max(float(fps), SLOWEST)
         self._frames = 0
         self._detector = _detector(settings)
 

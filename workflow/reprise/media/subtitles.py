@@ -7,7 +7,7 @@ from typing import NamedTuple
 from reprise.core.errors import UserError
 
 TIMES = re.compile(r"^((?:\d+:)?\d{1,2}:\d{2}[.,]\d{3})\s+-->\s+((?:\d+:)?\d{1,2}:\d{2}[.,]\d{3})")
-TAG = re.compile(r"<[^>]*>")
+TAG = re.compile(r"<[^<>]*>")
 
 
 class Cue(NamedTuple):

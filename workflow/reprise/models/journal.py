@@ -1,11 +1,12 @@
 """The journal: every answer is written as soon as it is given, so that a killed job asks nothing twice."""
 
+import math
 import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from filelock import FileLock, Timeout
 
@@ -46,26 +47,54 @@ def entry_id(recipe: str, prompt_sha256: str) -> str:
     return value_digest([recipe, prompt_sha256])[:32]
 
 
+class Entry(NamedTuple):
+    """An answer, and how long it took when it was asked; None in a journal of an earlier version."""
+
+    answer: Answer
+    seconds: float | None
+
+
 class Journal:
-    """Answers by entry id. Failures are never written: a later run asks again."""
+    """Answers by entry id. A failure is never written here."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._synced = float("-inf")
-        self._answers = dict(_entries(path))
-        _end_torn_line(path)
+        self._entries: dict[str, Entry] = {}
+        for entry, found in _entries(path):
+            self._take(entry, found)
 
     def get(self, entry: str) -> Answer | None:
-        return self._answers.get(entry)
+        found = self._entries.get(entry)
+        return found.answer if found else None
 
-    def add(self, entry: str, answer: Answer) -> None:
+    def seconds(self, entry: str) -> float | None:
+        """How long the answer took when it was asked."""
+        found = self._entries.get(entry)
+        return found.seconds if found else None
+
+    def add(self, entry: str, answer: Answer, seconds: float | None = None) -> None:
         """Write an answer, sync it with those of the last second, and remember it."""
-        values = [answer.text, answer.scores, answer.frames_shown, answer.tokens_in, answer.tokens_out]
+        if answer.error or not all(map(math.isfinite, answer.scores)):
+            raise ValueError(f"no answer to keep: {answer}")
+        values = [answer.text, answer.scores, answer.frames_shown, answer.tokens_in, answer.tokens_out, seconds]
         is_due = time.monotonic() - self._synced >= SYNC_SECONDS
         append_line(self._path, canonical_json([entry, *values]), to_disk=is_due)
-        self._answers[entry] = answer
+        self._take(entry, Entry(answer, seconds))
         if is_due:
             self._synced = time.monotonic()
+
+    def withdraw(self, entry: str) -> None:
+        """Take back an answer that turned out to be of another question."""
+        if entry in self._entries:
+            append_line(self._path, canonical_json([entry]))
+            self._take(entry, None)
+
+    def _take(self, entry: str, found: Entry | None) -> None:
+        if found is None:
+            self._entries.pop(entry, None)
+        else:
+            self._entries[entry] = found
 
     def sync(self) -> None:
         """Sync all answers."""
@@ -74,20 +103,14 @@ class Journal:
                 os.fsync(stream.fileno())
 
     def __len__(self) -> int:
-        return len(self._answers)
+        return len(self._entries)
 
 
-def _entries(path: Path) -> Iterator[tuple[str, Answer]]:
-    for row in read_lines(path):
-        entry, text, scores, frames, tokens_in, tokens_out = cast(tuple[str, str, list[float], Any, Any, Any], row)
-        yield entry, Answer(text, tuple(scores), frames, tokens_in, tokens_out)
-
-
-def _end_torn_line(path: Path) -> None:
-    """End a line that a kill cut short, so that the next answer starts a line of its own."""
-    if not path.is_file() or path.stat().st_size == 0:
-        return
-    with path.open("rb+") as stream:
-        stream.seek(-1, os.SEEK_END)
-        if stream.read(1) != b"\n":
-            stream.write(b"\n")
+def _entries(path: Path) -> Iterator[tuple[str, Entry | None]]:
+    """The lines of a journal: an answer, or the entry alone where it was withdrawn."""
+    for entry, *values in read_lines(path):
+        if not values:
+            yield str(entry), None
+            continue
+        text, scores, frames, tokens_in, tokens_out, *seconds = cast(list[Any], values)
+        yield str(entry), Entry(Answer(text, tuple(scores), frames, tokens_in, tokens_out), next(iter(seconds), None))

@@ -49,5 +49,7 @@ class ImportSettings(Settings):
 
     runs: dict[str, str] = Field({})
     """`<benchmark>/<protocol>/<sampling>` -> folder of this model's answers."""
+    names: list[str] = Field([])
+    """Names, besides its slug, by which the reference harness calls this judge: `<predictions>_<name>_score.xlsx`."""
     ratings: dict[str, str] = Field({})
     """`<benchmark>/<protocol>/<sampling>/<model>` -> folder of this judge's ratings of that run."""

@@ -4,6 +4,7 @@ The folder of a run's files follows from its name: `resources/imports/<benchmark
 `resources/imports/<benchmark>/<slug>/` itself, unless the model's `runs:` names another folder.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from reprise.config.configuration import Configuration
@@ -40,8 +41,30 @@ class Imports:
             importer = load_rating_importer(run.benchmark) if has_importer(run.benchmark) else None
             folders = self._folders(judge, run.benchmark, said, usual) if importer else []
             found = [files for folder in folders if importer and (files := importer.rating_files(folder))]
-            self._found[Scored(run, judge)] = found[0] if found else []
+            self._found[Scored(run, judge)] = found[0] if found else self._ratings_beside(run, judge)
         return self._found[Scored(run, judge)]
+
+    def _ratings_beside(self, run: Run, judge: str) -> list[Path]:
+        """The ratings that the harness wrote next to a run's imported predictions, under a name of the judge."""
+        importer = load_rating_importer(run.benchmark) if has_importer(run.benchmark) else None
+        if importer is None or run.model not in self.models:
+            return []
+        names = (judge, *import_settings(self._config, judge).names)
+        return [path for one in self.answer_files(run) for path in importer.ratings_beside(one, names)]
+
+    def judges(self, benchmark: str, runs: Sequence[Run]) -> list[str]:
+        """The imported models whose ratings of one of these runs lie here, in the order of the configuration."""
+        if not has_importer(benchmark) or load_rating_importer(benchmark) is None:
+            return []
+        answered = [run for run in runs if run.model in self.models and self.answer_files(run)]
+        return [
+            slug
+            for slug in self._config.models
+            if slug in self.models
+            and any(
+                self.rating_files(run, slug) for run in (runs if (FOLDER / benchmark / slug).is_dir() else answered)
+            )
+        ]
 
     def warn_of_unused(self, models: frozenset[str]) -> None:
         """Name the files in the folders that runs share whose names fit no run of these models."""
@@ -49,8 +72,11 @@ class Imports:
             for slug in sorted(self.models & models):
                 runs, folder = self._runs(benchmark, slug), FOLDER / benchmark / slug
                 used = {path for run in runs for path in self.answer_files(run)}
-                unused = [path for path in _files(folder) if path not in used]
-                if runs and unused:
+                unused = [path for path in _files(folder) if path not in used] if runs else []
+                if unused:
+                    rated = {path for run in runs for judge in self.models for path in self._ratings_beside(run, judge)}
+                    unused = [path for path in unused if path not in rated]
+                if unused:
                     names = _names(unused)
                     log.warning(f"{folder}: {names}: not used: their names fit no run of this suite.")
 

@@ -13,7 +13,7 @@ from reprise.config.suite import SubsetFile
 from reprise.config.tables import TableSpec
 from reprise.core.code_digest import CodeDigests
 from reprise.core.errors import UserError
-from reprise.core.files import canonical_json, matching_files, write_if_changed
+from reprise.core.files import canonical_json, is_other, matching_files, write_if_changed
 from reprise.core.keyfile import Key
 from reprise.core.paths import Run
 from reprise.core.settings import Settings
@@ -21,6 +21,7 @@ from reprise.core.store import append_line, read_lines
 from reprise.external import FOLDER
 from reprise.external.keys import ImportedRatingsKey, ImportedRunKey, RatingFiles, RunFiles
 from reprise.fetch.keys import BenchmarkLedgers, Extras, MissingKey, ReleaseKey, SourcesKey
+from reprise.fetch.settings import ReleaseFolder
 from reprise.media.keys import ClipsKey, FactsKey, FramesKey
 from reprise.models.adapters import ADAPTERS
 from reprise.models.embeddings import DISTRIBUTION as EMBEDDER
@@ -37,10 +38,18 @@ K = TypeVar("K", bound=Key)
 def write_keys(plan: Plan) -> None:
     """Write every key file whose content has changed."""
     for path, key in collect_keys(plan).items():
-        text = json.dumps(key.model_dump(mode="json"), indent=1, sort_keys=True) + "\n"
-        if write_if_changed(path, text) and isinstance(key, RunKey):
+        if write_if_changed(path, _text(key)) and isinstance(key, RunKey):
             # What a key stood for, for `adopt` to compare and for people who trace old answers.
             append_line(plan.store.root / "keys.jsonl", canonical_json([key.key, key.answers.model_dump(mode="json")]))
+
+
+def changed_keys(plan: Plan) -> list[Path]:
+    """The key files that `write_keys` would write."""
+    return [path for path, key in collect_keys(plan).items() if is_other(path, _text(key))]
+
+
+def _text(key: Settings) -> str:
+    return json.dumps(key.model_dump(mode="json"), indent=1, sort_keys=True) + "\n"
 
 
 def collect_keys(plan: Plan, code: CodeDigests | None = None) -> dict[Path, Settings]:
@@ -91,7 +100,7 @@ class _Keys:
         stages: dict[str, Key] = {
             "release": self._release(benchmark),
             "annotations": self._annotations(benchmark),
-            "sources": SourcesKey(shards=suite.shards, route=entry.route),
+            "sources": SourcesKey(shards=suite.shards, route=entry.route, limits=suite.limits),
             "clips": ClipsKey(shards=suite.shards, **dict(suite.clip_settings)),
             "facts": FactsKey(**dict(suite.fact_settings)),
             "statistics": StatisticsKey(benchmark=benchmark),
@@ -105,10 +114,13 @@ class _Keys:
         entry, patterns = self._config.suite.benchmarks[benchmark], self._config.benchmarks[benchmark].release_files
         extras = None
         if entry.extras is not None:
-            files = matching_files(Path(entry.extras), patterns)
-            digests = {name: self._plan.store.digest(path) for name, path in files.items()}
-            extras = Extras(folder=entry.extras, files=digests)
-        return ReleaseKey(benchmark=benchmark, release=entry.release, files=tuple(patterns), extras=extras)
+            extras = Extras(folder=entry.extras, files=self._folder_digests(entry.extras, patterns))
+        found = self._folder_digests(entry.release.path, patterns) if isinstance(entry.release, ReleaseFolder) else {}
+        return ReleaseKey(benchmark=benchmark, release=entry.release, files=tuple(patterns), extras=extras, found=found)
+
+    def _folder_digests(self, folder: str, patterns: Sequence[str]) -> dict[str, str]:
+        """The files of a user's folder by name and content."""
+        return {name: self._plan.store.digest(path) for name, path in matching_files(Path(folder), patterns).items()}
 
     def _annotations(self, benchmark: str) -> AnnotationsKey:
         entry = self._config.suite.benchmarks[benchmark]
@@ -118,6 +130,7 @@ class _Keys:
             clips=entry.clips,
             options=self._config.benchmarks[benchmark].options | {"subset": subset.model_dump() if subset else None},
             subset_sha256=self._subset_digest(subset.file) if isinstance(subset, SubsetFile) else "",
+            text_chars_max=self._config.suite.text_chars_max,
         )
 
     def _subset_digest(self, file: str) -> str:
@@ -150,6 +163,7 @@ class _Keys:
             max_tokens=protocol.max_tokens,
             items=protocol.items,
             prompt=prompts[protocol.prompt],
+            text_chars_max=self._config.suite.text_chars_max,
         )
         verdicts = VerdictsKey(
             reading=protocol.reading, embedder=None if protocol.compare_with is None else _version(EMBEDDER)
@@ -270,6 +284,7 @@ class _Keys:
         scored = plan.table_scored(benchmark, table)
         judged = tuple(name for name in settings.protocols if plan.is_judged(benchmark, name))
         keys = sorted({runs[one.run].key for one in scored} & adopted.keys())
+        shown = {cell.model for cell in spec.cells() if cell.model is not None}
         return TableKey(
             suite=self._config.name,
             suite_title=suite.title,
@@ -283,11 +298,15 @@ class _Keys:
             forms={name: protocol.form for name, protocol in settings.protocols.items()},
             runs=tuple(one.name for one in scored),
             imported=tuple(one.name for one in scored if plan.is_imported(one)),
-            first_judge=next(iter(plan.judges_named(benchmark)), ""),
+            judge_order=tuple(plan.judges_of(benchmark)) if judged else (),
+            unjudged=tuple(run.name for run in plan.unjudged(benchmark, table)),
             judged=judged,
             judges={one: self._config.models[one].label for one in plan.judges_of(benchmark)} if judged else {},
+            abbreviations=self._config.tables[benchmark].abbreviations,
+            references=tuple(sorted(one for one in shown if self._config.models[one].reference)),
             adopted={key: adopted[key] for key in keys},
             missing_share_max=suite.missing_share_max,
+            failed_share_max=suite.failed_share_max,
         )
 
     def _adopted(self) -> dict[str, str]:

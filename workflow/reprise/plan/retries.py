@@ -1,7 +1,10 @@
-"""Another try of sources that failed for a reason that may pass."""
+"""Another try of sources and of questions that failed for a reason that may pass."""
+
+from collections.abc import Iterable
 
 from reprise.core.files import canonical_json, write_if_changed, write_text
 from reprise.fetch.records import wants_another_try
+from reprise.plan.answers import FailedAnswers
 from reprise.plan.runs import Plan
 
 
@@ -19,3 +22,11 @@ def write_retries(plan: Plan) -> None:
                 write_text(path, "{}\n")
             if attempts > 1 and wants_another_try([ledger], attempts):
                 write_if_changed(path, canonical_json({"after": plan.store.digest(ledger)}) + "\n")
+
+
+def write_answer_retries(plan: Plan, found: Iterable[FailedAnswers]) -> None:
+    """Trigger another try of the questions that are worth it: an input of their job changes with every attempt."""
+    for one in found:
+        if one.due:
+            path = plan.results.answer_retry_key(one.job.scored)
+            write_if_changed(path, canonical_json({"attempts": one.failures.lines}) + "\n")

@@ -1,6 +1,6 @@
 """Which runs and tables a suite has, and which of them this site can make."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from reprise.config.configuration import Configuration
@@ -30,6 +30,7 @@ class Plan:
         self.store = Store(Path(config.main.store))
         self.imports = Imports(config)
         self.models = frozenset(slug for slug, model in config.models.items() if self._runs_here(slug, model))
+        self._judges: dict[str, list[str]] = {}
 
     def _runs_here(self, slug: str, model: Model) -> bool:
         """Whether the suite's `run:` selects a model; a remote one also needs a budget."""
@@ -89,16 +90,28 @@ class Plan:
         return self.config.suite.judges if own is None else own
 
     def judges_of(self, benchmark: str) -> list[str]:
-        """Those of them that run here."""
-        return [slug for slug in self.judges_named(benchmark) if slug in self.models]
+        """Those of them that run here, then every other one whose ratings lie here."""
+        if benchmark not in self._judges:
+            named = [slug for slug in self.judges_named(benchmark) if slug in self.models]
+            runs = [Run.parse(f"{benchmark}/{name}") for name in sorted(self.config.runs_of(benchmark))]
+            raters = self.imports.judges(benchmark, [run for run in runs if run.model in self.models])
+            self._judges[benchmark] = [*named, *(slug for slug in raters if slug in self.models and slug not in named)]
+        return self._judges[benchmark]
 
-    def first_judge(self, benchmark: str) -> str:
-        """The first of them, for a command that names none."""
-        for judge in self.judges_of(benchmark):
-            return judge
-        raise UserError(
-            f"suite '{self.config.name}': no judge of {benchmark} runs here. Name one in `judges:` and in `run:`."
-        )
+    def judge_of(self, run: Run) -> str:
+        """The judge whose numbers a run has where no other one is asked for."""
+        judge = self._rater(run, self.judges_of(run.benchmark))
+        if judge is None:
+            raise UserError(
+                f"suite '{self.config.name}': no judge of {run.benchmark} runs here, or has rated {run.name}. "
+                "Name one in `judges:` and in `run:`."
+            )
+        return judge
+
+    def _rater(self, run: Run, judges: Iterable[str]) -> str | None:
+        """The first judge that can be asked about a run, or has rated it."""
+        known = self.judges_of(run.benchmark)
+        return next((judge for judge in judges if judge in known and self.has_ratings(run, judge)), None)
 
     def is_judged(self, benchmark: str, protocol: str) -> bool:
         """Whether the answers of a protocol are put to a judge."""
@@ -107,14 +120,21 @@ class Plan:
     # Runs
 
     def scored(self, benchmark: str, row: Row) -> Scored | None:
-        """Whose numbers a cell shows, if this site can make them: a run's, by the row's or the first judge."""
+        """Whose numbers a cell shows, if this site can make them: a run's, by the row's judges or the first of all."""
         run = run_of(benchmark, row)
         if run is None or run.model not in self.models or not self.has_answers(run):
             return None
         if not self.is_judged(benchmark, run.protocol):
             return Scored(run)
-        judge = row.judge or next(iter(self.judges_named(benchmark)), None)
-        return Scored(run, judge) if judge in self.judges_of(benchmark) and self.has_ratings(run, judge) else None
+        judge = self._rater(run, row.judges or self.judges_of(benchmark))
+        return Scored(run, judge) if judge else None
+
+    def unjudged(self, benchmark: str, table: str) -> list[Run]:
+        """The runs of a table that this site can make, but that no judge rates."""
+        cells = [cell for cell in self.table(benchmark, table).cells() if not cell.judges]
+        runs = {run for cell in cells if (run := run_of(benchmark, cell)) and self.is_judged(benchmark, run.protocol)}
+        able = [run for run in runs if run.model in self.models and self.has_answers(run)]
+        return sorted(run for run in able if self._rater(run, self.judges_of(benchmark)) is None)
 
     def has_answers(self, run: Run) -> bool:
         """Whether a run's model can be asked, or its answers exist."""

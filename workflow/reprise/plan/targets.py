@@ -7,10 +7,11 @@ from pathlib import Path
 from reprise.core.errors import UserError, choices, suggestion
 from reprise.core.log import log
 from reprise.core.names import TABLE
-from reprise.core.paths import TABLES, Scored, collected_table_file, table_file
+from reprise.core.paths import TABLES, Scored, collected_table_file, table_file, tables_pdf_file
 from reprise.fetch.settings import Huggingface, ReleaseHub
 from reprise.plan.keys import UNPINNED
 from reprise.plan.runs import Plan
+from reprise.tables.render.latex_document import MISSING, has_latex
 
 FORMATS = ("csv", "html", "md", "tex")
 COLLECTED = ("html", "md", "tex")
@@ -33,6 +34,8 @@ def check_targets(plan: Plan, targets: Sequence[str]) -> None:
 def _problems(plan: Plan, target: str) -> Iterator[str]:
     suite = plan.config.name
     match target.split("/"):
+        case ["results", "tables", file] if file == tables_pdf_file().name:
+            yield from () if has_latex() else (MISSING,)
         case ["results", "tables", file] if file.startswith("tab"):
             listed = [f"{name} ({', '.join(having)})" for name, having in plan.benchmarks_by_table().items()]
             yield from _file_problems(
@@ -84,7 +87,7 @@ def _asked(plan: Plan, targets: Sequence[str]) -> set[Scored]:
     """The numbers behind the targets; those of the whole suite where no target is named."""
     tables = {(benchmark, table): plan.table_scored(benchmark, table) for benchmark, table, _ in plan.tables()}
     everything = {one for scored in tables.values() for one in scored} | {Scored(run) for run in plan.runs()}
-    if not targets:
+    if not targets or str(tables_pdf_file()) in targets:
         return everything
     found = {one for target in targets for one in everything if f"/{one.run.name}" in target}
     for (benchmark, table), scored in tables.items():

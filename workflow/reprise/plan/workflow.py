@@ -11,14 +11,18 @@ from snakemake.exceptions import WorkflowError
 from reprise.benchmarks.registry import load_scores, load_statistics
 from reprise.config.load import load
 from reprise.config.model import Model
-from reprise.core.errors import UserError
-from reprise.core.files import canonical_json, write_if_changed
+from reprise.core.clones import LOCKS, is_running, register
+from reprise.core.errors import UserError, faults_in_words
+from reprise.core.files import canonical_json, is_other, write_if_changed
+from reprise.core.log import log
 from reprise.core.paths import STAMP, Ledger, Run, Scored, collected_table_file, table_file
 from reprise.fetch.settings import ReleaseHub, Remote
-from reprise.plan.keys import UNPINNED, write_keys
-from reprise.plan.retries import write_retries
+from reprise.plan.answers import failed_answers, summary
+from reprise.plan.keys import UNPINNED, changed_keys, write_keys
+from reprise.plan.retries import write_answer_retries, write_retries
 from reprise.plan.runs import Plan
 from reprise.plan.targets import check_targets, targets_of, warn_of_unpinned
+from reprise.plan.upkeep import note_outdated
 from reprise.tables.published import published_file
 
 P = ParamSpec("P")
@@ -46,16 +50,48 @@ def load_workflow(overrides: dict[str, Any], arguments: Sequence[str] = ()) -> "
 
     Problems with Snakemake's arguments, and weights or data that are not pinned, are reported before jobs are planned.
     """
-    plan = Plan(load(Path(), overrides))
-    if "--target-jobs" not in arguments:  # given where Snakemake itself calls, for a job of this workflow
+    with faults_in_words():
+        plan = Plan(load(Path(), overrides))
+        if "--target-jobs" in arguments:  # given where Snakemake itself calls, for a job of this workflow
+            return Workflow(plan)
         targets = targets_of(arguments)
         check_targets(plan, targets)
         warn_of_unpinned(plan, targets)
         plan.imports.warn_of_unused(plan.models)
+        if is_running(Path()) and "--unlock" not in arguments:
+            _refuse_changes(plan)
+        else:
+            _bring_up_to_date(plan)
+        return Workflow(plan)
+
+
+def _bring_up_to_date(plan: Plan) -> None:
+    """Write what jobs are planned by, and show what is out of date."""
+    register(plan.store, Path())
+    plan.store.sweep()
     write_keys(plan)
+    note_outdated(plan)
     write_retries(plan)
-    write_if_changed(STAMP, canonical_json({"suite": plan.config.name}) + "\n")
-    return Workflow(plan)
+    failed = failed_answers(plan)
+    write_answer_retries(plan, failed)
+    if failed:
+        log.warning(summary(failed))
+    write_if_changed(STAMP, _stamp(plan))
+
+
+def _refuse_changes(plan: Plan) -> None:
+    """Leave everything as the Snakemake that works in this folder planned by it."""
+    others = [path for path in [STAMP] if is_other(path, _stamp(plan))] or changed_keys(plan)
+    if others:
+        raise UserError(
+            f"another snakemake works in this folder (see {LOCKS}), and this call is of another suite or of a changed "
+            f"configuration: it would change {others[0]}. Wait for its end; if it was killed, run `snakemake --unlock` "
+            "first."
+        )
+
+
+def _stamp(plan: Plan) -> str:
+    return canonical_json({"suite": plan.config.name}) + "\n"
 
 
 def one_of(names: Iterable[str]) -> str:
@@ -69,6 +105,7 @@ class Workflow:
     def __init__(self, plan: Plan) -> None:
         self.suite = plan.config.name
         self.store = plan.config.main.store
+        self.answer_attempts = plan.config.suite.answer_attempts
         self._plan = plan
         self._results = plan.results
         self._shards = range(plan.config.suite.shards)
@@ -152,6 +189,17 @@ class Workflow:
         """The note of a fetched snapshot; nothing for a local checkpoint or a model without weights."""
         return [self._results.weights(_slug(wildcards))] if self.model(wildcards).repo else []
 
+    def answer_retry(self, wildcards: Wildcards) -> list[Path]:
+        """What changes when questions that failed are to be asked again; nothing where none has failed yet."""
+        path = self._results.answer_retry_key(Scored(_run(wildcards), getattr(wildcards, "judge", "")))
+        return [path] if path.is_file() else []
+
+    def report_failures(self) -> None:
+        """Say at the end of a run how many answers failed."""
+        found = summary(failed_answers(self._plan))
+        if found:
+            log.warning(found)
+
     def answer_files(self, wildcards: Wildcards) -> list[Path]:
         """The files that hold an imported run's answers."""
         return self._plan.imports.answer_files(_run(wildcards))
@@ -170,6 +218,10 @@ class Workflow:
     def every_table(self) -> list[Path]:
         """Every table number that a paper of the suite has, in every format that people read."""
         return [collected_table_file(table, kind) for table in self._plan.benchmarks_by_table() for kind in READ_AS]
+
+    def every_fragment(self) -> list[Path]:
+        """Every table of every paper of the suite, as LaTeX."""
+        return [table_file(benchmark, table, "tex") for benchmark, table, _ in self._plan.tables()]
 
     @as_workflow_error
     def parts_of_table(self, wildcards: Wildcards) -> list[Path]:

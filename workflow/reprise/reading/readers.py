@@ -12,6 +12,16 @@ FORGIVEN = {"authors": CONTRADICTORY, "robust": OTHER}
 # What a tie, or a score that is no number, is read as: by the authors as a wrong answer, not as none.
 UNDECIDED = {"authors": "neither", "robust": ""}
 BARE = re.compile(r"\s*(?:([A-F])[.)]?|\(([A-F])\))\s*")
+LABEL_SIGNS = (". ", ") ", ": ")
+FEW_WORDS = 3
+SURELY_A_TEXT = 12  # characters; a shorter text may be a word that means something else beside a letter
+YES_NO = {"Yes", "No"}
+BARE_WORDS = {
+    form: word
+    for word in YES_NO
+    for said in (word, word.lower(), word.upper())
+    for form in (said, f"{said}.", f" {said}")
+}
 OUTPUT_BLOCK = re.compile(r"<<<output>>>(.*?)(?:<<</?output>>>|<</output>>>|\Z)", re.DOTALL | re.IGNORECASE)
 # What VLMEvalKit's matching of option letters takes for blanks, and for a refusal.
 PUNCTUATION = str.maketrans(dict.fromkeys(".()[],:;!*#{}", " "))
@@ -32,9 +42,10 @@ class Reading:
 
 
 def read_authors(text: str, options: Sequence[str]) -> Reading:
-    """VELOCITI's scripts: the first word must be the bare letter; Yes and No are searched as substrings, Yes first."""
-    if set(options) == {"Yes", "No"}:
-        return Reading(next((option for option in ("Yes", "No") if option in text), ""), None)
+    """VELOCITI's scripts: the first word must be the bare letter; of Yes and No exactly one must be a substring."""
+    if set(options) == YES_NO:
+        named = [option for option in ("Yes", "No") if option in text]
+        return Reading(named[0] if len(named) == 1 else "", None)  # with both words theirs writes "error"
     word = next(iter(text.split()), "")
     return Reading(word if word in options else "", None)
 
@@ -65,10 +76,14 @@ def read_options(text: str, options: Sequence[str], option_texts: Sequence[str])
 
 def read_like_a_person(text: str, options: Sequence[str], option_texts: Sequence[str]) -> Reading:
     """What a person would read; nothing where a person would hesitate. The texts let a restated caption count."""
+    if text in BARE_WORDS and set(options) == YES_NO:
+        return Reading(BARE_WORDS[text], None)
     letter = bare_letter(text)
     if letter in options and all(map(begins_with_a_word, option_texts)):
         return Reading(letter, None)
-    # Its hundred patterns take longer to compile than it takes to read a run of bare letters.
+    if option_texts and (letter := letter_with_text(text, options, option_texts)):
+        return Reading(letter, None)
+    # Its vocabulary takes longer to load than it takes to read a run of bare letters.
     from reprise.reading.robust import read_robust
 
     captions = dict(zip(options, option_texts, strict=True)) if option_texts else None
@@ -81,9 +96,22 @@ def bare_letter(text: str) -> str:
     return (match[1] or match[2]) if match else ""
 
 
+def letter_with_text(text: str, options: Sequence[str], option_texts: Sequence[str]) -> str:
+    """The letter of an answer that is a letter and the text of its option: `B. The dog barks.`"""
+    letter, sign, stated = text[:1], text[1:3], text[3:].strip()
+    if sign not in LABEL_SIGNS or letter not in options or len(stated) < SURELY_A_TEXT:
+        return ""
+    return (
+        letter
+        if [option for option, known in zip(options, option_texts, strict=True) if known == stated] == [letter]
+        else ""
+    )
+
+
 def begins_with_a_word(caption: str) -> bool:
     """Whether a caption is surely no letter itself, which an answer of a letter could restate."""
-    return caption.isascii() and caption[:2].isalpha() and len(caption) > 1 and "<" not in caption
+    starts = (len(caption) > 1 and caption[:2].isalpha()) or caption.count(" ") >= FEW_WORDS
+    return starts and caption.isascii() and "<" not in caption
 
 
 def output_block(text: str) -> str:

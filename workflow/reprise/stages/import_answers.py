@@ -9,7 +9,7 @@ from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, read_table, write_table
 from reprise.external import NO_ANSWER, load_importer
-from reprise.external.answers import ImportedAnswers, response_row, write_problems
+from reprise.external.answers import NO_FILE, ImportedAnswers, Problem, response_row, write_problems
 from reprise.external.keys import ImportedRunKey
 from reprise.media.sampling import frames_shown
 from reprise.models.adapters.base import Answer
@@ -24,14 +24,30 @@ def main() -> None:
     items, requests = read_table(args.items, ITEMS), read_table(args.requests, REQUESTS)
     form = load_importer(key.answers.benchmark).FORMS[key.answers.form]
     imported = form.read(args.files, items, requests)
+    if form.has_file_per_task:
+        requests = of_answered_tasks(items, requests, imported, args.files[0].parent)
     table = responses(requests, imported, frames_shown(key.answers.sampling) or 0, key.key)
     unanswered = table.filter(pl.col("error") == NO_ANSWER)["request_id"].to_list()
     write_problems(imported.problems, unanswered, args.problems)
-    write_table(table, args.out, RESPONSES)
+    write_table(table, args.out, RESPONSES, args.made_under)
     failed = table.filter(pl.col("error") != "").height
     log.info(
         f"{table.height} questions, {failed} failed ({len(unanswered)} unanswered), {len(imported.problems)} problems"
     )
+
+
+def of_answered_tasks(
+    items: pl.DataFrame, requests: pl.DataFrame, imported: ImportedAnswers, folder: Path
+) -> pl.DataFrame:
+    """The requests of the tasks that the folder's files answer at all; the others were not asked, and are noted."""
+    tasks = dict(items.select("item_id", "task").iter_rows())
+    of_task = requests.select(pl.col("item_id").replace_strict(tasks, return_dtype=pl.String)).to_series()
+    answered = set(of_task.filter(requests["request_id"].is_in(list(imported.answers))))
+    if not answered:
+        return requests
+    absent = [task for task in of_task.unique(maintain_order=True) if task not in answered]
+    imported.problems += [Problem(str(folder), None, task, NO_FILE) for task in absent]
+    return requests.filter(of_task.is_in(list(answered)))
 
 
 def responses(requests: pl.DataFrame, imported: ImportedAnswers, frames: int, key: str) -> pl.DataFrame:

@@ -1,15 +1,17 @@
 """Stage `infer`: one run's questions to its model, clip by clip, every answer journaled as it comes."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from reprise.benchmarks.prompts import final_prompt_digest, with_frame_count
-from reprise.core.errors import UserError, run_command
+from reprise.core.errors import MachineError, UserError, run_command, stop_on_fault
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import (
@@ -22,17 +24,22 @@ from reprise.core.schemas import (
     write_table,
 )
 from reprise.core.store import Store
-from reprise.media.errors import MediaError
+from reprise.media.errors import STATUSES as MEDIA_STATUSES
+from reprise.media.ledgers import clip_file
 from reprise.models.adapters import load_adapter
-from reprise.models.adapters.base import Adapter, Answer, AnswerError, Clip, ModelSpec, Request
+from reprise.models.adapters.base import Adapter, Answer, Clip, ModelSpec, Request
+from reprise.models.answering import DEVICE_ERROR, Model, ask, described
 from reprise.models.devices import take_gpus
+from reprise.models.failures import REASONS, TRANSIENT, Failures, failures_path
 from reprise.models.journal import Journal, asking_alone, entry_id, journal_path
-from reprise.models.keys import ModelRunKey
+from reprise.models.keys import ModelRunKey, RunKey
 from reprise.models.weights import weights_folder
 from reprise.stages.arguments import arguments
 
 PROGRESS_SECONDS = 10.0
 NO_CLIP = ""
+# A model that has answered nothing yet is given up when this many questions, about two clips at least, fail alike.
+FIRST_QUESTIONS = 8
 
 
 @dataclass(frozen=True)
@@ -42,6 +49,8 @@ class Work:
     clip: Clip
     recipe: str
     requests: tuple[Request, ...]
+    check: Callable[[], object] = str
+    """Stops the job where the clip's file is not what its ledger names: nobody is asked about damaged frames."""
 
 
 class LazyModel:
@@ -71,14 +80,24 @@ class LazyModel:
             settings=answers.settings,
         )
         log.info(f"loading the model of {self._key.run} by adapter {answers.adapter}")
-        adapter: Adapter = load_adapter(answers.adapter)(spec)
+        try:
+            adapter: Adapter = load_adapter(answers.adapter)(spec)
+        except UserError:
+            raise
+        except Exception as error:
+            stop_on_fault(error)
+            raise UserError(
+                f"{self._key.run}: adapter {answers.adapter} cannot load its model: {described(error)}. Correct the "
+                "model's file, its weights or the adapter, then run the same command again."
+            ) from error
         return adapter
 
 
 def main() -> None:
     args = arguments(
         "Ask a model the questions of a run.",
-        key=Path, requests=Path, frames=[Path], ledgers=[Path], store=Path, threads=int, out=Path, timings=Path,
+        key=Path, requests=Path, frames=[Path], ledgers=[Path], store=Path, threads=int, attempts=int, out=Path,
+        timings=Path,
     )  # fmt: skip
     key = read_key(args.key, ModelRunKey)
     store = Store(args.store)
@@ -91,14 +110,19 @@ def main() -> None:
         works = gather_text_work(requests)
     with asking_alone(store, key.key):
         journal = Journal(journal_path(store, key.key))
-        responses, timings = ask_all(works, LazyModel(key, store, args.threads), journal, key.key)
+        failures = Failures(failures_path(store, key.key), args.attempts)
+        responses, timings = ask_all(works, LazyModel(key, store, args.threads), journal, failures, key)
         journal.sync()
     order = requests.select("request_id").with_row_index("place")
     table = pl.DataFrame(responses, schema=RESPONSES).join(order, on="request_id", how="left").sort("place")
-    write_table(pl.DataFrame(timings, schema=TIMINGS), args.timings, TIMINGS)
-    write_table(table, args.out, RESPONSES)
-    failed = table.filter(pl.col("error") != "").height
-    log.info(f"{table.height} answers, {failed} failed, {requests.height - table.height} questions without a clip")
+    write_table(pl.DataFrame(timings, schema=TIMINGS), args.timings, TIMINGS, args.made_under)
+    write_table(table, args.out, RESPONSES, args.made_under)
+    reasons = Counter(table.filter(pl.col("error") != "")["error"])
+    listed = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
+    log.info(
+        f"{table.height} answers, {reasons.total()} failed{f' ({listed})' if listed else ''}, "
+        f"{requests.height - table.height} questions without a clip"
+    )
 
 
 def gather_work(requests: pl.DataFrame, plans: pl.DataFrame, ledger: pl.DataFrame, store: Store) -> list[Work]:
@@ -119,7 +143,7 @@ def gather_work(requests: pl.DataFrame, plans: pl.DataFrame, ledger: pl.DataFram
             times_s=tuple(planned[name]["times_s"]),
         )
         asked = tuple(_request(row, len(clip.indices)) for row in rows.iter_rows(named=True))
-        works.append(Work(clip, found[name]["recipe"], asked))
+        works.append(Work(clip, found[name]["recipe"], asked, partial(clip_file, store, found[name])))
     return works
 
 
@@ -152,51 +176,114 @@ def prompt_digest(request: Request) -> str:
 
 
 def ask_all(
-    works: Sequence[Work], model: LazyModel, journal: Journal, key: str
+    works: Sequence[Work], model: Model, journal: Journal, failures: Failures, key: RunKey
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Ask what the journal does not hold yet; rows of responses and of timings."""
+    """Ask what has no answer yet and is due; rows of responses and of timings."""
     responses, timings = [], []
-    total = sum(len(work.requests) for work in works)
-    progress = Progress(total)
+    progress = Progress(sum(len(work.requests) for work in works))
+    start = Start(key.run, is_over=len(journal) > 0)
     for work in works:
         digests = [prompt_digest(request) for request in work.requests]
         entries = [entry_id(work.recipe, digest) for digest in digests]
         pending = {
-            entry: request for entry, request in zip(entries, work.requests, strict=True) if journal.get(entry) is None
+            entry: request
+            for entry, request in zip(entries, work.requests, strict=True)
+            if journal.get(entry) is None and failures.is_due(entry)
         }
-        start = time.monotonic()
+        if pending:
+            work.check()
         failed = ask_clip(work.clip, pending, model, journal)
-        timings.append(
-            {
-                "clip_id": work.clip.clip_id,
-                "requests": len(work.requests),
-                "seconds": time.monotonic() - start,
-                "resumed": len(work.requests) - len(pending),
-            }
-        )
+        start.note(work.clip.clip_id, failed, is_answered=len(failed) < len(pending))
+        for entry in pending:
+            if entry in failed:
+                failures.add(entry, failed[entry])
+            else:
+                failures.answered(entry)
+        _stop_on_lost_device(failed, failures)
+        if start.is_over:
+            failures.write()
+        timings.append(_timing(work, entries, pending, journal))
         for request, digest, entry in zip(work.requests, digests, entries, strict=True):
-            answer = journal.get(entry) or failed[entry]
-            responses.append(_response(request, digest, answer, key))
+            answer = journal.get(entry) or failures.get(entry)
+            assert answer is not None
+            responses.append(_response(request, digest, answer, key.key))
         progress.advance(len(work.requests))
+    start.end()
+    failures.write()
     return responses, timings
 
 
-def ask_clip(clip: Clip, pending: Mapping[str, Request], model: LazyModel, journal: Journal) -> dict[str, Answer]:
-    """Ask about one clip and journal the answers; returns the failures, which are never journaled."""
+def ask_clip(clip: Clip, pending: Mapping[str, Request], model: Model, journal: Journal) -> dict[str, Answer]:
+    """Ask about one clip and journal the answers; returns the failures."""
     failed: dict[str, Answer] = {}
     if not pending:
         return failed
-    try:
-        for entry, answer in zip(pending, model.answers(clip, list(pending.values())), strict=True):
-            if answer.error:
-                failed[entry] = answer
-            else:
-                journal.add(entry, answer)
-    except (AnswerError, MediaError) as error:
-        log.info(f"{clip.clip_id}: {error}")
-        unanswered = [entry for entry in pending if journal.get(entry) is None and entry not in failed]
-        failed |= {entry: Answer(error=error.status) for entry in unanswered}
+    entries = {request.request_id: entry for entry, request in pending.items()}
+    for request, answer, seconds in ask(model, clip, list(pending.values())):
+        entry = entries[request.request_id]
+        failed.pop(entry, None)
+        if answer.error:
+            journal.withdraw(entry)
+            failed[entry] = answer
+        else:
+            journal.add(entry, answer, round(seconds, 6))
     return failed
+
+
+def _stop_on_lost_device(failed: Mapping[str, Answer], failures: Failures) -> None:
+    """End the job when it has lost its GPU, not without a note of the question that did it."""
+    lost = next((answer for answer in failed.values() if answer.error == DEVICE_ERROR), None)
+    if lost is not None:
+        failures.write()
+        raise MachineError(f"the GPU is lost to this job: {lost.message}. Run the same command again.")
+
+
+class Start:
+    """The first questions of a model that has not answered anything yet: if all fail alike, so would the others."""
+
+    def __init__(self, run: str, *, is_over: bool) -> None:
+        self._run = run
+        self._failed: list[tuple[str, Answer]] = []
+        self.is_over = is_over
+
+    def note(self, clip: str, failed: Mapping[str, Answer], *, is_answered: bool) -> None:
+        """What became of a clip's questions; a UserError when enough of them have failed alike."""
+        if self.is_over:
+            return
+        self.is_over = is_answered
+        self._failed += [(clip, answer) for answer in failed.values() if answer.error not in MEDIA_STATUSES]
+        if len(self._failed) >= FIRST_QUESTIONS and len({name for name, _ in self._failed}) > 1:
+            self.end()
+
+    def end(self) -> None:
+        """A UserError if nothing was answered and all that failed did so alike."""
+        if not self.is_over and len({answer.error for _, answer in self._failed}) == 1:
+            _, first = self._failed[0]
+            raise UserError(
+                f"{self._run}: the first {len(self._failed)} questions all failed: {first.error} "
+                f"({REASONS[first.error]}): {first.message}. Nothing was recorded. {_advice(first.error)}"
+            )
+        self.is_over = True
+
+
+def _advice(error: str) -> str:
+    if error == "out_of_memory":
+        return "Use a larger device, give the job more memory, or show the model fewer frames."
+    if error in TRANSIENT:
+        return "Run the same command again when the cause has passed."
+    return "Correct the model's file or its adapter, then run the same command again."
+
+
+def _timing(work: Work, entries: Sequence[str], pending: Mapping[str, Request], journal: Journal) -> dict[str, Any]:
+    """How long the answers about a clip took, whenever they were asked."""
+    seconds = [journal.seconds(entry) for entry in dict.fromkeys(entries) if journal.get(entry) is not None]
+    known = [one for one in seconds if one is not None]
+    return {
+        "clip_id": work.clip.clip_id,
+        "requests": len(work.requests),
+        "seconds": sum(known) if len(known) == len(seconds) else None,
+        "resumed": len(work.requests) - len(pending),
+    }
 
 
 def _response(request: Request, digest: str, answer: Answer, key: str) -> dict[str, Any]:
@@ -211,6 +298,7 @@ def _response(request: Request, digest: str, answer: Answer, key: str) -> dict[s
         "tokens_in": answer.tokens_in,
         "tokens_out": answer.tokens_out,
         "error": answer.error,
+        "message": answer.message,
         "key": key,
     }
 

@@ -1,6 +1,7 @@
 """Stage `metrics`: a run's numbers, by both conventions, with what was asked, failed, unread and missing."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,24 @@ from reprise.benchmarks.rows import chosen_items
 from reprise.benchmarks.scoring import Answered, Convention, in_group
 from reprise.core.errors import run_command
 from reprise.core.log import log
-from reprise.core.schemas import ITEMS, METRICS, READERS_DIFFER, VERDICTS, check_key, read_table, write_table
+from reprise.core.schemas import (
+    FAILED_ANSWERS,
+    ITEMS,
+    METRICS,
+    READERS_DIFFER,
+    RESPONSES,
+    VERDICTS,
+    check_key,
+    read_table,
+    write_table,
+)
 from reprise.media.sampling import frames_shown
+from reprise.models.failures import REASONS
 from reprise.stages.arguments import arguments
 from reprise.stages.key_views import MetricsView, RunView, read_view
 from reprise.stats.measures import Measure
 
+IMPORTED = "import"
 # A convention and the reader that goes with it: what tables show, and what is compared with published numbers.
 CONVENTIONS: tuple[tuple[Convention, str], ...] = (("fixed", "robust"), ("authors", "authors"))
 
@@ -29,10 +42,12 @@ def main() -> None:
     args = arguments(
         "Measure a run.",
         key=Path, run_key=Path, judge=[str], items=Path, robust=Path, authors=Path, ratings=[Path],
-        out=Path,
+        responses=[Path], replies=[Path], out=Path,
     )  # fmt: skip
     key, run_key = read_view(args.key, MetricsView), read_view(args.run_key, RunView)
     items = chosen_items(read_table(args.items, ITEMS, without=("texts",)), key.items)
+    if run_key.answers["adapter"] == IMPORTED:
+        items = of_answered_tasks(items, read_table(args.robust, VERDICTS))
     undefined = undefined_metrics(key.frames_min, run_key.answers["sampling"])
     named = {"run": run_key.run, "judge": next(iter(args.judge), None), "key": run_key.key}
     scores = load_scores(key.benchmark)
@@ -45,15 +60,23 @@ def main() -> None:
         readings.append(read)
         measures = measured(scores, key.form, items, read, key.level, convention)
         for ratings in args.ratings:
-            measures += agreement(read, items, read_ratings(ratings), run_key.run, key.level)
+            measures += agreement(read, items, read_ratings(ratings), run_key.run, key.level, convention)
         found += [(one, named | {"convention": convention, "reader": reader}) for one in measures]
     shown = dict(zip(("convention", "reader"), CONVENTIONS[0], strict=True))
     rows: list[dict[str, Any]] = [number | named | shown for number in flaw_numbers(items)]
     rows.append(readers_differ(*readings) | named | shown)
+    rows += [number | named | shown | {"judge": None} for number in failed_answers(args.responses, "answers")]
+    rows += [number | named | shown for number in failed_answers(args.replies, "replies")]
     rows += [row_of(one, scores.CHANCE.get(one.metric), undefined.get(one.metric)) | names for one, names in found]
     frame = pl.DataFrame(rows, schema=METRICS)
-    write_table(frame, args.out, METRICS)
+    write_table(frame, args.out, METRICS, args.made_under)
     log.info(f"{frame.height} numbers")
+
+
+def of_answered_tasks(items: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
+    """The items of tasks with any verdict: imported answers miss no clip, so that the other tasks were not asked."""
+    tasks = items.join(verdicts, on="item_id", how="semi")["task"].unique()
+    return items.filter(pl.col("task").is_in(tasks.to_list()))
 
 
 def readers_differ(robust: pl.DataFrame, authors: pl.DataFrame) -> dict[str, Any]:
@@ -62,6 +85,26 @@ def readers_differ(robust: pl.DataFrame, authors: pl.DataFrame) -> dict[str, Any
     differing = both.filter(pl.col("value") != pl.col("value_authors")).height
     counts = {"asked": both.height, "scored": both.height} | dict.fromkeys(("failed", "unparsed", "missing"), 0)
     return {"metric": READERS_DIFFER, "group": "answers", "value": float(differing), **counts}
+
+
+def failed_answers(responses: Sequence[Path], group: str) -> Iterator[dict[str, Any]]:
+    """How many answers of a model failed and why; no number where none did, or where they were made elsewhere."""
+    for path in responses:
+        read = read_table(path, RESPONSES, without=RESPONSES.keys() - {"error", "message"})
+        failed = read.filter(pl.col("error").is_in(list(REASONS)))
+        if failed.is_empty():
+            continue
+        reasons = Counter(failed["error"]).most_common()
+        counts = {"asked": read.height, "failed": failed.height, "scored": read.height - failed.height}
+        yield {
+            "metric": FAILED_ANSWERS,
+            "group": group,
+            "value": float(failed.height),
+            "note": ", ".join(f"{count} {reason}" for reason, count in reasons)
+            + f", such as: {failed.filter(error=reasons[0][0])['message'][0]}",
+            **counts,
+            **dict.fromkeys(("unparsed", "missing"), 0),
+        }
 
 
 def measured(

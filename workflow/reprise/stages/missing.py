@@ -1,5 +1,6 @@
 """Stage `missing`: a report of missing sources and clips, by benchmark and table."""
 
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,15 @@ from reprise.core.errors import run_command
 from reprise.core.files import write_text
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
+from reprise.core.plain import plain
 from reprise.core.schemas import CLIP_LEDGER, SOURCES, read_table
 from reprise.fetch.keys import BenchmarkLedgers, MissingKey
 from reprise.fetch.outcome import PERMANENT, TRANSIENT
 from reprise.media.errors import STATUSES
 from reprise.stages.arguments import arguments
+
+LONGEST = 300
+MARKUP = re.compile(r"[\\|<>`*_~$&\[\]]")
 
 
 def render(benchmarks: dict[str, BenchmarkLedgers]) -> str:
@@ -71,10 +76,7 @@ def _meaning(status: str) -> str:
 
 def _cell(text: str) -> str:
     """One table cell: no bar, no markup, no line break out of it."""
-    plain = " ".join(text.split())
-    for sign in ("\\", "|", "<", ">", "`", "*", "_", "[", "]"):
-        plain = plain.replace(sign, f"&#{ord(sign)};")
-    return plain[:300]
+    return MARKUP.sub(lambda sign: f"&#{ord(sign[0])};", plain(text)[:LONGEST])
 
 
 def main() -> None:

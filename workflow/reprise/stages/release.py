@@ -4,10 +4,12 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from reprise.core.checksums import seal_text
 from reprise.core.errors import UserError, run_command
 from reprise.core.files import matching_files, value_digest, write_text
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
+from reprise.core.plain import plain
 from reprise.core.store import Store
 from reprise.fetch.keys import ReleaseKey
 from reprise.fetch.plugins import load_world
@@ -27,6 +29,7 @@ def main() -> None:
         files |= matching_files(Path(key.extras.folder), key.files)
     listing = [{"name": name, "path": str(path), "sha256": store.digest(path)} for name, path in files.items()]
     write_text(args.out, json.dumps(listing, indent=1) + "\n")
+    seal_text(args.out)
     log.info(f"{len(files)} files in {folder}")
 
 
@@ -50,8 +53,9 @@ def _hub_folder(benchmark: str, release: ReleaseHub, patterns: Sequence[str], st
             f"release of {benchmark}: {repo} is 'unpinned'. Run `python -m reprise pin` with network access first, "
             "or use a folder of the released files (`release: {kind: folder, path: ...}`)."
         )
+    from httpx2 import HTTPError
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import GatedRepoError
+    from huggingface_hub.errors import GatedRepoError, LocalEntryNotFoundError
 
     folder = store.root / "release" / value_digest([repo, revision])[:16]
     try:
@@ -59,6 +63,10 @@ def _hub_folder(benchmark: str, release: ReleaseHub, patterns: Sequence[str], st
     except GatedRepoError as error:
         raise UserError(
             f"{repo} is gated. Accept its licence at https://huggingface.co/datasets/{repo}, then set HF_TOKEN."
+        ) from error
+    except (HTTPError, LocalEntryNotFoundError, ValueError) as error:
+        raise UserError(
+            f"release of {benchmark}: {repo}@{revision} could not be fetched: {plain(str(error))}"
         ) from error
     return folder
 

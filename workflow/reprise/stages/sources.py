@@ -12,11 +12,12 @@ from reprise.core.errors import UserError, run_command, stop_on_fault
 from reprise.core.files import value_digest
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
+from reprise.core.plain import plain
 from reprise.core.schemas import CLIPS, SOURCES, read_table, write_table
 from reprise.core.shards import shard_of
 from reprise.core.store import Store
 from reprise.fetch.keys import SourcesKey
-from reprise.fetch.local import link_file
+from reprise.fetch.local import copy_file
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError
 from reprise.fetch.records import Record, is_transient, read_record, write_record
 from reprise.fetch.release_files import ReleaseFiles, with_release_files
@@ -24,8 +25,11 @@ from reprise.fetch.routes import fetcher_for
 from reprise.media.decoder import count_decodable
 from reprise.media.errors import MediaError
 from reprise.media.opening import check_picture
+from reprise.media.settings import DEFAULT_LIMITS, Limits
 from reprise.stages.arguments import arguments
 
+# Judged again whenever the shard is: another limit may have been set.
+LIMITED = {"too_large", "too_many_pixels", "too_long"}
 IMAGE_SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".webp"}
 
 
@@ -46,32 +50,41 @@ def wanted_sources(clips: pl.DataFrame, shard: int, shards: int) -> list[Wanted]
     return [Wanted(*pair) for pair in sorted(found)]
 
 
-def fetch_shard(wanted: list[Wanted], fetcher: Fetcher, store: Store) -> pl.DataFrame:
+def fetch_shard(wanted: list[Wanted], fetcher: Fetcher, store: Store, limits: Limits = DEFAULT_LIMITS) -> pl.DataFrame:
     """One ledger row per source; a failure of one source does not stop the others."""
     pending = [entry.source_id for entry in wanted if _known_outcome(entry.source_id, fetcher, store) is None]
     _check_room(fetcher, pending, store)
     rows = []
     for entry in wanted:
-        record = fetch_source(entry.source_id, fetcher, store)
+        record = fetch_source(entry.source_id, fetcher, store, limits)
         if record.status != "ok":
             log.info(f"{entry.source_id}: {record.status}: {record.message}")
         rows.append(_row(entry, record))
     return pl.DataFrame(rows, schema=SOURCES)
 
 
-def fetch_source(source_id: str, fetcher: Fetcher, store: Store) -> Record:
+def fetch_source(source_id: str, fetcher: Fetcher, store: Store, limits: Limits = DEFAULT_LIMITS) -> Record:
     """The outcome for one source: the recorded one where it is final, else of another try."""
     known = _known_outcome(source_id, fetcher, store)
     if known is not None:
         return known
     asked_as = fetcher.identity(source_id)
+    with store.alone(value_digest(asked_as)):
+        # Another job, of this clone or of another one that shares the store, may have fetched it meanwhile.
+        return _known_outcome(source_id, fetcher, store) or _try(source_id, asked_as, fetcher, store, limits)
+
+
+def _try(source_id: str, asked_as: Any, fetcher: Fetcher, store: Store, limits: Limits) -> Record:
+    """The outcome of fetching one source now."""
     asked = value_digest(asked_as)
     earlier = read_record(store, asked)
     attempts = earlier.attempts if earlier and earlier.status != "ok" else 0
     scratch = store.scratch(asked)
     scratch.mkdir(parents=True, exist_ok=True)
     try:
-        record = _record_success(fetcher.fetch(source_id, scratch), asked, asked_as, attempts + 1, store)
+        fetched = fetcher.fetch(source_id, scratch)
+        check_decodes(fetched.path, limits)
+        record = _record_success(fetched, asked, asked_as, attempts + 1, store)
     except (FetchError, MediaError) as error:
         stop_on_fault(error, store.root)
         if error.status == "disk_full":
@@ -87,12 +100,11 @@ def fetch_source(source_id: str, fetcher: Fetcher, store: Store) -> Record:
     return record
 
 
-def check_decodes(path: Path) -> None:
-    """Accept a file only after all its frames, or its picture, decode."""
+def check_decodes(path: Path, limits: Limits = DEFAULT_LIMITS) -> None:
+    """Accept a file only after all its frames, or its picture, decode within the limits."""
     if path.suffix.lower() in IMAGE_SUFFIXES:
-        check_picture(path)
-    else:
-        count_decodable(path)
+        check_picture(path, limits.pixels)
+    count_decodable(path, limits)
 
 
 def _known_outcome(source_id: str, fetcher: Fetcher, store: Store) -> Record | None:
@@ -105,13 +117,12 @@ def _known_outcome(source_id: str, fetcher: Fetcher, store: Store) -> Record | N
         stop_on_fault(error, store.root)
         return _failure(source_id, "unreadable", error.strerror or str(error), 1, fetcher.is_remote)
     known = read_record(store, value_digest(asked_as))
-    if known is None or (known.is_transient and known.attempts < fetcher.attempts):
+    if known is None or known.status in LIMITED or (known.is_transient and known.attempts < fetcher.attempts):
         return None
     return known
 
 
 def _record_success(fetched: Fetched, asked: str, asked_as: Any, attempts: int, store: Store) -> Record:
-    check_decodes(fetched.path)
     if fetched.subtitles is not None:
         _move_into_store(fetched.subtitles, fetched.is_borrowed, asked, ".vtt", store)
     kept = _move_into_store(fetched.path, fetched.is_borrowed, asked, fetched.path.suffix.lower() or ".mp4", store)
@@ -122,16 +133,19 @@ def _record_success(fetched: Fetched, asked: str, asked_as: Any, attempts: int, 
         object=str(kept.relative_to(store.root)),
         sha256=store.digest(kept),
         bytes=kept.stat().st_size,
+        message=plain(fetched.note),
     )
 
 
 def _move_into_store(path: Path, is_borrowed: bool, asked: str, suffix: str, store: Store) -> Path:
-    """Move a file into the store; a file outside the store is linked instead."""
+    """Move a file into the store; a file outside the store is copied instead."""
     if is_borrowed:
-        link = store.scratch(f"{asked}.link{suffix}")
-        link.unlink(missing_ok=True)
-        link_file(path, link)
-        path = link
+        copy = store.scratch(f"{asked}.copy{suffix}")
+        try:
+            copy_file(path, copy)
+            return store.keep_file(copy, "sources", asked, suffix)
+        finally:
+            copy.unlink(missing_ok=True)
     return store.keep_file(path, "sources", asked, suffix)
 
 
@@ -140,7 +154,7 @@ def _failure(asked_as: Any, status: str, message: str, attempts: int, is_remote:
         asked_as=asked_as,
         status=status,
         attempts=attempts,
-        message=message,
+        message=plain(message),
         is_transient=is_transient(status, is_remote),
     )
 
@@ -183,11 +197,11 @@ def main() -> None:
     wanted = wanted_sources(read_table(args.clips, CLIPS), args.shard, key.shards)
     release = ReleaseFiles.listed_in(args.release, store)
     ledger = (
-        fetch_shard(wanted, with_release_files(fetcher_for(key.route, store), release), store)
+        fetch_shard(wanted, with_release_files(fetcher_for(key.route, store), release), store, key.limits)
         if wanted
         else pl.DataFrame(schema=SOURCES)
     )
-    write_table(ledger, args.out, SOURCES)
+    write_table(ledger, args.out, SOURCES, args.made_under)
     arrived = ledger.filter(pl.col("status") == "ok").height
     log.info(f"{arrived} of {ledger.height} sources are in the store")
 

@@ -4,10 +4,12 @@ from pathlib import Path
 
 import polars as pl
 
+from reprise.core.checksums import seal_text
 from reprise.core.errors import run_command
 from reprise.core.files import whole_file, write_text
 from reprise.core.keyfile import read_key
 from reprise.core.paths import Results
+from reprise.core.plain import as_cell
 from reprise.core.schemas import METRICS, read_table
 from reprise.stages.arguments import arguments
 from reprise.tables.build import TIDY, Builder
@@ -32,8 +34,11 @@ def main() -> None:
     table = builder.table()
     for form in FORMATS:
         write_text(args.out.with_suffix(f".{form}"), render(table, form))
+    shown = pl.col(pl.String).map_elements(as_cell, return_dtype=pl.String)
     with whole_file(args.out.with_suffix(".csv")) as temporary:
-        pl.DataFrame(builder.tidy, schema=TIDY).write_csv(temporary)
+        pl.DataFrame(builder.tidy, schema=TIDY).with_columns(shown).write_csv(temporary)
+    for form in (*FORMATS, "csv"):
+        seal_text(args.out.with_suffix(f".{form}"))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from functools import cached_property
 from typing import Any, cast
 
 import polars as pl
@@ -12,11 +12,12 @@ from reprise import __version__
 from reprise.benchmarks.flaws import FLAWS
 from reprise.benchmarks.registry import load_scores
 from reprise.config.tables import Column, Row
-from reprise.core.errors import UserError
-from reprise.core.paths import Results, Run, Scored
+from reprise.core.paths import Run, Scored
 from reprise.core.schemas import READERS_DIFFER
 from reprise.stats.binomial import ALPHA, Alternative, binomial_p
+from reprise.tables.headers import column_groups, column_name, stub_of
 from reprise.tables.keys import TableKey
+from reprise.tables.limits import check_failed, check_missing, subject
 from reprise.tables.published import Published
 from reprise.tables.render import table as rendered
 from reprise.tables.render.best import mark_best
@@ -25,6 +26,7 @@ from reprise.tables.render.table import Cell, Number, Text
 
 SHOWN = ("fixed", "robust")
 COMPARED = ("authors", "authors")
+MOST_LISTED = 3  # numbers of a row, rows, and runs that a note lists
 TIDY = pl.Schema(
     {
         "suite": pl.String,
@@ -68,24 +70,11 @@ class Builder:
         self.spec = self.key.spec
         self.benchmark = load_scores(self.key.benchmark)
         self.numbers = {
-            (_source(row), row["metric"], row["group"], row["convention"], row["reader"]): row
+            (subject(row), row["metric"], row["group"], row["convention"], row["reader"]): row
             for row in self.metrics.iter_rows(named=True)
         }
-        self.check_missing()
-
-    def check_missing(self) -> None:
-        """Stop the table when too many of a run's items have no clip."""
-        limit = self.key.missing_share_max
-        measured = (pl.col("convention") == "fixed") & (pl.col("metric") != READERS_DIFFER)
-        totals = self.metrics.filter(measured).group_by("run", maintain_order=True)
-        for (run,), rows in totals.agg(pl.col("asked").sum(), pl.col("missing").sum()).group_by("run"):
-            asked, missing = rows["asked"][0], rows["missing"][0]
-            if missing > limit * (asked + missing):
-                raise UserError(
-                    f"{self.key.table} of {self.key.benchmark}: {100 * missing / (asked + missing):.1f} % of the "
-                    f"items of {run} have no clip, more than the {100 * limit:.1f} % that missing_share_max of suite "
-                    f"'{self.key.suite}' allows. {Results(self.key.suite).folder}/sources/ says which and why."
-                )
+        check_missing(self.key, self.metrics)
+        check_failed(self.key, self.metrics)
 
     def table(self) -> rendered.Table:
         """The table object."""
@@ -97,23 +86,25 @@ class Builder:
             for section in spec.sections
         )
         table = rendered.Table(
-            title=f"{key.benchmark_title}, Table {key.table.removeprefix('table')}: {spec.title}",
-            caption=spec.caption,
+            title=spec.title,
+            origin=f"{key.benchmark_title}, Table {key.table.removeprefix('table')}",
+            caption=f"{spec.caption} {self.judged_by()}".strip() if spec.judge else spec.caption,
             label=f"tab:{key.benchmark.replace('_', '-')}-{key.table}",
-            stub=spec.stub or ("Test" if all(row.dataset for row in spec.rows()) else "Model"),
+            stub=spec.stub or stub_of(spec.rows()),
             groups=column_groups(spec.columns),
             sections=sections,
-            notes=(*self.judge_lines(), *self.flaw_lines(), *spec.notes),
+            notes=(*self.wrong_lines(), *self.reader_lines(), *self.judge_lines(), *self.flaw_lines(), *spec.notes),
             provenance=self.provenance(),
             notice=key.notice,
-            comparison=key.show_published and bool(key.runs),
+            comparison=key.show_published,
             bold=spec.bold,
             significance=f"above chance, one-sided exact binomial test of effective samples, alpha {ALPHA}",
+            abbreviations=key.abbreviations,
         )
         if not spec.best:
             return table
         for index, column in enumerate(spec.columns):
-            table = mark_best(table, [index], not column.lower_is_better)
+            table = mark_best(table, [index], column.best)
         return table
 
     def row(self, row: Row, section: str) -> rendered.TableRow:
@@ -124,7 +115,7 @@ class Builder:
             else:
                 numbers = [self.number(row, column, metric, section) for metric in self.spec.metrics_of(column)]
                 cells.append(Cell(tuple(numbers)))
-        is_reference = row.chance or row.model in ("oracle", "always-first", "random", "random-imported", "cannot-tell")
+        is_reference = row.chance or row.model in self.key.references
         return rendered.TableRow(row.label, tuple(cells), self.row_notes(row), reference=is_reference)
 
     def source_of(self, row: Row, column: Column) -> str | None:
@@ -139,8 +130,11 @@ class Builder:
         place = row.in_column(column)
         if place.model is None or place.protocol is None or place.sampling is None:
             return None
-        judge = (row.judge or self.key.first_judge) if place.protocol in self.key.judged else ""
-        return Scored(Run(self.key.benchmark, place.protocol, place.sampling, place.model), judge)
+        run = Run(self.key.benchmark, place.protocol, place.sampling, place.model)
+        if place.protocol not in self.key.judged:
+            return Scored(run)
+        rated = (Scored(run, judge) for judge in row.judges or self.key.judge_order)
+        return next((one for one in rated if one.name in self.key.runs), None)
 
     def found(self, row: Row, column: Column, metric: str, reading: tuple[str, str]) -> Mapping[str, Any] | None:
         """The number of a cell by one convention and reader; a ratio is made here, of two runs' numbers."""
@@ -180,8 +174,9 @@ class Builder:
                 other = self.found(row, column, metric, reading)
                 if other is not None:
                     self.add_tidy_row(place, source, other)
+            notes = tuple(filter(None, [found["note"], self.compared_with_group(found)]))
             if found["value"] is None and paper is not None:
-                self.add_tidy_row(place, "published", {"value": paper})
+                return self.published_number(place, paper, column, notes)
             state: rendered.State = "incomplete" if found["missing"] else "imported" if is_imported else "reproduced"
             return Number(
                 found["value"],
@@ -190,24 +185,39 @@ class Builder:
                 state,
                 significant=self.spec.significance and _is_below(found["p_chance"]),
                 published=paper,
-                notes=tuple(filter(None, [found["note"], self.compared_with_group(found)])),
+                notes=notes,
             )
         if paper is not None:
-            self.add_tidy_row(place, "published", {"value": paper})
-            return Number(paper, column.decimals, column.signed, "published")
-        is_missing = row.in_column(column).model is not None and not row.chance and self.source_of(row, column) is None
-        return Number(None, column.decimals, state="not run" if is_missing else "reproduced")
+            return self.published_number(place, paper, column)
+        return Number(None, column.decimals, state=self.state_of_gap(row, column))
+
+    def published_number(
+        self, place: Mapping[str, str], paper: float, column: Column, notes: tuple[str, ...] = ()
+    ) -> Number:
+        """The paper's number, where there is none of ours."""
+        self.add_tidy_row(place, "published", {"value": paper})
+        return Number(paper, column.decimals, column.signed, "published", notes=notes)
+
+    def state_of_gap(self, row: Row, column: Column) -> rendered.State:
+        """Why a cell has neither a number of ours nor the paper's."""
+        if row.chance or self.source_of(row, column) is not None:
+            return "reproduced"
+        if self.spec.is_damaged and self.key.show_published:
+            return "lost"
+        return "not run" if row.in_column(column).model is not None else "reproduced"
 
     def paper_value(self, row: Row, column: Column, metric: str) -> float | None:
         """The published value of a cell, by the names that the csv gives its row and column."""
         named = column.published
+        if named is None:
+            return None
         label = named.row or row.published or row.label
         frames = row.frames if named.frames is None else named.frames
         return self.published.get(label, frames, named.group or row.group or column.group or "", metric)
 
     def compared_with_group(self, found: Mapping[str, Any]) -> str:
         """Whether a group's share is significantly above or below the same run's share of another group."""
-        whole = self.numbers.get((_source(found), found["metric"], self.spec.compared_with or "", *SHOWN))
+        whole = self.numbers.get((subject(found), found["metric"], self.spec.compared_with or "", *SHOWN))
         if whole is None or whole["value"] is None or not 0 < whole["value"] < 100 or not found["asked"]:
             return ""
         right = round(found["value"] * found["asked"] / 100)
@@ -235,27 +245,63 @@ class Builder:
         self.tidy.append({"suite": self.key.suite, "table": name, **known, **place, "source": source})
 
     def row_notes(self, row: Row) -> tuple[str, ...]:
-        """What was missing, failed or unread in a row, and where the authors' convention gives another number."""
+        """What was missing, failed or unread in a row, and that the authors' convention gives other numbers."""
         if row.chance or row.dataset:
             return ()
-        shown, differing = [], []
+        counts = _count_notes(self.shown(row))
+        return (*counts, *self.import_notes(row), *self.judge_notes(row), *self.authors_note(row))
+
+    def shown(self, row: Row) -> list[Mapping[str, Any]]:
+        """The numbers behind a row."""
+        cells = [(column, metric) for column in self.spec.columns for metric in self.spec.metrics_of(column)]
+        return [found for cell in cells if (found := self.found(row, *cell, SHOWN)) is not None]
+
+    def authors_note(self, row: Row) -> list[str]:
+        """The numbers of a row by the authors' convention, if they differ; many of them are left to the csv."""
+        differing = self.differing(row)
+        if not differing:
+            return []
+        if len(differing) > MOST_LISTED or self.differing_rows > MOST_LISTED:
+            return ["By the authors' convention and reader the row has other numbers: see the csv."]
+        return [f"By the authors' convention and reader: {', '.join(differing)}."]
+
+    @cached_property
+    def differing_rows(self) -> int:
+        """In how many rows the authors' convention gives other numbers."""
+        return sum(bool(self.differing(row)) for row in self.spec.rows())
+
+    def differing(self, row: Row) -> list[str]:
+        """The columns of a row where the authors' convention gives another number, and that number."""
+        found = []
         for column in self.spec.columns:
             for metric in self.spec.metrics_of(column):
                 fixed, authors = (self.found(row, column, metric, reading) for reading in (SHOWN, COMPARED))
-                if fixed is not None:
-                    shown.append(fixed)
                 if fixed and authors and _printed(fixed, column) != _printed(authors, column):
-                    differing.append(f"{column_name(column)} {_printed(authors, column)}")
-        return (*_count_notes(shown), *self.import_notes(row), *_authors_note(differing), *self.reader_notes(row))
+                    found.append(f"{column_name(column)} {_printed(authors, column)}")
+        return found
 
-    def reader_notes(self, row: Row) -> list[str]:
-        """On how many answers behind a row the two readers differ."""
-        sources = sorted({source for column in self.spec.columns if (source := self.source_of(row, column))})
-        found = [self.numbers.get((source, READERS_DIFFER, "answers", *SHOWN)) for source in sources]
-        differing = [(one["value"], one["asked"]) for one in found if one and one["value"]]
+    def wrong_lines(self) -> list[str]:
+        """What becomes of failed and unread answers, if there are any."""
+        rows = [row for row in self.spec.rows() if not row.dataset]
+        any_wrong = any(one["failed"] or one["unparsed"] for row in rows for one in self.shown(row))
+        return ["What failed or could not be read counts as wrong."] if any_wrong else []
+
+    def reader_lines(self) -> list[str]:
+        """How many answers of the run where they differ most the two readers read differently."""
+        rows = [row for row in self.metrics.iter_rows(named=True) if row["metric"] == READERS_DIFFER]
+        most = max(rows, key=lambda row: (row["value"] or 0) / max(row["asked"], 1), default=None)
+        if most is None or not most["value"]:
+            return []
         return [
-            f"The readers robust and authors differ on {value:.0f} of {asked} answers." for value, asked in differing
+            f"The readers robust and authors differ on at most {most['value']:.0f} of {most['asked']} answers of a run."
         ]
+
+    def judge_notes(self, row: Row) -> list[str]:
+        """Who judged a row's answers, in a table where that differs and its label does not say so."""
+        if row.judges or len(self.judges()) < 2:
+            return []
+        shown = {one.judge for column in self.spec.columns if (one := self.scored_of(row, column)) and one.judge}
+        return [f"Judged by {self.key.judges[judge]}." for judge in sorted(shown)]
 
     def import_notes(self, row: Row) -> list[str]:
         """What is wrong with the imported answers and ratings behind a row."""
@@ -265,10 +311,28 @@ class Builder:
         listed = ", ".join(f"{number} {problem}" for problem, number in counts.most_common())
         return [f"Problems of imported answers: {listed}."] if listed else []
 
+    def judged_by(self) -> str:
+        """Whose ratings the numbers are, ours and the paper's."""
+        shows_paper = any(row["source"] == "published" for row in self.tidy)
+        ours = [f"{self.key.judges[judge]} ({judge})" for judge in self.judges()]
+        theirs = [f"{self.spec.judge}{' (published values)' if ours else ''}"] if shows_paper else []
+        return f"Judged by {'; '.join(ours + theirs)}." if ours or theirs else ""
+
+    def judges(self) -> list[str]:
+        """The judges behind the numbers of ours."""
+        return sorted({row["judge"] for row in self.metrics.iter_rows(named=True) if row["judge"]})
+
     def judge_lines(self) -> list[str]:
-        """Who judged the answers behind the numbers."""
-        judges = sorted({row["judge"] for row in self.metrics.iter_rows(named=True) if row["judge"]})
-        return [f"Answers judged by {self.key.judges[judge]} ({judge})." for judge in judges]
+        """Who judged the answers behind the numbers, where the caption does not say so, and what nobody has judged."""
+        named = () if self.spec.judge else self.judges()
+        lines = [f"Answers judged by {self.key.judges[judge]} ({judge})." for judge in named]
+        if unjudged := self.key.unjudged:
+            named_runs = ", ".join([*unjudged[:MOST_LISTED], *(["..."] if len(unjudged) > MOST_LISTED else [])])
+            lines.append(
+                f"No judge has rated {len(unjudged)} of the runs that could be shown, so that published values stand "
+                f"there: {named_runs}."
+            )
+        return lines
 
     def flaw_lines(self) -> list[str]:
         """Entries of the release that are flawed, named below the numbers that they are in."""
@@ -280,9 +344,12 @@ class Builder:
         lines = [
             f"Suite {self.key.suite} ({self.key.suite_title}), Reprise {__version__}.",
             f"Paper: {self.key.paper}.",
-            "Shown: failed and unread answers count as wrong (convention fixed, reader robust); "
-            "intervals and the authors' convention are in the csv.",
         ]
+        if self.key.runs:
+            lines.append(
+                "Shown: failed and unread answers count as wrong (convention fixed, reader robust); "
+                "intervals and the authors' convention are in the csv."
+            )
         adopted = self.key.adopted
         runs = [
             f"{run}: key {digest[:12]}" + (f" ({adopted[digest]})" if digest in adopted else "")
@@ -293,11 +360,6 @@ class Builder:
 
 def _is_below(p: float | None) -> bool:
     return p is not None and p < ALPHA
-
-
-def _source(row: Mapping[str, Any]) -> str:
-    """The subject of a measured number: a run, or a run as one judge rates it."""
-    return f"{row['run']}/{row['judge']}" if row["judge"] else str(row["run"])
 
 
 def _printed(found: Mapping[str, Any], column: Column) -> str:
@@ -316,23 +378,4 @@ def _count_notes(shown: Sequence[Mapping[str, Any]]) -> list[str]:
         if any(one[name] for one in shown)
     ]
     total = largest["asked"] + largest["missing"]
-    is_unread = any(one["failed"] or one["unparsed"] for one in shown)
-    wrong = " What failed or could not be read counts as wrong." if is_unread else ""
-    return [f"Of up to {total} samples: {', '.join(counts)}.{wrong}"] if counts else []
-
-
-def _authors_note(differing: Sequence[str]) -> list[str]:
-    return [f"By the authors' convention and reader: {', '.join(differing)}."] if differing else []
-
-
-def column_name(column: Column) -> str:
-    """A column's name outside its spanning header."""
-    return f"{column.span} {column.title}" if column.span else column.title
-
-
-def column_groups(columns: Sequence[Column]) -> tuple[rendered.ColumnGroup, ...]:
-    """Neighbours under one spanning header together."""
-    return tuple(
-        rendered.ColumnGroup(tuple(rendered.Column(column.title) for column in members), span or "")
-        for span, members in ((span, list(group)) for span, group in groupby(columns, key=lambda c: c.span))
-    )
+    return [f"Of up to {total} samples: {', '.join(counts)}."] if counts else []

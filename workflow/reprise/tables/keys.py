@@ -28,14 +28,21 @@ class TableKey(Key):
     """runs, by whose judge where answers are judged, whose numbers are made here"""
     imported: tuple[str, ...] = ()
     """those whose answers or ratings were made elsewhere"""
-    first_judge: str = ""
+    judge_order: tuple[str, ...] = ()
+    """the judges, the one that a cell shows first if it rated the cell's run first"""
+    unjudged: tuple[str, ...] = ()
+    """runs that could be shown, if a judge had rated them"""
     judged: tuple[str, ...] = ()
     """protocols whose answers are judged"""
     judges: dict[str, str] = Field({})
     """judge -> label"""
+    abbreviations: dict[str, str] = Field({})
+    references: tuple[str, ...] = ()
+    """models that no table marks as best"""
     adopted: dict[str, str] = Field({})
     """key of a run -> why its answers were carried over from another key"""
     missing_share_max: float
+    failed_share_max: float
 
     def modules(self) -> tuple[str, ...]:
         return (self.STAGE, module_name(self.benchmark, "scores"))

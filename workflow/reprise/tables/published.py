@@ -1,10 +1,10 @@
 """The papers' own numbers, as they were transcribed: `resources/published/<paper>.csv`."""
 
-import csv
 import math
 from pathlib import Path
 
 from reprise.core.errors import UserError
+from reprise.core.tabular import csv_rows
 
 COLUMNS = ("paper", "table", "row", "frames", "group", "metric", "value")
 
@@ -40,11 +40,7 @@ class Published:
 
 def _rows(path: Path) -> list[dict[str, str]]:
     try:
-        with path.open(encoding="utf-8", newline="") as stream:
-            reader = csv.DictReader(stream)
-            if tuple(reader.fieldnames or ()) != COLUMNS:
-                raise UserError(f"{path}: found columns {reader.fieldnames}, expected {', '.join(COLUMNS)}.")
-            return list(reader)
+        return csv_rows(path, COLUMNS)
     except FileNotFoundError as error:
         raise UserError(f"{path}: no such file; it holds the paper's published numbers.") from error
 

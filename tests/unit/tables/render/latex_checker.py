@@ -4,14 +4,17 @@ import re
 
 NAMES = """
 begin end caption label centering toprule midrule bottomrule cmidrule multicolumn textbf textit underline
-textsuperscript rlap par smallskip vspace setlength tabcolsep small footnotesize scriptsize tiny raggedright
+textsuperscript rlap par smallskip vspace setlength tabcolsep small footnotesize scriptsize raggedright
+fontsize selectfont hspace linewidth resizebox rotatebox shortstack mathrm
+begingroup endgroup LTcapwidth endfirsthead endhead endfoot tablename thetable
 textbackslash textasciitilde textasciicircum textless textgreater textbar ldots textbullet copyright
-ss ae AE oe OE o O l L i dagger ddagger mathsection mathparagraph pm times div cdot wedge vee neg triangle nabla
+ss ae AE oe OE o O l L i dagger ddagger mathsection Vert mathparagraph pm times div cdot wedge vee neg triangle nabla
 rightarrow leftarrow uparrow downarrow leftrightarrow Rightarrow leq geq neq approx sim in infty surd circ
 alpha beta gamma delta Delta lambda mu sigma tau r v u c
 """
 COMMANDS = set(NAMES.split())
 CONTROL = re.compile(r"\\([A-Za-z]+|[^A-Za-z])")
+END_OF_ROW = re.compile(r" \\\\\*?(\[-?[\d.]+pt\])?$")
 SYMBOLS = set("\\{}$&#%_,`'^~\"=.")
 
 
@@ -23,8 +26,10 @@ def check_fragment(source: str) -> None:
     check_braces(code)
     check_environments(code)
     check_math(code)
-    for tabular in re.findall(r"\\begin\{tabular\}\{([lcr]+)\}\n(.*?)\\end\{tabular\}", code, re.DOTALL):
-        check_rows(len(tabular[0]), tabular[1])
+    for _, columns, body in re.findall(
+        r"\\begin\{(tabular|longtable)\}\{([^\n]+)\}\n(.*?)\\end\{\1\}", code, re.DOTALL
+    ):
+        check_rows(len(re.sub(r"@\{\\hspace\{[\d.]+pt\}\}", "", columns)), body)
 
 
 def without_comments(source: str) -> str:
@@ -35,7 +40,7 @@ def without_comments(source: str) -> str:
 
 
 def check_commands(code: str) -> None:
-    """Only commands of the base format and booktabs."""
+    """Only commands of the base format and the packages that the fragments need."""
     for name in CONTROL.findall(code):
         assert name in COMMANDS or name in SYMBOLS, f"unknown command \\{name}"
 
@@ -72,9 +77,9 @@ def check_math(code: str) -> None:
 def check_rows(columns: int, body: str) -> None:
     """Each row has a cell for each column and no option after its end."""
     for line in body.strip().splitlines():
-        if line.startswith((r"\toprule", r"\midrule", r"\bottomrule", r"\cmidrule")):
+        if line.startswith((r"\toprule", r"\midrule", r"\bottomrule", r"\cmidrule", r"\caption", r"\end")):
             continue
-        assert line.endswith(r" \\"), f"no end of row: {line}"
+        assert END_OF_ROW.search(line), f"no end of row: {line}"
         cells = re.split(r"(?<!\\)&", line)
         spans = [int(match) for match in re.findall(r"\\multicolumn\{(\d+)\}", line)]
         assert len(cells) - len(spans) + sum(spans) == columns, f"{len(cells)} cells: {line}"

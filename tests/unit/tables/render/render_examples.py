@@ -33,6 +33,7 @@ def full_table() -> Table:
         "Random", (Text("-"), cell(50), cell(None), cell(50), bias(50, 0), cell(25, 6.25)), reference=True
     )
     small = TableRow("QVL-7B", (Text("8"), cell(94.9), cell(98.5), cell(38.9), bias(88.0, 49.1), cell(83.0, 98.3)))
+    middle = TableRow("OV-7B", (Text("16"), cell(90.1), cell(91.0), cell(30.5), bias(60.0, 67.8), cell(49.2, 80.0)))
     large = TableRow(
         "OV-72B",
         (
@@ -58,7 +59,7 @@ def full_table() -> Table:
             ColumnGroup((Column("A"), Column("B")), "Control"),
             ColumnGroup((Column("A"), Column("B (Bias)"), Column("A ∧ B", notes=(unclear,))), "Benchmark average"),
         ),
-        sections=(Section((chance, small, large)), Section((imported, published, idle), "VELOCITI Subset")),
+        sections=(Section((chance, small, middle, large)), Section((imported, published, idle), "VELOCITI Subset")),
         notes=("Missing clips: 3 of 900.",),
         provenance=("suite demo", "key 0123456789abcdef", "code 1.0, polars 2.1"),
         notice="Toy numbers of the demo suite.",

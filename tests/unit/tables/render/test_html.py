@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 
 import pytest
 from reprise.tables.render import Column, Number, Section, Table, TableRow, html
-from reprise.tables.render.pieces import Marks, Span
+from reprise.tables.render.pieces import Indexed, Marks, Piece, Span
 
 from tests.unit.tables.render.render_examples import HOSTILE, cell, full_table, one_cell, small_table
 
@@ -76,10 +76,12 @@ def hostile_table() -> Table:
         (Span("4.1", underlined=True), "<u>4.1</u>"),
         (Span("4.1", italic=True), "<em>4.1</em>"),
         (Span("(4.1)", small=True), "<small>(4.1)</small>"),
+        (Indexed("s", "t"), "<i>s</i><sub>t</sub>"),
+        (Indexed("M", "3", raised=True), "M<sup>3</sup>"),
         (Marks(("†", "a")), '<sup>†,<a href="#t-note-a">a</a></sup>'),
     ],
 )
-def test_pieces(piece: Span | Marks, source: str) -> None:
+def test_pieces(piece: Piece, source: str) -> None:
     assert html.spell((piece,), "t") == source
 
 

@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 import pytest
-from reprise.tables.render import Column, Number, Section, TableRow, latex
+from reprise.tables.render import Cell, Column, Number, Section, TableRow, latex
 from reprise.tables.render.latex_escape import KNOWN, comment, escape
+from reprise.tables.render.latex_fit import DENSE, READABLE, Print
 from reprise.tables.render.layout import Spanning, lay_out
 from reprise.tables.render.pieces import Marks, Span
 
@@ -84,18 +85,48 @@ def test_rows_line_up_in_the_source() -> None:
     assert latex.row_source(["a", "1.0"], [3, 5]) == r"a   &   1.0 \\"
 
 
-def test_column_format() -> None:
-    assert latex.column_format([Column("a", "left"), Column("b", "center"), Column("c")]) == "llcr"
+def test_column_format_leaves_room_for_marks_that_hang() -> None:
+    columns = (Column("a", "left"), Column("b", "center"), Column("c"))
+    noted = Cell((Number(1, notes=("x",)),))
+    marked = small_table(TableRow("m", (cell(1), noted, noted)), columns=columns)
+    assert latex.column_format(columns, lay_out(marked), Print(DENSE[-1])) == r"llc@{\hspace{5pt}}r@{\hspace{5pt}}"
+    assert latex.column_format(columns, lay_out(marked), Print(READABLE[0])) == "llcr"
 
 
-@pytest.mark.parametrize(("columns", "command"), [(4, r"\small"), (13, r"\footnotesize"), (30, r"\tiny")])
-def test_wide_tables_get_small_print(columns: int, command: str) -> None:
-    table = small_table(TableRow("m", tuple([cell(10)] * columns)), columns=tuple([Column("A")] * columns))
-    assert latex.font_lines(lay_out(table))[0] == command
+def test_what_a_number_is_compared_with_stands_below_it_where_there_is_no_room_beside() -> None:
+    compared = Cell((Number(50, published=40),))
+    table = small_table(TableRow("m", tuple([compared] * 8)), columns=tuple([Column("A")] * 8))
+    lines = [line for line in latex.render(replace(table, comparison=True)).splitlines() if "&" in line]
+    assert [line.split("&")[0].strip() for line in lines[1:]] == [
+        "m", r"\hspace{6pt}{\scriptsize published}", r"\hspace{6pt}{\scriptsize difference}",
+    ]  # fmt: skip
+    assert [line.split("&")[1].strip() for line in lines[1:]] == ["50.0", r"{\scriptsize 40.0}", r"{\scriptsize +10.0}"]
+
+
+def test_a_table_taller_than_a_page_is_a_long_table_with_headers_on_each_page() -> None:
+    rows = [TableRow(f"m{index}", (cell(index),)) for index in range(80)]
+    source = latex.render(replace(small_table(*rows), comparison=True))
+    check_fragment(source)
+    assert r"\begin{table}" not in source
+    assert source.count(r"\caption{") == source.count(r"\label{") == 1
+    assert source.count("Model & Avg") == 2
+
+
+def test_a_header_with_an_index_is_math() -> None:
+    table = small_table(TableRow("M^3", (cell(1), cell(2))), columns=(Column("s_t"), Column("BLEU_1")))
+    source = latex.render(table)
+    assert r"Model & $s_t$ & $\mathrm{BLEU}_1$ \\" in source
+    assert r"$\mathrm{M}^3$ & " in source
 
 
 def test_a_notice_stands_first_in_the_caption() -> None:
-    assert latex.caption(replace(one_cell(Number(1)), notice="Toy.")) == r"\caption{\textbf{Toy.} C}"
+    assert latex.caption(replace(one_cell(Number(1)), notice="Toy.")) == r"\caption{\textbf{Toy.} T. C}"
+
+
+def test_a_caption_says_which_table_of_which_paper_it_is() -> None:
+    assert (
+        latex.caption(replace(one_cell(Number(1)), origin="VELOCITI, Table 2")) == r"\caption{T (VELOCITI, Table 2). C}"
+    )
 
 
 def test_a_small_table_is_a_plain_float() -> None:
@@ -104,7 +135,7 @@ def test_a_small_table_is_a_plain_float() -> None:
             "% T",
             r"\begin{table}[tbp]",
             r"\centering",
-            r"\caption{C}",
+            r"\caption{T. C}",
             r"\label{tab:t}",
             r"\vspace{4pt}",
             r"\small",

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from reprise.tables.render import Column, Number, Section, TableRow, markdown
-from reprise.tables.render.pieces import Marks, Span
+from reprise.tables.render.pieces import Indexed, Marks, Piece, Span
 
 from tests.unit.tables.render.render_examples import HOSTILE, cell, full_table, one_cell, small_table
 
@@ -42,9 +42,12 @@ def test_escape(text: str, source: str) -> None:
         (Span("(4.1)", small=True), "(4.1)"),
         (Marks(("†", "a")), "<sup>†,a</sup>"),
         (Marks(("*",)), r"<sup>\*</sup>"),
+        (Indexed("s", "t"), "*s*<sub>t</sub>"),
+        (Indexed("BLEU", "1"), "BLEU<sub>1</sub>"),
+        (Indexed("M", "3", raised=True), "M<sup>3</sup>"),
     ],
 )
-def test_pieces(piece: Span | Marks, source: str) -> None:
+def test_pieces(piece: Piece, source: str) -> None:
     assert markdown.spell((piece,)) == source
 
 

@@ -1,5 +1,7 @@
 """The table object: what it refuses, how numbers print, which are best, how footnotes get letters."""
 
+from dataclasses import replace
+
 import pytest
 from reprise.tables.render import Cell, Column, ColumnGroup, Number, Section, Table, TableRow, Text, mark_best
 from reprise.tables.render.layout import footnote_letters, lay_out, letter_name
@@ -84,7 +86,7 @@ class TestBest:
 
     def test_lowest_where_less_is_better(self) -> None:
         table = small_table(TableRow("a", (cell(1),)), TableRow("b", (cell(3),)), TableRow("c", (cell(2),)))
-        assert marked(mark_best(table, [0], higher_is_better=False)) == ["best", "", "second"]
+        assert marked(mark_best(table, [0], "lowest")) == ["best", "", "second"]
 
     def test_ties_as_printed_are_all_marked(self) -> None:
         table = small_table(*[TableRow("m", (cell(value),)) for value in (50.01, 49.99, 49.9, 49.92, 10)])
@@ -93,19 +95,41 @@ class TestBest:
     def test_each_section_has_its_own(self) -> None:
         sections = tuple(Section((TableRow("a", (cell(low),)), TableRow("b", (cell(low + 1),)))) for low in (1, 5))
         table = Table("T", "C", "t", "M", (ColumnGroup((Column("A"),)),), sections)
-        assert marked(mark_best(table, [0])) == ["second", "best", "second", "best"]
+        assert marked(mark_best(table, [0])) == ["", "best", "", "best"]
 
-    def test_references_gaps_and_numbers_not_measured_here_do_not_compete(self) -> None:
+    def test_references_gaps_and_incomplete_numbers_do_not_compete(self) -> None:
         table = small_table(
             TableRow("Human", (cell(99),), reference=True),
-            TableRow("published", (cell(98, state="published"),)),
             TableRow("incomplete", (cell(97, state="incomplete"),)),
             TableRow("not run", (cell(None, state="not run"),)),
             TableRow("imported", (cell(60, state="imported"),)),
             TableRow("ours", (cell(50),)),
+            TableRow("ours too", (cell(40),)),
         )
-        assert marked(mark_best(table, [0])) == ["", "", "", "", "best", "second"]
-        assert marked(mark_best(table, [0], states=["reproduced"])) == [""] * 6
+        assert marked(mark_best(table, [0])) == ["", "", "", "best", "second", ""]
+
+    def test_a_number_that_a_published_one_beats_is_not_the_best(self) -> None:
+        rows = [TableRow("p", (cell(98, state="published"),)), TableRow("a", (cell(60),)), TableRow("b", (cell(50),))]
+        assert marked(mark_best(small_table(*rows), [0])) == ["best", "second", ""]
+
+    def test_the_worst_is_neither_best_nor_second_best(self) -> None:
+        for values, marks in (
+            ((60, 50), ["best", ""]),
+            ((50, 50), ["", ""]),
+            ((60, 50, 50), ["best", "", ""]),
+            ((60, 50, 40), ["best", "second", ""]),
+        ):
+            table = small_table(*[TableRow("m", (cell(value),)) for value in values])
+            assert marked(mark_best(table, [0])) == marks, values
+
+    def test_a_score_of_zero_is_never_marked(self) -> None:
+        for values, marks in (((0, 0, 0), [""] * 3), ((0.04, -1), ["", ""]), ((3, 0, -2), ["best", "", ""])):
+            table = small_table(*[TableRow("m", (cell(value),)) for value in values])
+            assert marked(mark_best(table, [0])) == marks, values
+
+    def test_the_best_bias_is_the_nearest_to_zero(self) -> None:
+        table = small_table(*[TableRow("m", (cell(value),)) for value in (67.8, -9.1, 10.7, 0)])
+        assert marked(mark_best(table, [0], "nearest_zero")) == ["", "second", "", "best"]
 
     def test_one_row_alone_has_no_best(self) -> None:
         assert marked(mark_best(small_table(TableRow("a", (cell(1),))), [0])) == [""]
@@ -113,7 +137,7 @@ class TestBest:
     def test_only_the_part_that_competes_is_marked(self) -> None:
         table = small_table(TableRow("a", (bias(50, 9),)), TableRow("b", (bias(60, 1),)), TableRow("c", (Text("-"),)))
         table = small_table(*list(mark_best(table, [0]).rows())[:2])
-        assert marked(table) == ["second", "best"]
+        assert marked(table) == ["", "best"]
         assert marked(table, part=1) == ["", ""]
 
     def test_the_original_is_untouched(self) -> None:
@@ -125,6 +149,10 @@ class TestBest:
 class TestFootnotes:
     def test_letters_follow_the_reading_order_and_equal_texts_share_one(self) -> None:
         assert dict(footnote_letters(full_table())) == {"The paper prints 0+2.6.": "a", "Quantised to 4 bits.": "b"}
+
+    def test_several_letters_stand_in_order(self) -> None:
+        table = small_table(TableRow("one", (cell(1),), notes=("x",)), TableRow("two", (cell(1),), notes=("y", "x")))
+        assert [row.label[1:] for row in lay_out(table).sections[0].rows] == [(Marks(("a",)),), (Marks(("a", "b")),)]
 
     @pytest.mark.parametrize(("index", "name"), [(0, "a"), (25, "z"), (26, "aa"), (51, "az"), (52, "ba"), (701, "zz")])
     def test_letters_do_not_run_out(self, index: int, name: str) -> None:
@@ -166,6 +194,37 @@ class TestLayout:
         assert lay_out(one_cell(Number(1))).legend == ()
         assert [plain_text(line) for line in lay_out(one_cell(Number(None))).legend] == ["–: no value."]
         assert len(lay_out(full_table()).legend) == 9
+
+    def test_comparisons_can_stand_below(self) -> None:
+        row = TableRow("m", (Cell((Number(50, published=40), Number(60))), Text("8"), cell(1)))
+        plain = TableRow("p", (cell(1), Text("8"), cell(1)))
+        table = replace(small_table(row, plain, columns=(Column("A"), Column("B"), Column("C"))), comparison=True)
+        first, second = lay_out(table, stacked=True).sections[0].rows
+        assert [plain_text(line) for line in first.cells] == ["50.0 / 60.0", "8", "1.0"]
+        assert [[plain_text(line) for line in (below.label, *below.cells)] for below in first.below] == [
+            ["published", "40.0 / –", "", ""],
+            ["difference", "+10.0 / –", "", ""],
+        ]
+        assert second.below == ()
+        assert [row.below for row in lay_out(table).sections[0].rows] == [(), ()]
+
+    def test_the_legend_spells_out_the_abbreviations_that_occur(self) -> None:
+        columns = (Column("FP-S"), Column("MBA of the four"), Column("fr"))
+        row = TableRow("OV-7B [8f]", (cell(1), cell(1), Text("1fps")))
+        meanings = {
+            "FP": "no",
+            "FP-S": "one instance",
+            "MBA": "all right",
+            "BA": "no",
+            "OV": "OneVision",
+            "V": "no",
+            "f": "frames",
+            "fps": "a second",
+        }
+        table = replace(small_table(row, columns=columns), abbreviations=meanings)
+        assert [plain_text(line) for line in lay_out(table).legend] == [
+            "FP-S: one instance; MBA: all right; OV: OneVision; f: frames; fps: a second."
+        ]
 
     def test_bold_may_mean_significant(self) -> None:
         number = Number(30, significant=True, best=True, second=True)

@@ -22,12 +22,12 @@ def _json_objects(text: str) -> list[dict[Any, object]]:
     place, decoder = text.find("{"), json.JSONDecoder()
     while place != -1:
         try:
-            value, length = decoder.raw_decode(text[place:])
-        except ValueError:
-            length = 1
+            value, end = decoder.raw_decode(text, place)
+        except (ValueError, RecursionError):
+            end = place + 1
         else:
             found.append(value)
-        place = text.find("{", place + length)
+        place = text.find("{", end)
     return found
 
 

@@ -78,7 +78,7 @@ def _event_name(event: str) -> str:
     """`Ev3`, or `Ev1-Ev2` for the JSON lists of tests about several events; a broken list as it is."""
     try:
         names = json.loads(event)
-    except ValueError:
+    except (ValueError, RecursionError):
         names = None
     return "-".join(map(str, names)) if isinstance(names, list) else event or "Ev"
 

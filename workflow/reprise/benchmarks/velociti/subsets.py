@@ -1,6 +1,5 @@
 """Which rows belong to a published subset: a list of rows by id and caption digest, or a seeded draw."""
 
-import csv
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,6 +9,7 @@ from typing import Any, cast
 import polars as pl
 
 from reprise.core.errors import UserError
+from reprise.core.tabular import csv_rows
 
 LIST_COLUMNS = ("test_name", "video_id", "event", "captions")
 
@@ -50,11 +50,9 @@ def _listed(values: Sequence[tuple[str, ...]], path: Path) -> list[bool]:
 
 def _read_list(path: Path) -> list[tuple[str, str, str, str]]:
     try:
-        with path.open(encoding="utf-8", newline="") as stream:
-            reader = csv.DictReader(stream)
-            if tuple(reader.fieldnames or ()) != LIST_COLUMNS:
-                raise UserError(f"{path}: found columns {reader.fieldnames}, expected {', '.join(LIST_COLUMNS)}.")
-            return [(row["test_name"], row["video_id"], row["event"], row["captions"]) for row in reader]
+        return [
+            (row["test_name"], row["video_id"], row["event"], row["captions"]) for row in csv_rows(path, LIST_COLUMNS)
+        ]
     except FileNotFoundError as error:
         raise UserError(f"{path}: no such file; the suite names it as the list of the subset.") from error
 

@@ -14,7 +14,7 @@ from reprise.benchmarks.rows import Annotations, Clip, ClipsFrom, Item, Tag
 from reprise.benchmarks.vinoground.taxonomy import HALF, HALVES, LETTERS, MAJOR, MINOR
 from reprise.core.errors import UserError
 from reprise.core.files import text_digest
-from reprise.core.tabular import only_table, read_rows, require_columns
+from reprise.core.tabular import only_table, read_rows, refuse_other_encoding, require_columns
 
 FIELDS = ("index", "major", "minor", "pos_cap", "neg_cap")
 SPANS = ("pos_vid", "pos_start", "pos_end", "neg_vid", "neg_start", "neg_end")
@@ -144,7 +144,8 @@ def _released(files: Sequence[Path], kind: str, rows: Sequence[Mapping[str, str]
 def _entries(path: Path) -> list[dict[str, Any]]:
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
+        refuse_other_encoding(path)
         raise UserError(f"{path}: not readable as json: {error}. Fetch the release again.") from error
     fields = ", ".join(QUESTION_FIELDS)
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):

@@ -33,7 +33,7 @@ class Clip:
 
 @dataclass(frozen=True)
 class Answer:
-    """A model's answer: text, or a score per option, or an error class and nothing else."""
+    """A model's answer: text, or a score per option, or an error class with a message and nothing else."""
 
     text: str = ""
     scores: tuple[float, ...] = ()
@@ -41,6 +41,7 @@ class Answer:
     tokens_in: int = 0
     tokens_out: int = 0
     error: str = ""
+    message: str = ""
 
 
 @dataclass(frozen=True)
@@ -57,15 +58,19 @@ class ModelSpec:
 
 
 class AnswerError(Exception):
-    """A clip's questions failed for a reason that has a name; it is counted, and asked again by a later run."""
+    """A question failed for a reason that `models/failures.py` names; only that question counts as failed."""
 
     def __init__(self, status: str, message: str) -> None:
         super().__init__(f"{status}: {message}")
         self.status = status
+        self.message = message
 
 
 class Adapter(Protocol):
-    """A model that answers all questions of a clip; loaded once a job, asked clip by clip."""
+    """A model that answers all questions of a clip; loaded once a job, asked clip by clip.
+
+    An error that it raises fails the question that it was asked last; the others are asked again without it.
+    """
 
     def __init__(self, spec: ModelSpec) -> None: ...
 

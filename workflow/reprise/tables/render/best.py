@@ -1,52 +1,55 @@
 """Mark the best and the second best number of each section."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
+from typing import Literal
 
-from reprise.tables.render.table import Cell, Number, Section, State, Table, TableRow
+from reprise.tables.render.table import Cell, Number, Section, Table, TableRow
 
-MEASURED_HERE: tuple[State, ...] = ("reproduced", "imported")
+Better = Literal["highest", "lowest", "nearest_zero"]
 
 
-def mark_best(
-    table: Table,
-    columns: Iterable[int],
-    higher_is_better: bool = True,
-    *,
-    part: int = 0,
-    states: Collection[State] = MEASURED_HERE,
-) -> Table:
+def mark_best(table: Table, columns: Iterable[int], better: Better = "highest", *, part: int = 0) -> Table:
     """A copy with the best and second best number of these columns marked, section by section.
 
-    `part` says which number of a cell competes. Printed values compete, so that equal print means equal marks and
-    ties are all marked. Rows of reference and numbers of another state do not compete; one row alone has no best.
+    `part` says which number of a cell competes. Printed values compete, published ones too, so that what is called the
+    best of its rows is; equal print means equal marks. Rows of reference and incomplete numbers do not compete.
     """
     for column in columns:
-        sections = [mark_section(section, column, part, higher_is_better, states) for section in table.sections]
+        sections = [mark_section(section, column, part, better) for section in table.sections]
         table = replace(table, sections=tuple(sections))
     return table
 
 
-def mark_section(
-    section: Section, column: int, part: int, higher_is_better: bool, states: Collection[State]
-) -> Section:
-    """A copy of the section with one number of one column marked."""
-    competing = [competing_value(row, column, part, states) for row in section.rows]
-    values = [value for value in competing if value is not None]
-    ranking = sorted(set(values), reverse=higher_is_better) if len(values) > 1 else []
+def mark_section(section: Section, column: int, part: int, better: Better) -> Section:
+    """A copy of the section with one number of one column marked.
+
+    A number is marked only if another one is worse: the last of a ranking is neither best nor second best.
+    """
+    competing = [competing_value(row, column, part, better) for row in section.rows]
+    ranking = sorted({value for value in competing if value is not None}, reverse=better == "highest")
+    marked = {value: rank for rank, value in enumerate(ranking[:-1]) if is_mark_worthy(value, better)}
     rows = [
-        row if value is None else mark_row(row, column, part, best=value in ranking[:1], second=value in ranking[1:2])
+        row
+        if value is None
+        else mark_row(row, column, part, best=marked.get(value) == 0, second=marked.get(value) == 1)
         for row, value in zip(section.rows, competing, strict=True)
     ]
     return replace(section, rows=tuple(rows))
 
 
-def competing_value(row: TableRow, column: int, part: int, states: Collection[State]) -> float | None:
-    """The printed value that takes part, or None."""
+def is_mark_worthy(value: float, better: Better) -> bool:
+    """Whether a value that leads is an achievement: no score of zero is."""
+    return better != "highest" or value != 0
+
+
+def competing_value(row: TableRow, column: int, part: int, better: Better) -> float | None:
+    """The printed value that takes part, or None; of a bias how far it is from zero."""
     number = number_at(row, column, part)
-    if number is None or number.value is None or row.reference or number.state not in states:
+    if number is None or number.value is None or row.reference or number.state == "incomplete":
         return None
-    return round(number.value, number.decimals)
+    value = round(number.value, number.decimals)
+    return abs(value) if better == "nearest_zero" else value
 
 
 def number_at(row: TableRow, column: int, part: int) -> Number | None:

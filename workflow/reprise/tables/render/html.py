@@ -5,17 +5,19 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from reprise.core.plain import visible
 from reprise.tables.render.layout import LaidRow, LaidSection, Layout, Spanning, lay_out
-from reprise.tables.render.pieces import Line, Marks, Span
+from reprise.tables.render.pieces import Indexed, Line, Marks, Span
 from reprise.tables.render.table import Column, Table
 
 CSS = Path(__file__).with_name("page.css")
+BLANKS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 MAIN_START, MAIN_END = "<main>\n", "</main>\n"
 
 
 def render(table: Table) -> str:
     """A whole page with one table."""
-    return page(table.title, table_section(table))
+    return page(table.heading, table_section(table))
 
 
 def page(title: str, content: str) -> str:
@@ -33,7 +35,7 @@ def table_section(table: Table) -> str:
     layout, name = lay_out(table), anchor(table.label)
     parts = [
         f'<section id="{name}" aria-labelledby="{name}-title">',
-        f'<h2 id="{name}-title">{escape(table.title)}</h2>',
+        f'<h2 id="{name}-title">{escape(table.heading)}</h2>',
         f'<p class="notice">{escape(table.notice)}</p>' if table.notice else "",
         f'<div class="scroll" tabindex="0" role="region" aria-labelledby="{name}-title">',
         "<table>",
@@ -128,9 +130,17 @@ def spell(line: Line, name: str, hanging: bool = False) -> str:
     """A line in HTML; with `hanging`, marks at its end take no width, so that digits stay aligned."""
     last = len(line) - 1
     return "".join(
-        spell_marks(piece, name, hanging and index == last) if isinstance(piece, Marks) else spell_span(piece)
+        spell_marks(piece, name, hanging and index == last) if isinstance(piece, Marks) else spell_text(piece)
         for index, piece in enumerate(line)
     )
+
+
+def spell_text(piece: Span | Indexed) -> str:
+    """A piece that is no mark."""
+    if isinstance(piece, Span):
+        return spell_span(piece)
+    tag, name = "sup" if piece.raised else "sub", f"<i>{piece.name}</i>" if piece.is_variable else piece.name
+    return f"{name}<{tag}>{piece.index}</{tag}>"
 
 
 def spell_marks(marks: Marks, name: str, hanging: bool) -> str:
@@ -156,5 +166,5 @@ def spell_span(span: Span) -> str:
 
 
 def escape(text: str) -> str:
-    """Text for the body or an attribute of a page; control characters have no place in HTML."""
-    return html.escape(re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]", " ", text))
+    """Text for the body or an attribute of a page; what hides or reorders text is shown as its code point."""
+    return html.escape(visible(BLANKS.sub(" ", text)))

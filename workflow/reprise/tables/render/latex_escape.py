@@ -60,6 +60,7 @@ MATH = {
     "‡": r"\ddagger",
     "§": r"\mathsection",
     "¶": r"\mathparagraph",
+    "‖": r"\Vert",
     "−": "-",
     "±": r"\pm",
     "×": r"\times",

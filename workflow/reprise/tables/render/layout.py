@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from string import ascii_lowercase
 
 from reprise.tables.render.legend import MARKS, legend
-from reprise.tables.render.numbers import EN_DASH, format_comparison, format_number
-from reprise.tables.render.pieces import Line, Marks, Span
+from reprise.tables.render.numbers import EN_DASH, compared, format_comparison, format_number
+from reprise.tables.render.pieces import Line, Marks, Piece, Span, heading
 from reprise.tables.render.table import Bold, Cell, Number, State, Table, TableRow, Text, numbers_of
 
 Letters = Mapping[str, str]
@@ -27,6 +27,8 @@ class LaidRow:
 
     label: Line
     cells: tuple[Line, ...]
+    below: tuple["LaidRow", ...] = ()
+    """Where comparisons stand below the numbers: a row of published values and one of differences."""
 
 
 @dataclass(frozen=True)
@@ -49,18 +51,21 @@ class Layout:
     """Letter and text."""
 
 
-def lay_out(table: Table) -> Layout:
-    """Lay out a table: footnotes get their letters, numbers their print, marks their legend."""
+def lay_out(table: Table, *, stacked: bool = False) -> Layout:
+    """Lay out a table: footnotes get their letters, numbers their print, marks their legend.
+
+    Comparisons stand beside their numbers, or below them if `stacked`.
+    """
     letters = footnote_letters(table)
     sections = [
-        LaidSection(section.title, tuple(lay_out_row(row, table, letters) for row in section.rows))
+        LaidSection(section.title, tuple(lay_out_row(row, table, letters, stacked) for row in section.rows))
         for section in table.sections
     ]
     return Layout(
         spanning=tuple(spanning_headers(table, letters)),
-        headers=tuple((Span(column.header), *marks(column.notes, letters)) for column in table.columns),
+        headers=tuple((heading(column.header), *marks(column.notes, letters)) for column in table.columns),
         sections=tuple(sections),
-        legend=legend(table),
+        legend=legend(table, stacked=stacked),
         footnotes=tuple((letter, text) for text, letter in letters.items()),
     )
 
@@ -98,11 +103,31 @@ def spanning_headers(table: Table, letters: Letters) -> Iterator[Spanning]:
         first += len(group.columns)
 
 
-def lay_out_row(row: TableRow, table: Table, letters: Letters) -> LaidRow:
+def lay_out_row(row: TableRow, table: Table, letters: Letters, stacked: bool) -> LaidRow:
     """A state that all numbers of a row share is marked once, at the label."""
     shared = shared_state(row)
-    label = (Span(row.label), *marks(row.notes, letters, MARKS.get(shared, "") if shared else ""))
-    return LaidRow(label, tuple(lay_out_cell(cell, table, letters, shared) for cell in row.cells))
+    name = heading(row.label) if "^" in row.label else Span(row.label)  # in labels an underscore is a part of a name
+    label = (name, *marks(row.notes, letters, MARKS.get(shared, "") if shared else ""))
+    beside = table.comparison and not stacked
+    cells = tuple(lay_out_cell(cell, table, letters, shared, beside) for cell in row.cells)
+    return LaidRow(label, cells, tuple(rows_below(row)) if table.comparison and stacked else ())
+
+
+def rows_below(row: TableRow) -> Iterator[LaidRow]:
+    """The published values behind a row and the differences from them, if it has any."""
+    if any(map(compared, numbers_of(row))):
+        for part, name in enumerate(("published", "difference")):
+            yield LaidRow((Span(name, small=True),), tuple(cell_below(cell, part) for cell in row.cells))
+
+
+def cell_below(cell: Cell | Text, part: int) -> Line:
+    """What a cell is compared with, or its differences; nothing where nothing is known."""
+    found = [] if isinstance(cell, Text) else [compared(number) for number in cell.numbers]
+    if not any(found):
+        return ()
+    before, after = joints(cell)
+    text = [one[part] if one else EN_DASH for one in found]
+    return (Span(text[0] + "".join(f"{before}{one}{after}" for one in text[1:]), small=True),)
 
 
 def shared_state(row: TableRow) -> State | None:
@@ -111,16 +136,21 @@ def shared_state(row: TableRow) -> State | None:
     return states.pop() if len(states) == 1 else None
 
 
-def lay_out_cell(cell: Cell | Text, table: Table, letters: Letters, shared: State | None) -> Line:
+def joints(cell: Cell | Text) -> tuple[str, str]:
+    """What stands before and after every number of a cell but the first."""
+    return (" (", ")") if isinstance(cell, Cell) and cell.joining == "parentheses" else (" / ", "")
+
+
+def lay_out_cell(cell: Cell | Text, table: Table, letters: Letters, shared: State | None, beside: bool) -> Line:
     """The pieces of one cell."""
     if isinstance(cell, Text):
         return (Span(cell.text), *marks(cell.notes, letters))
     if len(cell.numbers) > 1 and all(is_bare_gap(number) for number in cell.numbers):
-        return lay_out_number(cell.numbers[0], table, letters, shared)
-    before, after = (" (", ")") if cell.joining == "parentheses" else (" / ", "")
-    line: list[Span | Marks] = []
+        return lay_out_number(cell.numbers[0], table, letters, shared, beside)
+    before, after = joints(cell)
+    line: list[Piece] = []
     for index, number in enumerate(cell.numbers):
-        part = lay_out_number(number, table, letters, shared)
+        part = lay_out_number(number, table, letters, shared, beside)
         line += [Span(before), *part, Span(after)] if index else part
     return tuple(piece for piece in line if piece != Span(""))
 
@@ -130,14 +160,14 @@ def is_bare_gap(number: Number) -> bool:
     return number.value is None and not number.notes
 
 
-def lay_out_number(number: Number, table: Table, letters: Letters, shared: State | None) -> Line:
-    """A number's print, its marks and, in a table of comparison, what the paper says."""
+def lay_out_number(number: Number, table: Table, letters: Letters, shared: State | None, beside: bool) -> Line:
+    """A number's print, its marks and, where comparisons stand beside, what the paper says."""
     symbols = [] if number.state == shared else [MARKS.get(number.state, "")]
     if number.significant and table.bold == "best":
         symbols.append("*")
-    comparison = format_comparison(number) if table.comparison else ""
-    beside = (Span(" "), Span(comparison, small=True)) if comparison else ()
-    return (value_span(number, table.bold), *marks(number.notes, letters, *symbols), *beside)
+    comparison = format_comparison(number) if beside else ""
+    after = (Span(" "), Span(comparison, small=True)) if comparison else ()
+    return (value_span(number, table.bold), *marks(number.notes, letters, *symbols), *after)
 
 
 def value_span(number: Number, bold: Bold) -> Span:
@@ -149,6 +179,7 @@ def value_span(number: Number, bold: Bold) -> Span:
 
 
 def marks(notes: Iterable[str], letters: Letters, *symbols: str) -> Line:
-    """Superscript symbols, then the letters of footnotes; nothing where there are neither."""
-    found = tuple(symbol for symbol in symbols if symbol) + tuple(letters[note] for note in notes)
+    """Superscript symbols, then the letters of footnotes in their order; nothing where there are neither."""
+    named = sorted({letters[note] for note in notes}, key=lambda letter: (len(letter), letter))
+    found = (*(symbol for symbol in symbols if symbol), *named)
     return (Marks(found),) if found else ()

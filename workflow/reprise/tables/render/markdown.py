@@ -3,8 +3,9 @@
 import re
 from collections.abc import Sequence
 
+from reprise.core.plain import visible
 from reprise.tables.render.layout import Layout, Spanning, lay_out
-from reprise.tables.render.pieces import Line, Marks, Span
+from reprise.tables.render.pieces import Indexed, Line, Marks, Piece, Span
 from reprise.tables.render.table import Alignment, Table
 
 SPECIAL = re.compile(r"[\\`*_~|$\[\]&<>]")
@@ -17,7 +18,7 @@ def render(table: Table) -> str:
     """The whole table with its heading."""
     layout = lay_out(table)
     blocks = [
-        f"### {escape(table.title)}",
+        f"### {escape(table.heading)}",
         f"**{escape(table.notice)}**" if table.notice else "",
         escape(table.caption),
         "\n".join(pipe_table(table, layout)),
@@ -88,7 +89,15 @@ def provenance(lines: Sequence[str]) -> str:
 
 def spell(line: Line) -> str:
     """A line in Markdown."""
-    return "".join(spell_marks(piece) if isinstance(piece, Marks) else spell_span(piece) for piece in line)
+    return "".join(map(spell_piece, line))
+
+
+def spell_piece(piece: Piece) -> str:
+    """A piece in Markdown."""
+    if isinstance(piece, Indexed):
+        tag = "sup" if piece.raised else "sub"
+        return f"{'*' * piece.is_variable}{piece.name}{'*' * piece.is_variable}<{tag}>{piece.index}</{tag}>"
+    return spell_marks(piece) if isinstance(piece, Marks) else spell_span(piece)
 
 
 def spell_marks(marks: Marks) -> str:
@@ -111,4 +120,4 @@ def escape(text: str) -> str:
 
 def escape_inline(text: str) -> str:
     """Text that Markdown prints as it stands, within a line."""
-    return SPECIAL.sub(lambda sign: ENTITIES.get(sign[0], "\\" + sign[0]), BLANKS.sub(" ", text))
+    return SPECIAL.sub(lambda sign: ENTITIES.get(sign[0], "\\" + sign[0]), visible(BLANKS.sub(" ", text)))

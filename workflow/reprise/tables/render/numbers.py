@@ -19,10 +19,16 @@ def format_number(number: Number) -> str:
     return format_value(number.value, number.decimals, signed=number.signed)
 
 
-def format_comparison(number: Number) -> str:
-    """`(published, difference)`, the difference being that of the printed values; nothing without both values."""
+def compared(number: Number) -> tuple[str, str] | None:
+    """The published value and the difference of the printed values; nothing without both values."""
     if number.value is None or number.published is None or number.state == "published":
-        return ""
+        return None
     difference = round(number.value, number.decimals) - round(number.published, number.decimals)
     published = format_value(number.published, number.decimals, signed=number.signed)
-    return f"({published}, {format_value(difference, number.decimals, signed=True)})"
+    return published, format_value(difference, number.decimals, signed=True)
+
+
+def format_comparison(number: Number) -> str:
+    """`(published, difference)`, or nothing without both values."""
+    found = compared(number)
+    return f"({', '.join(found)})" if found else ""

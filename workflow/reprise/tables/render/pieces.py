@@ -1,6 +1,9 @@
 """The pieces that a line of a table is made of."""
 
+import re
 from dataclasses import dataclass
+
+INDEXED = re.compile(r"([A-Za-z]+)([_^])([A-Za-z0-9])")
 
 
 @dataclass(frozen=True)
@@ -21,9 +24,37 @@ class Marks:
     symbols: tuple[str, ...]
 
 
-Line = tuple[Span | Marks, ...]
+@dataclass(frozen=True)
+class Indexed:
+    """A name with an index below or an exponent, as the header `s_t` means."""
+
+    name: str
+    index: str
+    raised: bool = False
+
+    @property
+    def is_variable(self) -> bool:
+        """Whether the name is a variable, as s, and no word or model, as BLEU."""
+        return len(self.name) == 1 and self.name.islower()
+
+
+Piece = Span | Marks | Indexed
+Line = tuple[Piece, ...]
+
+
+def heading(text: str) -> Span | Indexed:
+    """A header or a row's label: text, or a name with an index where it is written as one, such as `s_t` or `M^3`."""
+    found = INDEXED.fullmatch(text)
+    return Indexed(found[1], found[3], raised=found[2] == "^") if found else Span(text)
 
 
 def plain_text(line: Line) -> str:
     """The line without any print, for measuring."""
-    return "".join(piece.text if isinstance(piece, Span) else ",".join(piece.symbols) for piece in line)
+    return "".join(map(plain_piece, line))
+
+
+def plain_piece(piece: Piece) -> str:
+    """A piece without its print."""
+    if isinstance(piece, Span):
+        return piece.text
+    return ",".join(piece.symbols) if isinstance(piece, Marks) else piece.name + piece.index

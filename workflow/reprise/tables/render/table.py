@@ -2,12 +2,12 @@
 
 import math
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 Alignment = Literal["left", "center", "right"]
-State = Literal["reproduced", "imported", "incomplete", "published", "not run"]
+State = Literal["reproduced", "imported", "incomplete", "published", "not run", "lost"]
 Joining = Literal["slash", "parentheses"]
 Bold = Literal["best", "significant"]
 
@@ -82,7 +82,7 @@ class TableRow:
     cells: tuple[Cell | Text, ...]
     notes: tuple[str, ...] = ()
     reference: bool = False
-    """Chance or people: never the best of its section."""
+    """Chance, people, a baseline: never the best of its section."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Table:
     """A whole table; its methods and helpers return changed copies."""
 
     title: str
-    """Its name in print, such as `VELOCITI, Table 3`."""
+    """What it is about, such as `StrictVLE`."""
     caption: str
     label: str
     """Name for references, such as `tab:velociti-table3`."""
@@ -118,6 +118,10 @@ class Table:
     """What bold print means; if it means `significant`, the best is underlined instead."""
     significance: str = "significant"
     """What a significant number is, for the legend."""
+    origin: str = ""
+    """Where it is printed, such as `VELOCITI, Table 3`."""
+    abbreviations: Mapping[str, str] = field(default_factory=dict)
+    """What abbreviations mean; the legend explains those in headers and labels."""
 
     def __post_init__(self) -> None:
         if not LABEL.fullmatch(self.label):
@@ -129,6 +133,11 @@ class Table:
                 raise ValueError(
                     f"table '{self.label}', row '{row.label}': {len(row.cells)} cells for {len(self.columns)} columns"
                 )
+
+    @property
+    def heading(self) -> str:
+        """Its title with its origin."""
+        return f"{self.origin}: {self.title}" if self.origin else self.title
 
     @property
     def columns(self) -> tuple[Column, ...]:

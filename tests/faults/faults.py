@@ -1,0 +1,281 @@
+"""The faults. None of them knows a stage: what is hit is found by globbing what an undisturbed run left."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+import polars as pl
+from reprise.core.files import file_digest
+
+from tests.faults.suite import Job, Outcome, Reduced
+
+STORE = "resources/store"
+UNHARMED = {"logs", "locks", "tmp"}  # what no job reads
+DIGEST = re.compile(r"[0-9a-f]{16,64}")
+JOBS_UNDONE = 6
+COMMAND = re.compile(r"[Rr]un `python -m reprise ([a-z -]+)`")  # a command without anything to fill in
+HOWS = ("flip", "truncate", "delete")
+
+
+# --- damage ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Damage:
+    """One file, and what happens to it."""
+
+    path: str
+    how: str
+    place: float
+    """where in the file, 0 to 1"""
+
+    def strike(self, root: Path) -> str:
+        """Do it; returns the digest of what is left, nothing if nothing is."""
+        path = root / self.path
+        content = bytearray(path.read_bytes())
+        at = int(self.place * len(content))
+        path.unlink()  # another name of the same file, such as the user's own video, is not hit
+        if self.how == "delete":
+            return ""
+        if self.how == "flip":
+            content[at] ^= 1 << (at % 8)
+        else:
+            del content[at:]
+        path.write_bytes(content)
+        return file_digest(path)
+
+    def __str__(self) -> str:
+        return f"{self.how} {self.path} at {self.place:.4f}"
+
+
+def kinds_of_files(root: Path) -> dict[str, list[str]]:
+    """Everything that runs leave, by store kind or by stage of the results."""
+    kinds: dict[str, list[str]] = {}
+    for path in sorted([*(root / "results").rglob("*"), *(root / STORE).rglob("*")]):
+        name = path.relative_to(root)
+        if path.is_file() and path.stat().st_size and not UNHARMED & set(name.parts):
+            kinds.setdefault(kind_of(str(name)), []).append(str(name))
+    return kinds
+
+
+def kind_of(name: str) -> str:
+    """The folder that says what a file is: `resources/store/clips`, `results/reduced/metrics`, `results/tables/vinoground`."""
+    return str(Path(*Path(name).parts[:-1][:3]))
+
+
+def readers_of(name: str, jobs: Sequence[Job], root: Path) -> list[Job]:
+    """The jobs that may read a file.
+
+    Of a result they are those that have it as an input. Of a file in the store they are those in whose inputs or outputs
+    its digest stands, and those of a rule with the name of its kind; else any job.
+    """
+    if not name.startswith(STORE):
+        return [job for job in jobs if name in job.inputs]
+    kind, digests = Path(name).parts[2], DIGEST.findall(name)
+    found = [
+        job
+        for job in jobs
+        if job.rule == kind or any(_mentions(root / file, digests) for file in (*job.inputs, *job.outputs))
+    ]
+    return found or list(jobs)
+
+
+def _mentions(path: Path, digests: Sequence[str]) -> bool:
+    if not digests or not path.is_file():
+        return False
+    is_table = path.suffix == ".parquet"
+    text = str(pl.read_parquet(path).to_dict(as_series=False)) if is_table else path.read_bytes().decode("latin-1")
+    return any(digest in text for digest in digests)
+
+
+def draw_damage(random: Random, reference: Reduced, jobs: Sequence[Job]) -> tuple[Damage, Job | None]:
+    """A file of a random kind, hit in a random way, and a job that reads it; none for what people read alone.
+
+    Nothing can notice another byte in a file that no job reads: it can only be deleted.
+    """
+    kinds = kinds_of_files(reference.root)
+    name = random.choice(kinds[random.choice(sorted(kinds))])
+    readers = readers_of(name, jobs, reference.root)
+    how = random.choice(HOWS) if readers else "delete"
+    return Damage(name, how, random.random()), random.choice(readers) if readers else None
+
+
+def undo(project: Reduced, jobs: Sequence[Job], random: Random, *, everything: bool) -> None:
+    """Take a finished project back to nothing; or undo a job with all that came after it, which is not little."""
+    if everything:
+        shutil.rmtree(project.root / "results")
+        shutil.rmtree(project.root / STORE)
+        return
+    chains = [[job, *followers_of(job, jobs)] for job in jobs]
+    for job in random.choice([chain for chain in chains if len(chain) >= JOBS_UNDONE]):
+        remove_outputs(project, job)
+    forget(project, random)
+
+
+def followers_of(job: Job, jobs: Sequence[Job]) -> list[Job]:
+    """The jobs that take something from a job, directly or not."""
+    found: list[Job] = []
+    waiting = [job]
+    while waiting:
+        made = waiting.pop().outputs
+        new = [other for other in jobs if other not in found and set(made) & set(other.inputs)]
+        found += new
+        waiting += new
+    return found
+
+
+def remove_outputs(project: Reduced, job: Job) -> None:
+    for name in job.outputs:
+        (project.root / name).unlink(missing_ok=True)
+
+
+def forget(project: Reduced, random: Random, but: str = "") -> list[str]:
+    """Remove each kind of the store with even chances, but not that of one file."""
+    kept = Path(but).parts[2:3] if but.startswith(STORE) else ()
+    forgotten = []
+    for folder in sorted((project.root / STORE).iterdir()):
+        if folder.is_dir() and folder.name not in (*kept, *UNHARMED) and random.random() < 0.5:
+            shutil.rmtree(folder)
+            forgotten.append(folder.name)
+    return forgotten
+
+
+def mend(project: Reduced, damage: Damage, outcome: Outcome) -> str:
+    """Do what the message says, a command or a deletion of the file; returns what was done."""
+    command = COMMAND.search(outcome.output)
+    if command:
+        done = project.reprise("reprise", *command[1].split())
+        return f"ran `reprise {command[1]}`" if done.returncode == 0 else done.stderr
+    if re.search(r"\bdelete\b", outcome.output, re.IGNORECASE):
+        (project.root / damage.path).unlink(missing_ok=True)
+        return "deleted the file"
+    return "ran again"
+
+
+# --- kills -----------------------------------------------------------------------------------------------------------
+
+
+def kill_at_random(project: Reduced, random: Random) -> list[str] | None:
+    """Kill a run at a random moment: the rules of the jobs that ran then; None if it ended by itself before."""
+    run = project.start()
+    wanted = random.choice((0, 1, 1, 2, 3))
+    is_running = run.wait_for_jobs(wanted)
+    time.sleep(random.uniform(0, 2.0 if wanted == 0 else 1.0))
+    running = run.running()
+    run.kill()
+    return running if is_running else None
+
+
+# --- disks -----------------------------------------------------------------------------------------------------------
+
+PAGE = 4096
+SMALLEST_LIMIT = 20_000  # what Snakemake writes for itself is smaller
+NAMESPACE = ("unshare", "--user", "--map-root-user", "--mount")
+
+
+def can_mount() -> bool:
+    """Whether this machine lets a user mount a file system in a name space of their own."""
+    probe = [*NAMESPACE, "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
+    return shutil.which(NAMESPACE[0]) is not None and subprocess.run(probe, capture_output=True).returncode == 0
+
+
+@dataclass
+class Disk:
+    """Where a project's results and store lie, for a run at first with too little room."""
+
+    project: Reduced
+    inside: list[str]
+    """the command that runs a command on this disk"""
+    enlarging: list[str]
+
+    def run(self) -> Outcome:
+        return self.project.run_suite(inside=self.inside)
+
+    def enlarge(self) -> None:
+        if self.enlarging:
+            subprocess.run([*self.inside, *self.enlarging], check=True)
+        else:
+            self.inside = []
+
+
+@contextmanager
+def small_disk(project: Reduced, reference: Reduced, random: Random) -> Iterator[Disk]:
+    """Results and store on a file system of their own, which fills at a random moment of the way to the reference."""
+    used, needed = bytes_on_disk(project.root), bytes_on_disk(reference.root)
+    size = int(used + random.uniform(0.05, 0.85) * (needed - used))
+    for name in ("disk", "results", STORE):
+        (project.root / name).mkdir(parents=True, exist_ok=True)
+    mounts = (
+        f"mount -t tmpfs -o size={size} tmpfs disk && mkdir disk/results disk/store"
+        f" && cp -a results/. disk/results && cp -a {STORE}/. disk/store"
+        f" && mount --bind disk/results results && mount --bind disk/store {STORE} && echo ready && exec cat"
+    )
+    holder = subprocess.Popen(
+        [*NAMESPACE, "sh", "-c", mounts], cwd=project.root, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    enter = f"nsenter --target={holder.pid} --user --mount --preserve-credentials --wdns={project.root}".split()
+    try:
+        assert holder.stdout is not None and holder.stdout.readline() == b"ready\n", "the disk was not mounted"
+        yield Disk(project, enter, f"mount -o remount,size={10 * needed} disk".split())
+        subprocess.run([*enter, "cp", "-a", "disk", "kept"], check=True)
+    finally:
+        holder.communicate()  # ends with its input, and the disk with it
+    shutil.rmtree(project.root / "results")
+    (project.root / "kept/results").rename(project.root / "results")
+
+
+@contextmanager
+def limit_of_file_size(project: Reduced, reference: Reduced, random: Random) -> Iterator[Disk]:
+    """No file of a run may be larger than a random size, of those that the reference's files have."""
+    sizes = {path.stat().st_size for path in (reference.root / STORE).rglob("*") if path.is_file()}
+    limit = random.choice(sorted(size for size in sizes if size > SMALLEST_LIMIT)) - 1
+    yield Disk(project, ["prlimit", f"--fsize={limit}"], [])
+
+
+def bytes_on_disk(root: Path) -> int:
+    """What results and store take of a disk."""
+    files = [path for top in ("results", STORE) for path in (root / top).rglob("*") if path.is_file()]
+    return sum(-(-path.stat().st_size // PAGE) * PAGE for path in files)
+
+
+# --- clocks ----------------------------------------------------------------------------------------------------------
+
+
+def date_in_the_future(root: Path, seconds: float) -> None:
+    """Give all results a time that is still to come."""
+    then = time.time() + seconds
+    for path in (root / "results").rglob("*"):
+        os.utime(path, (then, then))
+
+
+# --- pauses ----------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def paused(project: Reduced, jobs: int) -> Iterator[None]:
+    """A run that stands still, after so many of its jobs have started, while the block lasts; then it must succeed."""
+    run = project.start()
+    try:
+        assert run.wait_for_jobs(jobs), run.output()
+        run.signal(signal.SIGSTOP)
+        yield
+        run.signal(signal.SIGCONT)
+        outcome = run.wait()
+        assert outcome.is_ok, outcome.output
+    finally:
+        run.kill()
+
+
+def snapshot(root: Path) -> dict[str, tuple[int, int]]:
+    """Size and time of every file but Snakemake's own notes of runs."""
+    own = {".snakemake", "__pycache__"}
+    files = [path for path in root.rglob("*") if path.is_file() and not own & set(path.relative_to(root).parts)]
+    return {str(path.relative_to(root)): (path.stat().st_size, path.stat().st_mtime_ns) for path in files}

@@ -1,0 +1,221 @@
+"""Every class of fault at every stage: the same numbers as an undisturbed run, or an error that names the file.
+
+Never another number with exit status 0. `make test-faults` runs the whole form; conftest.py says how to choose sizes, seed
+and a single trial.
+"""
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import polars as pl
+
+from tests.faults.conftest import IS_WHOLE, SEED, FaultNotHandledError, Trials, trials
+from tests.faults.faults import (
+    STORE,
+    can_mount,
+    date_in_the_future,
+    draw_damage,
+    forget,
+    kill_at_random,
+    kind_of,
+    limit_of_file_size,
+    mend,
+    paused,
+    remove_outputs,
+    small_disk,
+    snapshot,
+    undo,
+)
+from tests.faults.plugged import FAULTS, is_hit
+from tests.faults.suite import NEWER_REVISION, REVISION, Job, Outcome, Reduced, faulty_suite
+from tests.workflow.conftest import ROOT
+
+Places = Callable[[], Path]
+Numbers = dict[str, str]
+DEFINED_RULE = re.compile(r"^rule (\w+):$", re.MULTILINE)
+KILLS_EACH = 10 if IS_WHOLE else 3
+MENDINGS_MOST = 3
+UPDATES = (
+    ("config/models/pixels.yaml", "seed: 0", "seed: 1"),
+    ("config/models/hub-siglip.yaml", REVISION, NEWER_REVISION),
+)
+NOT_FINITE = re.compile(r"\b(?:NaN|Infinity)\b")
+NO_ROOM = re.compile(
+    r"(\S+): (?:No space left on device|File too large)\. Nothing was recorded: .*run the same command"
+)
+
+
+def must(condition: bool, outcome: str, details: str = "") -> None:
+    if not condition:
+        raise FaultNotHandledError(f"{outcome}\n{details}")
+
+
+def same_numbers(project: Reduced, numbers: Numbers, details: str = "", *, is_part: bool = False) -> None:
+    """The results are those of the undisturbed run; after a part of the jobs some may be missing, made when needed."""
+    found = project.numbers()
+    names = found.keys() if is_part else found.keys() | numbers.keys()
+    others = [name for name in sorted(names) if numbers.get(name) != found.get(name)]
+    must(not others, "another number with exit status 0", f"{details}\nother than undisturbed: {', '.join(others)}")
+
+
+def succeeds(outcome: Outcome, details: str = "") -> None:
+    must(outcome.is_ok, "does not run again", f"{details}\n{outcome.tail()}")
+
+
+def test_the_suite_passes_every_stage(jobs: list[Job]) -> None:
+    """A stage that the suite does not pass is not tested here: give the suite what needs it."""
+    rules = {
+        rule for path in (ROOT / "workflow/rules").glob("*.smk") for rule in DEFINED_RULE.findall(path.read_text())
+    }
+    assert {job.rule for job in jobs} == rules
+
+
+def test_kills(reference: Reduced, jobs: list[Job], numbers: Numbers, places: Places, all_trials: Trials) -> None:
+    """kill -9 of the whole process group at random moments, each time followed by the same command."""
+
+    def kill(random: Random, number: int) -> str:
+        moments: list[str] = []
+        while len(moments) < KILLS_EACH:
+            project = reference.copy(places())
+            undo(project, jobs, random, everything=IS_WHOLE)
+            while len(moments) < KILLS_EACH and (running := kill_at_random(project, random)) is not None:
+                moments.append("+".join(sorted(set(running))) or "planning")
+            story = f"killed during {', '.join(moments)}"
+            succeeds(project.run_suite(), story)
+            same_numbers(project, numbers, story)
+            project.remove()
+        all_trials.struck("kills", moments)
+        return f"the same numbers after {KILLS_EACH} kills"
+
+    all_trials.run("kills", kill)
+
+
+def test_full_disks(reference: Reduced, jobs: list[Job], numbers: Numbers, places: Places, all_trials: Trials) -> None:
+    """Results and store on a disk that fills at a random moment; or, by turns, a random limit of a file's size."""
+
+    def fill(random: Random, number: int) -> str:
+        project = reference.copy(places())
+        undo(project, jobs, random, everything=True)
+        with (small_disk if can_mount() and number % 2 == 0 else limit_of_file_size)(
+            project, reference, random
+        ) as disk:
+            outcome = disk.run()
+            must(not outcome.is_ok, "the disk did not fill", outcome.tail())
+            must(not outcome.has_traceback, "a traceback", outcome.tail())
+            must(NO_ROOM.search(outcome.output) is not None, "no message with the path and what to do", outcome.tail())
+            disk.enlarge()
+            succeeds(disk.run(), "after the disk was enlarged")
+        same_numbers(project, numbers)
+        project.remove()
+        return "one message, then the same numbers"
+
+    all_trials.run("disks", fill)
+
+
+def test_damages(reference: Reduced, jobs: list[Job], numbers: Numbers, places: Places, all_trials: Trials) -> None:
+    """A flipped bit, a cut or a deletion anywhere, and a job that must read the file again.
+
+    Only that job is run: what it makes is what the undisturbed run made, so the numbers after it are the same.
+    """
+
+    def strike(random: Random, number: int) -> str:
+        damage, job = draw_damage(random, reference, jobs)
+        project = reference.copy(places())
+        forgotten = forget(project, random, but=damage.path) if job else []
+        if job:
+            remove_outputs(project, job)
+            project = replace(project, targets=job.outputs)
+        struck = damage.strike(project.root)
+        story = f"{damage}\nthen made again: {' '.join(project.targets)}\nremoved from the store: {' '.join(forgotten)}"
+        all_trials.struck("damages", [kind_of(damage.path)])
+        outcome, done = project.run_suite(), ""
+        while not outcome.is_ok and done.count(",") < MENDINGS_MOST:
+            must(not outcome.has_traceback, "a traceback", f"{story}{done}\n{outcome.tail()}")
+            must(Path(damage.path).name in outcome.output, "the file is not named", f"{story}{done}\n{outcome.tail()}")
+            done += f", {mend(project, damage, outcome)}"
+            outcome = project.run_suite()
+        succeeds(outcome, f"{story}{done}")
+        is_unread = project.numbers().get(damage.path) == struck
+        expected = numbers | ({damage.path: struck} if is_unread else {})
+        same_numbers(project, expected, f"{story}{done}", is_part=True)
+        project.remove()
+        return f"an error that names the file{done}, the same numbers" if done else "the same numbers"
+
+    all_trials.run("damages", strike)
+
+
+def test_clocks(reference: Reduced, numbers: Numbers, places: Places, all_trials: Trials) -> None:
+    """Results dated in the future; then a model is updated, and the update is seen."""
+
+    def turn(random: Random, number: int) -> str:
+        name, old, new = UPDATES[number % len(UPDATES)]
+        plain, dated = reference.copy(places()), reference.copy(places())
+        date_in_the_future(dated.root, random.uniform(60, 10**6))
+        for project in (plain, dated):
+            project.edit(name, old, new)
+            succeeds(project.run_suite())
+        must(plain.numbers() != numbers, "the update shows nowhere")
+        same_numbers(dated, plain.numbers(), f"{name}: {new}")
+        for project in (plain, dated):
+            project.remove()
+        return "the update is seen"
+
+    all_trials.run("clocks", turn)
+
+
+def test_other_suites(
+    reference: Reduced, jobs: list[Job], numbers: Numbers, places: Places, all_trials: Trials
+) -> None:
+    """A dry run and a refused run of another suite, while a run stands still, change no file; the run then ends well."""
+
+    def look(random: Random, number: int) -> str:
+        project = reference.copy(places())
+        undo(project, jobs, random, everything=IS_WHOLE)
+        with paused(project, jobs=random.randint(1, 3)):
+            before = snapshot(project.root)
+            for arguments in (["--dry-run"], []):
+                outcome = project.start(*arguments, "--config", "suite=other").wait()
+                must("--dry-run" in arguments or not outcome.is_ok, "two suites run at once", outcome.tail())
+                must(not outcome.has_traceback, "a traceback", outcome.tail())
+                after = snapshot(project.root)
+                changed = [name for name in sorted({*before, *after}) if before.get(name) != after.get(name)]
+                must(not changed, f"{arguments or ['run']} changed files", ", ".join(changed))
+        same_numbers(project, numbers)
+        project.remove()
+        return "nothing changed"
+
+    all_trials.run("dry_runs", look)
+
+
+def test_faulty_adapters(reference: Reduced, places: Places, all_trials: Trials) -> None:
+    """Models that fail at some questions: these are counted as failed and no others, nothing stops, now or later."""
+    names = Random(SEED).sample(sorted(FAULTS), len(FAULTS))
+    project = faulty_suite(reference.copy(places()), [names[number % len(names)] for number in trials("adapters")])
+    runs = [project.run_suite(), project.run_suite()]
+
+    def examine(random: Random, number: int) -> str:
+        name = names[number % len(names)]
+        path = project.root / f"results/faulty/responses/vinoground/paper/linspace4/faulty-{name}.parquet"
+        log = project.root / f"results/faulty/logs/infer/vinoground/paper/linspace4/faulty-{name}.log"
+        story = f"{name}\n{log.read_text()[-3000:]}"
+        must(path.is_file(), f"{name} wedges its run", story)
+        answers = pl.read_parquet(path)
+        asked, hit = list(answers["request_id"]), {one for one in answers["request_id"] if is_hit(one)}
+        failed = set(answers.filter(pl.col("error") != "")["request_id"])
+        must(0 < len(hit) < len(asked) / 2, "the questions hit are no share of all")
+        must(failed == hit, f"{name}: {len(failed)} failed of {len(asked)}, {len(hit)} were hit", story)
+        must(
+            all(math.isfinite(score) for scores in answers["scores"] for score in scores), f"{name}: not finite", story
+        )
+        return "its failures are counted, and no others"
+
+    all_trials.run("adapters", examine)
+    for outcome in runs:
+        assert outcome.is_ok, outcome.tail()
+        assert not outcome.has_traceback, outcome.tail()
+    for journal in (project.root / STORE / "journal").rglob("*.jsonl"):
+        assert not NOT_FINITE.search(journal.read_text()), journal

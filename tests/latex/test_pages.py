@@ -1,0 +1,47 @@
+"""Every table of the suites as LaTeX prints it; needs LaTeX, so that `make test` leaves it out."""
+
+from pathlib import Path
+
+import pytest
+from reprise.tables.render import Column, TableRow, render
+from reprise.tables.render.latex_document import document, print_document, too_large
+from reprise.tables.render.table import Table
+
+from tests.unit.tables.full_tables import full_tables
+from tests.unit.tables.render.render_examples import HOSTILE, cell, full_table, small_table
+
+
+def printed(tables: dict[str, Table], folder: Path) -> list[str]:
+    """What does not fit its page."""
+    fragments = {name: render(table, "tex") for name, table in tables.items()}
+    _, log = print_document(document(fragments), folder)
+    return [f"{one.table}: {one.points} pt too {one.side}" for one in too_large(log)]
+
+
+@pytest.mark.parametrize("suite", ["demo", "paper", "rehearsal"])
+def test_every_table_fits_a_page(suite: str, tmp_path: Path) -> None:
+    assert printed(dict(full_tables(suite)), tmp_path) == []
+
+
+def test_hostile_texts_compile(tmp_path: Path) -> None:
+    row = TableRow(HOSTILE, (cell(1),), notes=(HOSTILE,))
+    table = small_table(row, columns=(Column(HOSTILE, notes=(HOSTILE,)),))
+    assert printed({"hostile": table, "full": full_table()}, tmp_path) == []
+
+
+def test_the_widest_and_the_tallest_table_fit(tmp_path: Path) -> None:
+    """More columns than any print has room for are squeezed; rows go over several pages, landscape ones too."""
+    wide = small_table(TableRow("m", tuple([cell(10)] * 60)), columns=tuple([Column("A")] * 60))
+    tall = small_table(
+        *[TableRow(f"m{index}", tuple([cell(10)] * 20)) for index in range(80)], columns=tuple([Column("A")] * 20)
+    )
+    assert printed({"wide": wide, "tall": tall}, tmp_path) == []
+
+
+def test_what_does_not_fit_is_named(tmp_path: Path) -> None:
+    fragment = "\\noindent\\rule{400pt}{1pt}\n\n\\begin{table}\\rule{1pt}{600pt}\\end{table}\n"
+    _, log = print_document(document({"a/table1": "x\n", "b/table2": fragment}), tmp_path)
+    assert [(one.table, round(one.points), one.side) for one in too_large(log)] == [
+        ("b/table2", 55, "wide"),
+        ("b/table2", 50, "high"),
+    ]

@@ -1,0 +1,117 @@
+"""Text of others is shown and never obeyed: by a terminal, a spreadsheet, or the order of a line."""
+
+import logging
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+from reprise.core.plain import LONGEST, as_cell, of_cell, plain, safe, visible
+from reprise.fetch.outcome import FetchError
+from reprise.media.errors import MediaError
+from reprise.tables.render import html, latex_escape, markdown
+
+REORDERING = "".join(map(chr, [0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]))
+
+
+@pytest.mark.parametrize(
+    "escape", [html.escape, markdown.escape, latex_escape.escape, latex_escape.comment, visible, plain]
+)
+def test_what_reorders_or_hides_text_is_a_code_point_everywhere(escape: object) -> None:
+    for sign in f"{REORDERING}\ud800\U000e0041":
+        shown = escape(f"a{sign}b")  # type: ignore[operator]
+        assert sign not in shown
+        assert f"U+{ord(sign):04X}" in shown
+
+
+@pytest.mark.parametrize("escape", [html.escape, markdown.escape, latex_escape.escape, plain])
+def test_no_control_character_is_written(escape: object) -> None:
+    for code in [*range(32), *range(0x7F, 0xA0)]:
+        shown = escape(f"a{chr(code)}b")  # type: ignore[operator]
+        assert not any((ord(sign) < 32 and sign not in "\t\n\r") or 0x7F <= ord(sign) < 0xA0 for sign in shown), code
+
+
+def test_ordinary_text_of_any_language_stays() -> None:
+    for text in ("naïve – “quoted” 中文 שלום عربى हिन्दी 👩‍👩‍👧 e\u0301", "two\nlines\tand a tab"):
+        assert visible(text) == safe(text) == text
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "\x1b[31mred\x1b[0m",
+        "\x1b]0;title\x07",
+        "\x1b]8;;http://x\x1b\\link",
+        "\x1b[2J\x1b[H",
+        "\x9b31m",
+        "\x1bc",
+        "\x1b",
+    ],
+)
+def test_terminals_are_not_spoken_to(written: str) -> None:
+    assert not any(sign in safe(f"a {written} b") for sign in "\x1b\x9b\x07")
+
+
+def test_secrets_are_in_no_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_TOKEN", "hf_0123456789")
+    monkeypatch.setenv("SOME_API_KEY", "sk-abcdefghij")
+    monkeypatch.setenv("SHORT_TOKEN", "the")
+    said = (
+        "the server said hf_0123456789 and sk-abcdefghij; Authorization: Basic dXNlcjpwYXNz\n"
+        "Bearer abcdefghijkl, https://me:secret@example.org/a?X-Amz-Signature=abc123&id=7&token=xyz"
+    )
+    for found in (plain(said), str(FetchError("failed", said)), MediaError("corrupt", said).message):
+        for secret in ("hf_0", "sk-a", "dXNl", "abcdefghijkl", "me:secret", "abc123", "xyz"):
+            assert secret not in found
+        assert "the server said" in found and "id=7" in found
+
+
+def test_a_message_is_one_line_of_bounded_length() -> None:
+    assert plain("a\r\n  b\t\u2028c") == "a b [U+2028]c"
+    assert len(plain("x" * 10**6)) <= LONGEST + 3
+
+
+def test_log_and_errors_show_text_as_text(tmp_path: Path) -> None:
+    program = (
+        "from reprise.core.errors import UserError, run_command\n"
+        "from reprise.core.log import log\n"
+        "def main():\n"
+        "    log.info('name: \\x1b[2Jx\\u202ey\\x00 secret-value')\n"
+        "    raise UserError('file \\x1b]0;x\\x07z\\u202e secret-value')\n"
+        "run_command(main)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        env={"MY_TOKEN": "secret-value", "PYTHONPATH": ":".join(sys.path)},
+    )
+    assert done.returncode == 1
+    assert done.stderr == "name: x[U+202E]y[U+0000] ***\nError: file z[U+202E] ***\n"
+    assert logging.getLogger("reprise").name == "reprise"
+
+
+FORMULAS = ["=1+1", "=cmd|' /C calc'!A0", "+1+1", "-1+1", "-x", "@SUM(A1)", "\t=1", "=", "-", "'=1", "''=1"]
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_a_cell_that_a_spreadsheet_would_run_begins_with_a_quote(text: str) -> None:
+    assert as_cell(text).startswith("'")
+    assert of_cell(as_cell(text)) == text
+
+
+def test_a_cell_begins_with_no_control_character() -> None:
+    assert as_cell("\r=1") == "[U+000D]=1"
+    assert as_cell("\0=1") == "[U+0000]=1"
+
+
+@pytest.mark.parametrize("text", ["", "-1", "+3.5", "12", "a=b", "a-b", "'quoted'", "it's", " =1", "Qwen2-VL (7B)"])
+def test_numbers_and_other_texts_stay(text: str) -> None:
+    assert as_cell(text) == of_cell(text) == text
+
+
+def test_numbers_of_a_table_are_no_texts(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"row": ["=1+1", "-7.5"], "value": [-7.5, 2.0]})
+    frame.with_columns(pl.col(pl.String).map_elements(as_cell, return_dtype=pl.String)).write_csv(tmp_path / "t.csv")
+    assert (tmp_path / "t.csv").read_text() == "row,value\n'=1+1,-7.5\n-7.5,2.0\n"

@@ -1,0 +1,77 @@
+"""Released tables that are damaged, deep, of another encoding or cut off: one message with the file."""
+
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+from reprise.core.errors import UserError
+from reprise.core.tabular import csv_rows, read_rows
+
+BAD = {
+    "latin.csv": b"a,b\n1,x\n2,caf\xe9\n",
+    "latin-header.csv": b"a,caf\xe9\n1,x\n",
+    "latin.tsv": b"a\tb\n1\tcaf\xe9\n",
+    "latin.json": b'[{"a": "caf\xe9"}]',
+    "deep.json": b"[" * 200_000,
+    "deep-closed.json": b"[" * 200_000 + b"]" * 200_000,
+    "deep-objects.json": b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
+    "deep.jsonl": b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}\n",
+    "half.json": b'[{"a": 1}, {"a"',
+    "nothing.json": b"",
+    "nothing.parquet": b"",
+    "text.parquet": b"PAR1 this is no table PAR1",
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_table_is_one_message(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_bytes(BAD[name])
+    with pytest.raises(UserError) as caught:
+        read_rows(path)
+    assert str(path) in str(caught.value)
+    if name.startswith("latin"):
+        assert "not UTF-8" in str(caught.value) and "line " in str(caught.value)
+
+
+def test_brackets_in_texts_are_no_nesting(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('[{"a": "' + "[" * 500 + '\\"' + "{" * 500 + '"}]')
+    assert read_rows(tmp_path / "a.json").height == 1
+
+
+def test_damaged_parquet_is_read_or_refused_and_never_a_traceback(tmp_path: Path) -> None:
+    path = tmp_path / "good.parquet"
+    pl.DataFrame(
+        {"a": [str(n) * 9 for n in range(500)], "b": range(500), "c": [[n] for n in range(500)]}
+    ).write_parquet(path)
+    content = path.read_bytes()
+    draw = random.Random(7)
+    for number in range(60):
+        spoilt = bytearray(content)
+        for _ in range(3):
+            spoilt[draw.randrange(len(spoilt))] = draw.randrange(256)
+        (tmp_path / f"{number}.parquet").write_bytes(spoilt if number % 3 else content[: draw.randrange(len(content))])
+    program = (
+        "import sys, pathlib\n"
+        "from reprise.core.errors import UserError\n"
+        "from reprise.core.tabular import read_rows\n"
+        "for path in sorted(pathlib.Path(sys.argv[1]).glob('[0-9]*.parquet')):\n"
+        "    try:\n        read_rows(path)\n"
+        "    except UserError:\n        pass\n"
+        "print('done')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True)
+    assert done.stdout.strip() == "done", done.stderr[-2000:]
+
+
+def test_csv_rows_of_a_known_shape(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a,b\n1,2\n")
+    assert csv_rows(tmp_path / "a.csv", ("a", "b")) == [{"a": "1", "b": "2"}]
+    (tmp_path / "b.csv").write_bytes(b"a,b\n1,caf\xe9\n")
+    with pytest.raises(UserError, match="line 2: not UTF-8"):
+        csv_rows(tmp_path / "b.csv", ("a", "b"))
+    (tmp_path / "c.csv").write_text('a,b\n1,"' + "x" * 200_000 + '"\n')
+    assert len(csv_rows(tmp_path / "c.csv", ("a", "b"))[0]["b"]) == 200_000

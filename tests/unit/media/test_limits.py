@@ -1,0 +1,184 @@
+"""Videos and images that are too large or odd: refused by name where they come in, or taken and measured later."""
+
+import resource
+import struct
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from reprise.media.decoder import read_frames
+from reprise.media.errors import MediaError
+from reprise.media.keys import FactsKey
+from reprise.media.probe import packet_index
+from reprise.media.settings import Limits
+from reprise.stages.facts import measure
+from reprise.stages.sources import check_decodes
+
+from tests.unit.videos import X264, barcode_video, run_ffmpeg
+
+ONE_GB = 2**30
+
+
+def drawn(path: Path, source: str, *options: str) -> Path:
+    run_ffmpeg("-f", "lavfi", "-i", source, *options, path)
+    return path
+
+
+def refused(path: Path, limits: Limits) -> tuple[str, str]:
+    with pytest.raises(MediaError) as caught:
+        check_decodes(path, limits)
+    return caught.value.status, caught.value.message
+
+
+def black_png(path: Path, width: int, height: int) -> Path:
+    """A picture of one colour, a few kB for hundreds of millions of pixels."""
+
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+    packer = zlib.compressobj()
+    packed = b"".join(packer.compress(bytes(1 + 3 * width)) for _ in range(height)) + packer.flush()
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", packed) + chunk(b"IEND", b""))
+    return path
+
+
+def test_each_limit_names_itself(tmp_path: Path) -> None:
+    video = barcode_video(tmp_path / "video.mp4", 48)
+    check_decodes(video, Limits(pixels=128 * 128, frames=48, duration_s=2, fps=24))
+    for limits, status in (
+        (Limits(pixels=128 * 128 - 1), "too_many_pixels"),
+        (Limits(frames=47), "too_long"),
+        (Limits(duration_s=1.9), "too_long"),
+        (Limits(fps=23.9), "too_long"),
+    ):
+        found, message = refused(video, limits)
+        assert found == status
+        assert "limits." in message
+
+
+@pytest.mark.parametrize("suffix", ["png", "jpg", "webp", "bmp"])
+def test_pictures_have_the_same_limit(suffix: str, tmp_path: Path) -> None:
+    picture = drawn(tmp_path / f"x.{suffix}", "testsrc=s=64x48", "-frames:v", "1", "-update", "1")
+    check_decodes(picture, Limits(pixels=64 * 48))
+    status, message = refused(picture, Limits(pixels=64 * 48 - 1))
+    assert (status, "64x48" in message) == ("too_many_pixels", True)
+    under_a_videos_name = picture.rename(tmp_path / "x.mp4")
+    assert refused(under_a_videos_name, Limits(pixels=64 * 48 - 1))[0] == "too_many_pixels"
+
+
+def _limit_memory() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (2 * ONE_GB, 2 * ONE_GB))
+    resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
+
+
+def status_in_little_memory(path: Path) -> str:
+    """The outcome in a process that may take 2 GB of addresses, libraries included; they take about one."""
+    program = (
+        "import pathlib, sys\n"
+        "from reprise.media.errors import MediaError\n"
+        "from reprise.stages.sources import check_decodes\n"
+        "try:\n    check_decodes(pathlib.Path(sys.argv[1]))\n"
+        "except MediaError as error:\n    print(error.status)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, path], capture_output=True, text=True, preexec_fn=_limit_memory
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_a_picture_of_225_million_pixels_takes_no_memory(tmp_path: Path) -> None:
+    assert status_in_little_memory(black_png(tmp_path / "x.png", 15_000, 15_000)) == "too_many_pixels"
+
+
+def test_a_video_of_100_million_pixels_takes_no_memory(tmp_path: Path) -> None:
+    still = black_png(tmp_path / "x.png", 10_000, 10_000)
+    run_ffmpeg("-i", still, "-c:v", "copy", tmp_path / "video.mov")
+    assert status_in_little_memory(tmp_path / "video.mov") == "too_many_pixels"
+
+
+def test_a_container_that_states_a_smaller_picture_than_its_stream_has(tmp_path: Path) -> None:
+    """The decoder is told the limit too: 10,000 x 10,000 pixels under a header of 64 x 64."""
+    still = black_png(tmp_path / "x.png", 10_000, 10_000)
+    run_ffmpeg("-i", still, "-c:v", "copy", tmp_path / "video.mov")
+    content = (tmp_path / "video.mov").read_bytes()
+    lying = content.replace(struct.pack(">HH", 10_000, 10_000), struct.pack(">HH", 64, 64))
+    assert lying != content
+    (tmp_path / "video.mov").write_bytes(lying)
+    assert status_in_little_memory(tmp_path / "video.mov") in ("too_many_pixels", "corrupt", "not_media", "truncated")
+
+
+def test_two_frames_a_million_years_apart(tmp_path: Path) -> None:
+    path = tmp_path / "video.mkv"
+    run_ffmpeg("-f", "lavfi", "-i", "testsrc=s=64x48:r=1:d=2", "-vf", "setpts=N*100000000/TB", "-fps_mode", "passthrough",
+               "-enc_time_base", "1:1", "-c:v", "ffv1", path)  # fmt: skip
+    assert refused(path, Limits())[0] == "too_long"
+
+
+def test_a_stretched_picture_counts_as_what_it_is_shown_as(tmp_path: Path) -> None:
+    path = drawn(tmp_path / "video.mp4", "testsrc=s=64x48:d=1", "-vf", "setsar=20", *X264)
+    status, message = refused(path, Limits(pixels=10_000))
+    assert (status, "x48" in message) == ("too_many_pixels", True)
+
+
+@pytest.mark.parametrize("size", ["2x2", "2x1000", "1000x2", "16x4096", "4096x16"])
+def test_what_is_accepted_is_measured(size: str, tmp_path: Path) -> None:
+    path = drawn(tmp_path / "video.mp4", f"testsrc=s={size}:d=1:r=10", *X264, "-pix_fmt", "yuv420p")
+    check_decodes(path)
+    assert measure(path, FactsKey())["frames"] == 10
+
+
+@pytest.mark.parametrize(
+    "pixels", ["gray", "gray10le", "yuv410p", "yuva444p16le", "rgb48le", "pal8", "monob", "bgr0", "gbrp"]
+)
+def test_every_kind_of_pixel_that_is_accepted_is_measured(pixels: str, tmp_path: Path) -> None:
+    codecs = {
+        "pal8": "png",
+        "monob": "png",
+        "bgr0": "ffv1",
+        "yuva444p16le": "ffv1",
+        "rgb48le": "png",
+        "yuv410p": "ffv1",
+    }
+    path = tmp_path / "video.mkv"
+    drawn(path, "testsrc=s=64x48:d=1:r=5", "-pix_fmt", pixels, "-c:v", codecs.get(pixels, "ffv1"))
+    check_decodes(path)
+    assert measure(path, FactsKey())["frames"] == 5
+
+
+@pytest.mark.parametrize("frames", [1, 2])
+def test_a_video_of_one_frame_at_a_rate_of_nearly_nothing_is_measured(frames: int, tmp_path: Path) -> None:
+    path = tmp_path / "video.mkv"
+    drawn(path, "testsrc=s=64x48:r=1/10000", "-frames:v", str(frames), "-c:v", "ffv1")
+    check_decodes(path)
+    assert measure(path, FactsKey())["frames"] == frames
+
+
+def test_a_stream_that_changes_its_size_is_shown_at_the_first(tmp_path: Path) -> None:
+    """Two transport streams joined, as a broadcast changes its picture."""
+    parts = [drawn(tmp_path / f"{size}.ts", f"testsrc=s={size}:d=1:r=10", *X264) for size in ("64x48", "128x96")]
+    path = tmp_path / "joined.ts"
+    path.write_bytes(b"".join(part.read_bytes() for part in parts))
+    try:
+        check_decodes(path)
+    except MediaError as error:
+        assert error.status in ("corrupt", "truncated")
+        return
+    frames = packet_index(path).frames
+    assert read_frames(path, range(frames)).shape == (frames, 48, 64, 3)
+    assert measure(path, FactsKey())["frames"] == frames
+
+
+def test_half_a_picture_is_refused_where_it_comes_in(tmp_path: Path) -> None:
+    noise = np.random.default_rng(0).integers(0, 255, (200, 200, 3), np.uint8)
+    raw = tmp_path / "noise.rgb"
+    raw.write_bytes(noise.tobytes())
+    for suffix in ("png", "jpg", "webp", "bmp"):
+        path = tmp_path / f"x.{suffix}"
+        run_ffmpeg("-f", "rawvideo", "-pix_fmt", "rgb24", "-s", "200x200", "-i", raw, "-update", "1", path)
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+        assert refused(path, Limits())[0] in ("corrupt", "truncated", "not_media", "no_frames"), suffix

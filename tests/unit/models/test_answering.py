@@ -1,0 +1,378 @@
+"""Faulty adapters: each fault has a named outcome, fails what it must and nothing else, and never stops a run for good."""
+
+import errno
+import hashlib
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from reprise.core.errors import MachineError, UserError
+from reprise.core.store import Store
+from reprise.media.errors import MediaError
+from reprise.models.adapters import ADAPTERS, AdapterInfo
+from reprise.models.adapters.base import Adapter, Answer, AnswerError, Clip, ModelSpec, Request
+from reprise.models.failures import Failures
+from reprise.models.journal import Journal
+from reprise.models.keys import ModelRunKey, RunKey
+from reprise.stages.infer import FIRST_QUESTIONS, LazyModel, Work, ask_all
+
+from tests.unit.asked import request, spec
+
+KEY = RunKey.model_validate({"run": "b/p/s/m", "key": "k", "answers": {"adapter": "a", "sampling": {"rule": "none"}}})
+POISON = "b"
+
+
+class Faulty(Adapter):
+    """Repeats every prompt, but for the question `b`, where it does what the test says."""
+
+    def __init__(self, spec: ModelSpec, at_poison: Callable[[], Any] = lambda: Answer()) -> None:
+        self.at_poison = at_poison
+        self.asked: list[str] = []
+
+    def answer(self, request: Request) -> Answer:
+        self.asked.append(request.request_id)
+        if request.request_id == POISON:
+            found: Answer = self.at_poison()
+            return found
+        return Answer(text=request.prompt)
+
+    def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
+        for one in requests:
+            yield self.answer(one)
+
+
+class Eager(Faulty):
+    """Answers all questions of a clip before it gives the first answer."""
+
+    def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
+        return iter([self.answer(one) for one in requests])
+
+
+class InPairs(Faulty):
+    """Answers two questions at once."""
+
+    def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
+        for start in range(0, len(requests), 2):
+            yield from [self.answer(one) for one in requests[start : start + 2]]
+
+
+class Skips(Faulty):
+    """Gives no answer to one question, so that the next one's comes in its place."""
+
+    def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
+        return (Answer(text=one.prompt) for one in requests if one.request_id != POISON)
+
+
+class Doubles(Faulty):
+    """Answers one question twice."""
+
+    times = 2
+
+    def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
+        for one in requests:
+            for _ in range(self.times if one.request_id == POISON else 1):
+                yield Answer(text=one.prompt)
+
+
+class NeverEnds(Doubles):
+    times = 10**12
+
+
+class GivesNothingBack(Faulty):
+    """Forgets its `return` for one clip."""
+
+    def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
+        return super().answers(clip, requests) if clip.clip_id == "clip 1" else None  # type: ignore[return-value]
+
+
+class OutOfMemoryError(RuntimeError):
+    """As torch calls it."""
+
+
+class Unprintable(Exception):
+    def __str__(self) -> str:
+        raise ValueError("no words")
+
+
+def raising(error: BaseException) -> Callable[[], Answer]:
+    def at_poison() -> Answer:
+        raise error
+
+    return at_poison
+
+
+def giving(answer: object) -> Callable[[], Any]:
+    return lambda: answer
+
+
+def question(name: str) -> Request:
+    return request(f"prompt {name}", "score", ("Yes", "No"), request_id=name, item_id=name)
+
+
+def works(*clips: Sequence[str]) -> list[Work]:
+    return [
+        Work(Clip(f"clip {place}", None, (), ()), f"recipe {place}", tuple(map(question, names)))
+        for place, names in enumerate(clips)
+    ]
+
+
+def run(model: Any, folder: Path, asked: Sequence[Work] | None = None, attempts: int = 3) -> dict[str, dict[str, Any]]:
+    """The rows of one job, by question."""
+    journal, failures = Journal(folder / "j.jsonl"), Failures(folder / "f.jsonl", attempts)
+    rows, _ = ask_all(works("abc", "def") if asked is None else asked, model, journal, failures, KEY)
+    return {row["request_id"]: row for row in rows}
+
+
+FAULTS: dict[str, tuple[Callable[[], Any], str, str]] = {
+    "an error": (raising(ValueError("bad shape\nsecond line")), "failed", "ValueError: bad shape"),
+    "a bug": (lambda: {}["x"], "failed", "KeyError: 'x'"),
+    "an error of its own class": (raising(Unprintable()), "failed", "Unprintable"),
+    "the end of an iterator": (raising(StopIteration()), "failed", "RuntimeError: generator raised StopIteration"),
+    "too deep a recursion": (raising(RecursionError("too deep")), "failed", "RecursionError: too deep"),
+    "an assertion": (raising(AssertionError()), "failed", "AssertionError"),
+    "no memory": (raising(MemoryError()), "out_of_memory", "MemoryError"),
+    "no memory of the GPU": (raising(OutOfMemoryError("2 GiB")), "out_of_memory", "OutOfMemoryError: 2 GiB"),
+    "no memory of torch": (
+        raising(RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried 9 bytes")), "out_of_memory", "CPUAllocator",
+    ),
+    "no answer in time": (raising(TimeoutError("30 s")), "timeout", "TimeoutError: 30 s"),
+    "a broken connection": (raising(ConnectionResetError("peer")), "network", "ConnectionResetError: peer"),
+    "a failure with a name": (raising(AnswerError("rate_limited", "slow down")), "rate_limited", "slow down"),
+    "a name that is on no list": (raising(AnswerError("odd", "what")), "failed", "odd: what"),
+    "a failed answer": (giving(Answer(error="server_error", message="503")), "server_error", "503"),
+    "a failed answer without a known name": (giving(Answer(error="odd", message="x")), "failed", "odd x"),
+    "NaN": (giving(Answer(scores=(float("nan"), 0.5))), "not_finite", "scores (nan, 0.5)"),
+    "infinity": (giving(Answer(scores=(float("inf"), 0.5))), "not_finite", "scores (inf, 0.5)"),
+    "too large a number": (giving(Answer(scores=(10**400, 0))), "failed", "OverflowError"),
+    "a lone surrogate": (giving(Answer(text="a\ud800")), "bad_text", "surrogates not allowed"),
+    "nothing": (giving(None), "malformed", "NoneType instead of an Answer"),
+    "a plain text": (giving("Yes"), "malformed", "str instead of an Answer"),
+    "a number as text": (giving(Answer(text=5)), "malformed", "a text of another type"),  # type: ignore[arg-type]
+    "scores as text": (giving(Answer(scores=("0.5", "0.5"))), "malformed", "scores of"),  # type: ignore[arg-type]
+    "no list of scores": (giving(Answer(scores=None)), "malformed", "scores of"),  # type: ignore[arg-type]
+    "a score too many": (giving(Answer(scores=(0.1, 0.2, 0.7))), "malformed", "3 scores for 2 options"),
+    "a negative count": (giving(Answer(tokens_in=-1)), "malformed", "counts"),
+    "a count beyond the table": (giving(Answer(tokens_out=2**31)), "malformed", "counts"),
+    "half a frame": (giving(Answer(frames_shown=1.5)), "malformed", "counts"),  # type: ignore[arg-type]
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("adapter", [Faulty, Eager, InPairs])
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_fails_its_question_alone_and_has_a_name(fault: str, adapter: type[Faulty], tmp_path: Path) -> None:
+    at_poison, error, message = FAULTS[fault]
+    rows = run(adapter(spec(), at_poison), tmp_path)
+    assert {name: row["error"] for name, row in rows.items()} == dict.fromkeys("acdef", "") | {POISON: error}
+    assert {name: row["text"] for name, row in rows.items() if name != POISON} == {n: f"prompt {n}" for n in "acdef"}
+    found = rows[POISON]["message"]
+    assert message in found and "\n" not in found and len(found) <= 300
+    again = adapter(spec())
+    assert run(again, tmp_path)["a"]["text"] == "prompt a" and set(again.asked) <= {POISON}, "nothing is stuck"
+
+
+@pytest.mark.parametrize(("adapter", "error"), [(Skips, "too_few"), (Doubles, "too_many"), (NeverEnds, "too_many")])
+def test_answers_that_cannot_be_told_apart_are_asked_one_by_one(
+    adapter: type[Faulty], error: str, tmp_path: Path
+) -> None:
+    """An answer too few or too many shifts those behind it: none of the clip is kept as it came."""
+    rows = run(adapter(spec()), tmp_path, works("bac", "def"))
+    assert {name: row["error"] for name, row in rows.items()} == dict.fromkeys("acdef", "") | {POISON: error}
+    assert {name: row["text"] for name, row in rows.items() if name != POISON} == {n: f"prompt {n}" for n in "acdef"}
+    assert len(Journal(tmp_path / "j.jsonl")) == 5, "what was withdrawn is no answer to a later job either"
+
+
+def test_no_iterator_at_all_is_a_failure(tmp_path: Path) -> None:
+    rows = run(GivesNothingBack(spec()), tmp_path)
+    assert [row["error"] for row in rows.values()] == ["failed"] * 3 + [""] * 3
+    assert rows["a"]["message"] == "TypeError: 'NoneType' object is not iterable"
+
+
+def test_a_damaged_clip_fails_its_questions_and_is_looked_at_once_a_job(tmp_path: Path) -> None:
+    class Damaged(Faulty):
+        looked = 0
+
+        def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
+            if clip.clip_id == "clip 0":
+                self.looked += 1
+                raise MediaError("corrupt", "frame 3 of 10 cannot be decoded")
+            yield from super().answers(clip, requests)
+
+    model = Damaged(spec())
+    rows = run(model, tmp_path)
+    assert [row["error"] for row in rows.values()] == ["corrupt"] * 3 + [""] * 3 and model.looked == 1
+    healed = run(Faulty(spec(), giving(Answer(text="ok"))), tmp_path)
+    assert [row["error"] for row in healed.values()] == [""] * 6, "a clip that was made again is asked about again"
+
+
+@pytest.mark.parametrize("adapter", [Faulty, Eager, InPairs])
+def test_a_fifth_of_faulty_questions_is_a_fifth_of_failures(adapter: type[Faulty], tmp_path: Path) -> None:
+    class Fifth(adapter):  # type: ignore[misc, valid-type]
+        def answer(self, request: Request) -> Answer:
+            if hashlib.sha256(request.prompt.encode()).digest()[0] < 51:
+                raise RuntimeError("one in five")
+            return Answer(text=request.prompt)
+
+    asked = works(*([f"{clip}.{number}" for number in range(10)] for clip in range(60)))
+    rows = run(Fifth(spec()), tmp_path, asked)
+    share = Counter(row["error"] for row in rows.values())["failed"] / len(rows)
+    assert 0.16 < share < 0.24
+    assert all(row["error"] or row["text"] == f"prompt {name}" for name, row in rows.items())
+
+
+def test_a_fault_in_every_fifth_call_fails_a_fifth_and_asks_nothing_twice(tmp_path: Path) -> None:
+    class Dice(Faulty):
+        dice = random.Random(1)
+
+        def answer(self, request: Request) -> Answer:
+            self.asked.append(request.request_id)
+            if self.dice.random() < 0.2:
+                raise ConnectionError("reset")
+            return Answer(text=request.prompt)
+
+    model = Dice(spec())
+    asked = works(*([f"{clip}.{number}" for number in range(10)] for clip in range(100)))
+    rows = run(model, tmp_path, asked)
+    assert 0.16 < sum(row["error"] == "network" for row in rows.values()) / len(rows) < 0.24
+    assert len(model.asked) == len(set(model.asked)) == 1000
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(1), UserError("set the option")])
+def test_what_a_person_or_the_configuration_means_ends_the_job(error: BaseException, tmp_path: Path) -> None:
+    with pytest.raises(type(error)):
+        run(Faulty(spec(), raising(error)), tmp_path)
+    assert len(Journal(tmp_path / "j.jsonl")) == 1, "the answer before it is kept"
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES, errno.EMFILE])
+def test_a_failure_of_the_machine_ends_the_job_and_is_nobody_s_failure(number: int, tmp_path: Path) -> None:
+    with pytest.raises(MachineError, match="run the same command again"):
+        run(Faulty(spec(), raising(OSError(number, "x", "/some/file"))), tmp_path)
+    assert not (tmp_path / "f.jsonl").exists()
+    assert run(Faulty(spec(), giving(Answer(text="y"))), tmp_path)[POISON]["error"] == ""
+
+
+def test_a_lost_gpu_ends_the_job_and_the_question_behind_it_is_given_up_at_last(tmp_path: Path) -> None:
+    lost = RuntimeError("CUDA error: device-side assert triggered")
+    for _ in range(3):
+        with pytest.raises(MachineError, match="the GPU is lost to this job: RuntimeError: CUDA error"):
+            run(Faulty(spec(), raising(lost)), tmp_path)
+    rows = run(Faulty(spec(), raising(lost)), tmp_path)
+    assert [row["error"] for row in rows.values()] == ["", "device_error", "", "", "", ""]
+
+
+# --- the first questions -------------------------------------------------------------------------------------------
+
+
+class Broken(Faulty):
+    """Fails at every question."""
+
+    error: Exception = ValueError("no such processor")
+
+    def answer(self, request: Request) -> Answer:
+        self.asked.append(request.request_id)
+        raise self.error
+
+
+def test_a_run_whose_first_questions_fail_alike_stops_with_the_reason(tmp_path: Path) -> None:
+    model, asked = Broken(spec()), works(*([f"{clip}.{number}" for number in range(5)] for clip in range(50)))
+    with pytest.raises(UserError) as stopped:
+        run(model, tmp_path, asked)
+    assert "b/p/s/m: the first 10 questions all failed: failed" in str(stopped.value)
+    assert "ValueError: no such processor. Nothing was recorded. Correct the model's file" in str(stopped.value)
+    assert FIRST_QUESTIONS <= len(model.asked) <= 10
+    assert not list(tmp_path.iterdir()), "a corrected adapter finds nothing against any question"
+
+
+def test_a_server_that_is_down_costs_no_attempt(tmp_path: Path) -> None:
+    model, asked = Broken(spec()), works(*([f"{clip}.{number}" for number in range(5)] for clip in range(50)))
+    model.error = ConnectionRefusedError("port 1")
+    for _ in range(5):
+        with pytest.raises(UserError, match="Run the same command again when the cause has passed"):
+            run(model, tmp_path, asked)
+    assert {row["error"] for row in run(Faulty(spec()), tmp_path, asked).values()} == {""}
+
+
+def test_a_short_run_that_fails_alike_stops_too(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="the first 6 questions all failed"):
+        run(Broken(spec()), tmp_path)
+
+
+def test_one_bad_clip_is_not_a_broken_model(tmp_path: Path) -> None:
+    class FirstClip(Faulty):
+        def answer(self, request: Request) -> Answer:
+            if request.request_id.startswith("0."):
+                raise ValueError("odd clip")
+            return Answer(text="x")
+
+    asked = works(*([f"{clip}.{number}" for number in range(20)] for clip in range(3)))
+    rows = run(FirstClip(spec()), tmp_path, asked)
+    assert sum(row["error"] == "failed" for row in rows.values()) == 20
+
+
+def test_a_model_that_has_answered_before_is_not_given_up(tmp_path: Path) -> None:
+    run(Faulty(spec()), tmp_path, works("a"))
+    rows = run(Broken(spec()), tmp_path, works("a", "bcdefghi", "jklmnopq"))
+    assert sum(row["error"] == "failed" for row in rows.values()) == 16
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (
+            ValueError("no config.json\nmore"),
+            r"adapter broken cannot load its model: ValueError: no config.json\. Correct",
+        ),
+        (MemoryError(), "Cannot allocate memory"),
+        (UserError("set checkpoint"), "set checkpoint"),
+    ],
+)
+def test_a_model_that_does_not_load_is_one_message(
+    error: Exception, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(NotLoaded, "error", error)
+    monkeypatch.setitem(ADAPTERS, "broken", AdapterInfo(f"{__name__}:NotLoaded"))
+    answers = dict.fromkeys(("dtype", "attention", "form", "ask"), "x") | {
+        "adapter": "broken", "sampling": {"rule": "none"}, "model": {}, "settings": {}, "trust_remote_code": False,
+        "prompt": {}, "max_tokens": 1, "versions": {},
+    }  # fmt: skip
+    key = ModelRunKey.model_validate({"run": "b/p/s/m", "key": "k", "answers": answers})
+    with pytest.raises(UserError, match=message):
+        run(LazyModel(key, Store(tmp_path), 1), tmp_path)
+    assert not (tmp_path / "f.jsonl").exists()
+
+
+class NotLoaded(Faulty):
+    error: Exception = ValueError()
+
+    def __init__(self, spec: ModelSpec) -> None:
+        raise self.error
+
+
+# --- another try ---------------------------------------------------------------------------------------------------
+
+
+def test_what_may_pass_is_asked_again_within_bounds_and_the_rest_on_request(tmp_path: Path) -> None:
+    for error, times in ((TimeoutError("30 s"), 3), (ValueError("x"), 1)):
+        folder = tmp_path / type(error).__name__
+        model = Faulty(spec(), raising(error))
+        rows = [run(model, folder) for _ in range(5)]
+        assert model.asked.count(POISON) == times and model.asked.count("a") == 1
+        assert rows[0] == rows[-1], "a failure that is not asked again is the same failure"
+        assert Failures(folder / "f.jsonl", 3).due() == Counter()
+        assert Failures(folder / "f.jsonl", 3).retry(["rate_limited"]) == 0
+        assert Failures(folder / "f.jsonl", 3).retry() == 1
+        assert Failures(folder / "f.jsonl", 3).due().total() == 1
+        healed = run(Faulty(spec(), giving(Answer(text="at last"))), folder)
+        assert (healed[POISON]["text"], healed[POISON]["error"], healed[POISON]["message"]) == ("at last", "", "")
+        assert Failures(folder / "f.jsonl", 3).get(POISON) is None
+
+
+def test_a_secret_in_a_message_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "hf_secretsecret")
+    error = RuntimeError("401 for hf_secretsecret, Authorization: Bearer abcdefgh12345")
+    message = run(Faulty(spec(), raising(error)), tmp_path)[POISON]["message"]
+    assert "401" in message and "hf_secret" not in message and "abcdefgh" not in message
+    assert "hf_secret" not in (tmp_path / "f.jsonl").read_text()

@@ -1,0 +1,69 @@
+"""Every table of a suite with a number in each cell that a run can fill: the widest and fullest tables there can be."""
+
+import random
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from reprise.config.load import load
+from reprise.config.tables import Column, Row
+from reprise.core.schemas import METRICS, READERS_DIFFER
+from reprise.plan.keys import collect_keys
+from reprise.plan.runs import Plan
+from reprise.tables.build import Builder
+from reprise.tables.keys import TableKey
+from reprise.tables.published import Published, published_file
+from reprise.tables.render.table import Table
+
+ALL_WELL = {"asked": 1500, "scored": 1500, "failed": 0, "unparsed": 0, "missing": 0}
+FIXED, AUTHORS = {"convention": "fixed", "reader": "robust"}, {"convention": "authors", "reader": "authors"}
+LOW = {"mean", "mae", "original_score"}  # ratings from 0 to 3; everything else is a share or a count
+
+
+@cache
+def full_tables(suite: str) -> Mapping[str, Table]:
+    """Benchmark and table -> a table that shows numbers, published values, differences, marks and notes."""
+    keys = collect_keys(Plan(load(Path(), {"suite": suite}))).values()
+    return {f"{key.benchmark}/{key.table}": filled(key) for key in keys if isinstance(key, TableKey)}
+
+
+def filled(key: TableKey) -> Table:
+    """A table from numbers that no run made."""
+    key = key.model_copy(update={"missing_share_max": 1.0})
+    published = published_file(key.benchmark) if key.show_published else None
+    empty = builder(key, published, [])
+    found = {(row["run"], row["judge"], row["metric"], row["group"], row["reader"]): row for row in numbers(empty)}
+    return builder(key, published, list(found.values())).table()
+
+
+def builder(key: TableKey, published: Path | None, rows: list[dict[str, Any]]) -> Builder:
+    return Builder(key, pl.DataFrame(rows, schema=METRICS), Published(published, key.table))
+
+
+def numbers(empty: Builder) -> Iterator[dict[str, Any]]:
+    """Numbers for each cell of a table, by both conventions, and how often its readers differ."""
+    draw = random.Random(f"{empty.key.benchmark} {empty.key.table}")
+    for row in empty.spec.rows():
+        for column in empty.spec.columns:
+            source = empty.source_of(row, column)
+            if source is not None:
+                run, _, judge = source.partition("/" + (row.judge or empty.key.first_judge or "no judge"))
+                judge = (row.judge or empty.key.first_judge) if run != source else None
+                for number in cell_numbers(empty, row, column, draw):
+                    yield number | {"run": run, "judge": judge, "key": "f" * 64}
+
+
+def cell_numbers(empty: Builder, row: Row, column: Column, draw: random.Random) -> Iterator[dict[str, Any]]:
+    group = row.group or column.group or ""
+    metrics = [column.ratio.metric] if column.ratio else empty.spec.metrics_of(column)
+    counts = ALL_WELL if row.dataset else ALL_WELL | {"failed": 4, "unparsed": 3, "missing": 2 * (draw.random() < 0.2)}
+    for metric in metrics:
+        top = 3 if metric in LOW else 9999 if column.decimals == 0 else 99.99
+        shown = {"metric": metric, "group": group, "p_chance": 0.001, "low": 0.0, "high": float(top)} | counts
+        yield shown | FIXED | {"value": draw.uniform(top / 10, top)}
+        if not row.dataset:
+            yield shown | AUTHORS | {"value": draw.uniform(top / 10, top)}
+    if not row.dataset:
+        yield ALL_WELL | FIXED | {"metric": READERS_DIFFER, "group": "answers", "value": 12.0}

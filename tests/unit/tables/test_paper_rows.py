@@ -1,0 +1,205 @@
+"""The papers' tables as specified: every printed number has its cell, and every run is the one that the paper made."""
+
+import csv
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+from reprise.config.load import load
+from reprise.config.tables import Column, Row, TableSpec
+from reprise.media.sampling import plan
+from reprise.models.adapters import ADAPTERS
+
+ROOT = Path(__file__).parents[3]
+PAPERS = ("velociti", "vinoground", "temporalbench", "mmbench_video")
+CONFIG = load(ROOT, {"suite": "paper"})
+
+
+def table(benchmark: str, number: int) -> TableSpec:
+    return CONFIG.tables[benchmark].tables[f"table{number}"]
+
+
+def cells(benchmark: str) -> Iterator[tuple[str, Row, Column, str]]:
+    """Table, row, column and metric of every cell."""
+    for name, spec in CONFIG.tables[benchmark].tables.items():
+        for row in spec.rows():
+            for column in spec.columns:
+                for metric in spec.metrics_of(column):
+                    yield name, row, column, metric
+
+
+@cache
+def printed(benchmark: str) -> frozenset[tuple[str, str, str, str, str]]:
+    """Table, row, frames, group and metric of every number of the paper."""
+    with (ROOT / f"resources/published/{benchmark}.csv").open(encoding="utf-8", newline="") as stream:
+        return frozenset((r["table"], r["row"], r["frames"], r["group"], r["metric"]) for r in csv.DictReader(stream))
+
+
+def names(name: str, row: Row, column: Column, metric: str) -> Iterator[tuple[str, str, str, str, str]]:
+    """The numbers of the paper that a cell shows."""
+    as_printed = column.published
+    if as_printed is None:
+        return
+    label = as_printed.row or row.published or row.label
+    frames = row.frames if as_printed.frames is None else as_printed.frames
+    group = as_printed.group or row.group or column.group or ""
+    for benchmark in PAPERS:
+        for number in printed(benchmark):
+            if number[:2] == (name, label) and number[3:] == (group, metric) and frames in (None, number[2]):
+                yield number
+
+
+def of_model(spec: TableSpec, model: str) -> list[str | None]:
+    """The samplings of a model's rows."""
+    return [row.sampling for row in spec.rows() if row.model == model]
+
+
+@pytest.mark.parametrize("benchmark", PAPERS)
+def test_every_printed_number_has_its_cell(benchmark: str) -> None:
+    shown = {number for cell in cells(benchmark) for number in names(*cell)}
+    assert printed(benchmark) - shown == set()
+
+
+# --- TemporalBench ---------------------------------------------------------------------------------------------------
+
+LARGE = "linspace32", "linspace16", "linspace8", "linspace4", "linspace2"
+
+
+@pytest.mark.parametrize("number", [2, 3, 7, 8])
+def test_closed_models_are_shown_the_frames_of_the_papers_rows(number: int) -> None:
+    """Table 2's 38.0 / 76.0 is Table 6's row of 64 frames, 23.5 / 65.9 that of 16; section 4.4 says 64 for captions."""
+    spec = table("temporalbench", number)
+    assert of_model(spec, "gpt-4o")[0] == "linspace64"
+    assert of_model(spec, "claude-3.5-sonnet") == ["linspace16"]
+
+
+@pytest.mark.parametrize("number", [2, 3, 8])
+def test_frames_that_are_not_printed_are_said_to_be_a_choice(number: int) -> None:
+    notes = " ".join(table("temporalbench", number).notes)
+    assert all(name in notes for name in ("MA-LMM", "LLaVA-OneVision", "Qwen2-VL-72B")), notes
+
+
+@pytest.mark.parametrize(
+    ("model", "samplings"),
+    [
+        ("qwen2-vl-72b", [*LARGE]),
+        ("qwen2-vl-7b", [*LARGE]),
+        ("phi-3.5-vision", [*LARGE, "linspace1"]),
+        ("llava-next-video-7b", [*LARGE, "linspace1"]),
+        ("gpt-4o", ["linspace64", *LARGE, "linspace1", "none"]),
+        ("flan-t5-xl", ["none"]),
+    ],
+)
+def test_rows_that_the_text_has_lost_can_run(model: str, samplings: list[str]) -> None:
+    spec = table("temporalbench", 6)
+    assert of_model(spec, model) == samplings and spec.is_damaged
+
+
+def test_the_printed_mean_of_long_videos_stands_beside_ours_over_the_same_sets() -> None:
+    columns = {column.group: column for column in table("temporalbench", 7).columns}
+    assert columns["long_four"].published is not None and columns["long_four"].published.group == "overall"
+    assert columns["overall"].published is None, "the paper prints none over five sets"
+
+
+@pytest.mark.parametrize("number", [2, 6, 7, 8])
+def test_what_is_known_of_the_papers_yi_is_said(number: int) -> None:
+    spec = table("temporalbench", number)
+    assert "yi-34b" in {row.model for row in spec.rows()}
+    assert any("Yi34BNousYi" in note for note in spec.notes)
+    assert CONFIG.models["yi-34b"].repo == "NousResearch/Nous-Hermes-2-Yi-34B"
+
+
+# --- VELOCITI and Vinoground -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rate", [24, 25, 30])
+def test_clip_models_see_the_frames_that_velocitis_code_picks(rate: int) -> None:
+    """Its script: round((s + 0.25) f) - 1 and round((s + 0.75) f) - 1 of each second."""
+    rows = {row.model: row for row in table("velociti", 4).rows()}
+    wanted = [round((second + part) * rate) - 1 for second in range(10) for part in (0.25, 0.75)]
+    frames = 10 * rate
+    for model in ("siglip", "negclip"):
+        rule = CONFIG.main.samplings[str(rows[model].sampling)]
+        assert list(plan(rule, frames, [index / rate for index in range(frames)]).indices) == wanted
+
+
+@pytest.mark.parametrize(
+    ("model", "rule"),
+    [("minicpm-v-2.6", "stride_thinned"), ("videoclip", "stride_head"), ("ma-lmm", "linspace_round")],
+)
+def test_runs_of_vinoground_follow_the_rules_of_their_runners(model: str, rule: str) -> None:
+    rows = [row for spec in CONFIG.tables["vinoground"].tables.values() for row in spec.rows() if row.model == model]
+    assert rows
+    for row in rows:
+        assert CONFIG.main.samplings[str(row.sampling)] == {"rule": rule, "frames": int(str(row.frames))}
+
+
+@pytest.mark.parametrize("number", [3, 7, 8])
+def test_which_llava_next_is_run_is_said(number: int) -> None:
+    spec = table("vinoground", number)
+    assert any(str(row.model).startswith("llava-next-video") for row in spec.rows())
+    assert any("LLaVA-NeXT-Video-DPO" in note for note in spec.notes)
+
+
+@pytest.mark.parametrize("number", [5, 10])
+def test_the_best_bias_is_the_one_nearest_to_zero(number: int) -> None:
+    """The paper: "Bias is B minus A and should be close to 0"."""
+    columns = [column for column in table("velociti", number).columns if column.metrics == ["mc_bias"]]
+    assert columns and {column.best for column in columns} == {"nearest_zero"}
+
+
+# --- prompts and judges ----------------------------------------------------------------------------------------------
+
+
+def rows_prompts(benchmark: str) -> set[str]:
+    """The prompts of the runs behind a paper's tables."""
+    protocols = CONFIG.benchmarks[benchmark].protocols
+    shown = [row.in_column(column) for _, row, column, _ in cells(benchmark)]
+    return {protocols[row.protocol].prompt for row in shown if row.model and row.protocol}
+
+
+def test_rows_ask_in_the_papers_words_and_take_from_the_code_what_the_paper_does_not_print() -> None:
+    assert rows_prompts("velociti") == {
+        *("entail", "entail.gemini", "entail.frames", "mc", "mc.frames", "cot", "caption"),  # printed
+        "entail.authors",  # people's, whose wording is not printed
+    }
+    assert rows_prompts("temporalbench") == {"released", "caption", "four"}
+    assert not any("authors" in prompt for prompt in rows_prompts("mmbench_video"))
+    suffixes = rows_prompts("vinoground") - {"paper", "cot"}
+    assert suffixes == {"authors", "authors.minicpm", "authors.videollama", "authors.ma-lmm"}
+
+
+def test_the_released_wording_can_be_asked_of_all_and_of_the_subset() -> None:
+    protocols = CONFIG.benchmarks["velociti"].protocols
+    for form in ("entail", "mc"):
+        all_items, subset = protocols[f"{form}.authors"], protocols[f"{form}.authors.subset"]
+        assert subset == all_items.model_copy(update={"items": "subset", "answers_of": f"{form}.authors"})
+
+
+@pytest.mark.parametrize("benchmark", PAPERS)
+def test_the_policy_on_prompts_is_written_down(benchmark: str) -> None:
+    page = (ROOT / f"docs/benchmarks/{benchmark}.md").read_text()
+    assert re.search(r"\*\*Which prompt a row uses\.?\*\*", page)
+    assert "which-prompt-a-row-uses" in page, "a link to the manual's section"
+    assert "## Which prompt a row uses" in (ROOT / "config/README.md").read_text()
+
+
+def test_an_open_judge_can_be_asked_here() -> None:
+    for number in (6, 7):
+        judges = [row.judges for row in table("mmbench_video", number).rows() if row.label == "Qwen2-72B-Instruct"]
+        assert judges == [["qwen2-72b-instruct", "qwen2-72b"]]
+    judge = CONFIG.models["qwen2-72b"]
+    assert judge.repo == "Qwen/Qwen2-72B-Instruct" and "write" in ADAPTERS[judge.adapter].asked(judge.settings)
+
+
+def test_no_caption_of_the_paper_suite_names_a_judge_by_itself() -> None:
+    for name, spec in CONFIG.tables["mmbench_video"].tables.items():
+        assert "by GPT" not in spec.caption, name
+    assert {number for number in range(1, 9) if table("mmbench_video", number).judge} == {3, 5, 8}
+
+
+def test_what_is_a_reference_stands_in_the_models_files() -> None:
+    marked = {slug for slug, model in CONFIG.models.items() if model.reference}
+    assert marked == {"humans", "oracle", "always-first", "random", "random-imported", "cannot-tell"}

@@ -1,0 +1,67 @@
+"""Text of servers, programs and files, safe to show: no secret, no escape sequence, nothing that reorders a line."""
+
+import os
+import re
+
+LONGEST = 2000
+HIDDEN = "***"
+# Environment variables whose values are secrets, by their names; a shorter value would be found in ordinary words.
+SECRET_NAMES = re.compile(r"TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|ACCESS_KEY|CREDENTIAL", re.IGNORECASE)
+SHORTEST_SECRET = 8
+SECRETS_IN_TEXT = (
+    (re.compile(r"(://)[^/\s@'\"]+@"), rf"\1{HIDDEN}@"),
+    (re.compile(r"\b((?:proxy-)?authorization|(?:set-)?cookie|x-api-key)\b(\W{1,4})[^\r\n]+", re.I), rf"\1\2{HIDDEN}"),
+    (re.compile(r"\b(bearer)\s+[\w.~+/=-]{8,}", re.I), rf"\1 {HIDDEN}"),
+    (
+        re.compile(r"([?&][\w.-]*(?:token|key|secret|sig|signature|auth|password|credential)=)[^&\s'\"#]+", re.I),
+        rf"\1{HIDDEN}",
+    ),
+)
+ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
+# Controls other than tab and line feed, bidirectional marks and overrides, other line ends, tags, lone surrogates.
+UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]"
+)
+
+
+# How a cell begins that a spreadsheet would run, unless it is a number.
+FORMULA = re.compile(r"'*[=+\-@\t]")
+NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
+QUOTE = "'"
+
+
+def visible(text: str) -> str:
+    """The text with every sign that hides, moves or reorders others as its code point, such as [U+202E]."""
+    return UNSEEN.sub(lambda sign: f"[U+{ord(sign[0]):04X}]", text)
+
+
+def safe(text: str) -> str:
+    """A text that others wrote, as a log may show it."""
+    return visible(ESCAPES.sub("", without_secrets(text.replace("\r\n", "\n"))))
+
+
+def plain(text: str) -> str:
+    """The same on one line of bounded length, as a ledger keeps it."""
+    line = " ".join(safe(text).split())
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]}..."
+
+
+def as_cell(text: str) -> str:
+    """A text for a cell of a csv file that people open: what a spreadsheet would run gets a quote before it."""
+    shown = visible(text)
+    return f"{QUOTE}{shown}" if FORMULA.match(shown) and not NUMBER.fullmatch(shown) else shown
+
+
+def of_cell(cell: str) -> str:
+    """The text behind such a cell."""
+    return cell.removeprefix(QUOTE) if FORMULA.match(cell) else cell
+
+
+def without_secrets(text: str) -> str:
+    """The text without this user's secrets, should a server or a program repeat them."""
+    for name, value in os.environ.items():
+        if len(value) >= SHORTEST_SECRET and SECRET_NAMES.search(name):
+            text = text.replace(value, HIDDEN)
+    for pattern, shown in SECRETS_IN_TEXT:
+        text = pattern.sub(shown, text)
+    return text

@@ -1,0 +1,88 @@
+"""Answers that failed: of which runs, why, and which of them the next run asks again."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+
+from reprise.core.files import read_json
+from reprise.core.paths import Scored
+from reprise.core.schemas import RESPONSES, read_table
+from reprise.models.failures import REASONS, Failures
+from reprise.plan.runs import Plan
+
+
+class Job(NamedTuple):
+    """A job that asks a model: for a run's answers, or as a judge for replies to them."""
+
+    scored: Scored
+    key: Path
+    responses: Path
+
+
+class FailedAnswers(NamedTuple):
+    """The failed answers of a job that has ended."""
+
+    job: Job
+    asked: int
+    failed: pl.DataFrame
+    failures: Failures
+
+    @property
+    def reasons(self) -> Counter[str]:
+        return Counter(self.failed["error"])
+
+    @property
+    def due(self) -> Counter[str]:
+        """How many by reason a run of the workflow asks again; of a judge's, at most those of all of its runs."""
+        return self.reasons & self.failures.due()
+
+
+def failed_answers(plan: Plan) -> list[FailedAnswers]:
+    """Every job whose answers hold failures. Cheap where there are none: only keys with failures have a log of them."""
+    logs = {path.stem: path for path in (plan.store.root / "failures").glob("*/*.jsonl")}
+    return list(_failed_answers(plan, logs)) if logs else []
+
+
+def _failed_answers(plan: Plan, logs: dict[str, Path]) -> Iterator[FailedAnswers]:
+    known: dict[str, Failures] = {}
+    for job in asked_jobs(plan):
+        if not job.responses.is_file():
+            continue
+        key = read_json(job.key)["key"]
+        if key not in logs:
+            continue
+        if key not in known:
+            known[key] = Failures(logs[key], plan.config.suite.answer_attempts)
+        responses = read_table(job.responses, RESPONSES, without=RESPONSES.keys() - {"request_id", "error", "message"})
+        failed = responses.filter(pl.col("error").is_in(list(REASONS)))
+        if failed.height:
+            yield FailedAnswers(job, responses.height, failed, known[key])
+
+
+def asked_jobs(plan: Plan) -> Iterator[Job]:
+    """The jobs of the suite's runs and of their judges that ask a model here."""
+    results, imported = plan.results, plan.imports.models
+    for run in plan.runs():
+        if run.model not in imported:
+            yield Job(Scored(run), results.run_key(run), results.responses(run))
+        if plan.is_judged(run.benchmark, run.protocol):
+            for judge in plan.judges_of(run.benchmark):
+                if judge not in imported:
+                    key = results.judge_key(run.benchmark, run.protocol, judge)
+                    yield Job(Scored(run, judge), key, results.judge_responses(run, judge))
+
+
+def summary(found: list[FailedAnswers]) -> str:
+    """How many answers failed and what becomes of them, in one line; empty where none did."""
+    if not found:
+        return ""
+    reasons = sum((one.reasons for one in found), Counter[str]())
+    listed = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
+    due = sum(one.due.total() for one in found)
+    return (
+        f"Failed answers: {reasons.total()} ({listed}), in {len(found)} of the runs. A run of snakemake that needs "
+        f"them asks {due} of them again; `python -m reprise status` says which, and why they failed."
+    )

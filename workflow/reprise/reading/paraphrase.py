@@ -1,0 +1,234 @@
+"""Options whose text an answer gives in other words: the same events, in the same order, with what tells them apart.
+
+Captions of one question differ in little: a word, an order, who does it to whom. So words are compared as stems in
+their order, "X after Y" is put as "Y X", and where a statement tells nothing that sets them apart, nothing is read.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+from reprise.reading import words as w
+from reprise.reading.normalise import KEPT, normalise
+from reprise.reading.restated import words_of
+
+SMALL = w.words("""
+    a, an, the, then, and, is, are, was, were, be, been, being, he, she, they, it, that, this, s, their, his, her,
+    its, him, them, there, who, which, in, at, into, onto, with, as, while, so, first, next, finally, afterwards,
+    subsequently, one, some, very, just, now, video, clip, shows, showing, show, see, seen, can, will, has, have, do,
+    does, did, of, i, we, scene, depicts, describes, shown, answer, caption, option, before, after, until, time,
+    times, correct, matches, match, where, wearing, dressed, wears, herself, himself, because
+""")
+# What turns a statement round, so that equal words no longer mean the same.
+TURNING = w.words("""
+    by, not, never, no, without, instead, rather, receive, receives, received, from, or, either, neither, nor, if
+""")
+VOICES = w.words("by, from, receive, receives, received")  # which matter only where captions differ in who does it
+ALIKE = """
+    give hand pass offer | put place set lay | throw toss | take grab pick get | walk go step | start begin |
+    stop finish end | man guy gentleman | woman lady | boy kid child | leave exit | enter come | close shut |
+    turn rotate spin | person someone somebody people | big large | small little | fast quick | jump leap hop
+    | look watch | talk speak | gray grey | sofa couch | once 1 | twice two 2 | thrice three 3 | four 4 | five
+    5 | car automobile | push shove | drop fall | lift raise | forward forwards | backward backwards | chase
+    follow | cut slice chop
+"""
+PAST = {
+    "gave": "giv", "given": "giv", "threw": "throw", "took": "tak", "taken": "tak", "went": "walk", "ran": "run",
+    "ate": "eat", "eaten": "eat", "blew": "blow", "blown": "blow", "sat": "sit", "held": "hold", "left": "left",
+    "fell": "fall", "spilt": "spil",
+}  # fmt: skip
+REVERSING = re.compile(r"\bafter\b(?! (?:which|that|this)\b)|\bonce(?= (?:the|a|an|he|she|they|it|his|her)\b)")
+PARTING = re.compile(
+    r"\b(?:before|after which|after that|after this|whereupon|then|afterwards|followed by|until|prior to)\b|"
+    r"\bfirst (?:and|but)\b|[,;:]|\band\b(?= (?:then|afterwards|finally))"
+)
+AT_ONCE = re.compile(r"\b(?:while|when|as)\b", re.I)
+ENDS_FIRST = re.compile(r"\bfirst\W*$")
+LONGEST = 60  # content words of a statement
+SHORTEST = 2  # content words of a caption; `short_options` reads shorter ones
+ENOUGH, NEARLY_ALL, IN_ORDER = 0.75, 0.8, 0.7  # of the words are in common, in their order
+Told = tuple[str, ...]
+
+
+def bare_stem(word: str) -> str:
+    """A word without its ending."""
+    short = re.sub(r"(?<=[aeiouy])([^aeiouy]{1,3})(?:ing|ed|es)$|(?:s|e)$", r"\1", word) if len(word) > 3 else word
+    return re.sub(r"y$", "i", re.sub(r"([^aeiou])\1$", r"\1", short))
+
+
+HEADS = {
+    bare_stem(word): bare_stem(group.split()[0])
+    for group in ALIKE.split("|") for word in group.split()
+}  # fmt: skip
+
+
+@lru_cache(KEPT)
+def stem(word: str) -> str:
+    """One stem for a word and all that mean the same."""
+    short = PAST.get(word) or bare_stem(word)
+    return HEADS.get(short, short) if word not in PAST else short
+
+
+PEOPLE = frozenset(map(stem, ("man", "woman", "person", "boy", "girl", "child")))
+NUMERALS = frozenset(map(stem, ("once", "twice", "thrice", "four", "five", "six", "several", "many")))
+
+
+@lru_cache(KEPT)
+def told_parts(text: str) -> tuple[Told, ...]:
+    """The stems of what a text tells, part by part, in the order in which it happens."""
+    text = text.lower()
+    after = REVERSING.search(text)
+    if after:
+        before, later = text[: after.start()], text[after.end() :]
+        parts = [later, before] if before.strip(" .,\"'") else list(later.partition(",")[::2])
+    elif text.startswith("before ") and "," in text:
+        parts = list(text[7:].partition(",")[::-2])
+    else:
+        parts = PARTING.split(text)
+    stems = (tuple(stem(word) for word in words_of(part) if word not in SMALL) for part in parts)
+    return tuple(part for part in stems if part)
+
+
+def events(text: str) -> Told:
+    """The stems of what a text tells, in the order in which it happens."""
+    return tuple(word for part in told_parts(text) for word in part)[:LONGEST]
+
+
+def paraphrased(statement: str, captions: Mapping[str, str], near: bool = False) -> str:
+    """The one caption that a statement gives in other words; with `near` only one that it nearly restates."""
+    told = events(statement)
+    if not 1 + near <= len(told) < LONGEST:
+        return ""
+    shown = {option: events(normalise(caption)) for option, caption in captions.items()}
+    orders = [sorted(own) for own in shown.values()]
+    is_swap = any(order == orders[0] for order in orders[1:])
+    turning = TURNING.intersection(words_of(statement)) - set(words_of(" ".join(captions.values())))
+    at_once = is_swap and AT_ONCE.search(statement) and not any(map(AT_ONCE.search, captions.values()))
+    told_too_much = "?" in statement or at_once or (turning if is_swap else turning - VOICES)
+    if told_too_much or min(map(len, shown.values())) < SHORTEST:
+        return ""
+    known = {word for own in shown.values() for word in own}
+    told = tuple(word if word in known else next((own for own in known if same(word, own)), word) for word in told)
+    if PEOPLE.isdisjoint(word for own in shown.values() for word in own):
+        told = tuple(word for word in told if word not in PEOPLE)
+    by_order = in_order(statement, captions) if is_swap and not near else ""
+    return by_order or _best(told, shown, near)
+
+
+def _best(told: Told, shown: Mapping[str, Told], near: bool) -> str:
+    """The option whose words are told, and what tells it apart from the others; empty where that is not sure."""
+    scores = {option: common(told, own) for option, own in shown.items()}
+    best = max(scores, key=scores.__getitem__)
+    own, rivals = shown[best], [words for option, words in shown.items() if option != best]
+    swapped = [words for words in rivals if sorted(words) == sorted(own)]
+    if not swapped:
+        whole = [o for o, words in shown.items() if set(words) <= set(told) and scores[o] >= len(words) - 1]
+        if len(whole) == 1 and not near:
+            return whole[0]  # it is told in full, with something added
+        apart = [option for option in shown if _tells_apart(told, option, shown)]
+        if len(apart) == 1 and set(told) <= set(shown[apart[0]]):
+            return apart[0] if _tells_it_alike(told, apart[0], shown, scores[apart[0]]) else ""
+    theirs = {word for words in rivals for word in words} - set(own)
+    if list(scores.values()).count(scores[best]) > 1 or theirs.intersection(told):
+        return ""
+    if scores[best] == len(told) and len(told) > 1 + near:  # all that is told is the caption's, in its order
+        return best if all(_tells_whose(told, own, words) for words in swapped) else ""
+    return best if _is_close(told, own, scores[best], near) else ""
+
+
+def _tells_apart(told: Told, option: str, shown: Mapping[str, Told]) -> bool:
+    """Does a statement hold a word that only one caption has, and none that only others have?"""
+    own, theirs = set(shown[option]), {word for other, words in shown.items() if other != option for word in words}
+    return bool((own - theirs).intersection(told)) and not (theirs - own).intersection(told)
+
+
+def _tells_it_alike(told: Told, option: str, shown: Mapping[str, Told], score: int) -> bool:
+    """Is what tells a caption apart told of the same thing and of the same person, in nearly the same order?"""
+    own, theirs = shown[option], {word for other, words in shown.items() if other != option for word in words}
+    if score < min(len(told) - 1, IN_ORDER * len(told)):
+        return False
+    for word in set(own) - theirs:
+        if word in told:
+            at = own.index(word)
+            beside = own[max(0, at - 1) : at] + own[at + 1 : at + 2]
+            whose, told_whose = _last_person(own[:at]), _last_person(told[: told.index(word)])
+            if (len(told) > 2 and not set(beside) & set(told)) or (whose and told_whose and whose != told_whose):
+                return False
+    return True
+
+
+def _last_person(words: Told) -> str:
+    """The last person that words speak of."""
+    return next((word for word in reversed(words) if word in PEOPLE), "")
+
+
+def _tells_whose(told: Told, own: Told, other: Told) -> bool:
+    """Is it told who does what to whom, or what comes first, where two captions hold the same words?"""
+    for first, one in enumerate(told):
+        for last in range(first + 2, len(told)):
+            start, end = own.index(one), own.index(told[last])
+            between = any(start < own.index(word) < end for word in told[first + 1 : last])
+            if between and other.index(told[last]) < other.index(one):
+                return True
+    return False
+
+
+def _is_close(told: Told, own: Told, score: int, near: bool) -> bool:
+    """Is a statement nearly a caption, with a word or two of its own at most?"""
+    if score < 2 or score < ENOUGH * len(told) or score < (NEARLY_ALL if near else ENOUGH) * len(own):
+        return False
+    strange = [word for word in told if word not in own]
+    if strange and not set(own) <= set(told):
+        return False  # something stands in the place of something else
+    return len(strange) <= max(1, len(told) // 6) and not any(word.isdigit() or word in NUMERALS for word in strange)
+
+
+def in_order(statement: str, captions: Mapping[str, str]) -> str:
+    """The caption whose two events come in the statement's order, where captions differ in nothing else."""
+    told = told_parts(statement)
+    shown = {option: told_parts(normalise(caption)) for option, caption in captions.items()}
+    if any(len(parts) != 2 for parts in shown.values()) or not 0 < len(told) <= 2:
+        return ""
+    first, second = map(set, next(iter(shown.values())))
+    if any(set(parts[0]) <= first for parts in list(shown.values())[1:]):
+        return ""
+    only = (first - second - PEOPLE, second - first - PEOPLE)
+    places = [_event_of(part, only, first) for part in told]
+    if -1 in places or places.count(places[0]) > 1 or (len(places) == 1 and not ENDS_FIRST.search(statement.lower())):
+        return ""
+    lead = (first, second)[places[0]]
+    fits = [option for option, parts in shown.items() if lead.intersection(parts[0]) >= only[places[0]]]
+    return fits[0] if len(fits) == 1 else ""
+
+
+def _event_of(part: Told, only: tuple[set[str], set[str]], first: set[str]) -> int:
+    """Which of two events a part of a statement tells; -1 for neither or both."""
+    hits = [len(words.intersection(part)) for words in only]
+    strange = set(part) - only[0] - only[1] - first - PEOPLE
+    return -1 if len(strange) > 1 or min(hits) or hits[0] == hits[1] else int(hits[1] > hits[0])
+
+
+# --- words -----------------------------------------------------------------------------------------------------------
+
+
+def common(one: Sequence[str], other: Sequence[str]) -> int:
+    """The length of the longest common subsequence."""
+    row = [0] * (len(other) + 1)
+    for a in one:
+        diagonal = 0
+        for at, b in enumerate(other, 1):
+            above = row[at]
+            row[at] = diagonal + 1 if a == b else max(above, row[at - 1])
+            diagonal = above
+    return row[-1]
+
+
+def same(one: str, other: str) -> bool:
+    """Equal, give or take a letter."""
+    if one == other:
+        return True
+    if min(len(one), len(other)) < 5 or one[0] != other[0] or abs(len(one) - len(other)) > 1:
+        return False
+    short, long = sorted((one, other), key=len)
+    lacks_one = len(short) < len(long) and any(long[:at] + long[at + 1 :] == short for at in range(len(long)))
+    return lacks_one or sorted(one) == sorted(other)

@@ -1,0 +1,48 @@
+"""What stops a table: too many missing clips, too many failed answers."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from reprise.core.errors import UserError
+from reprise.core.paths import Results
+from reprise.core.schemas import FAILED_ANSWERS, READERS_DIFFER
+from reprise.tables.keys import TableKey
+
+
+def check_missing(key: TableKey, metrics: pl.DataFrame) -> None:
+    """Stop the table when too many of a run's items have no clip."""
+    limit = key.missing_share_max
+    measured = (pl.col("convention") == "fixed") & ~pl.col("metric").is_in([READERS_DIFFER, FAILED_ANSWERS])
+    totals = metrics.filter(measured).group_by("run", maintain_order=True)
+    for (run,), rows in totals.agg(pl.col("asked").sum(), pl.col("missing").sum()).group_by("run"):
+        asked, missing = rows["asked"][0], rows["missing"][0]
+        if missing > limit * (asked + missing):
+            raise UserError(
+                f"{key.table} of {key.benchmark}: {100 * missing / (asked + missing):.1f} % of the "
+                f"items of {run} have no clip, more than the {100 * limit:.1f} % that missing_share_max of suite "
+                f"'{key.suite}' allows. {Results(key.suite).folder}/sources/ says which and why."
+            )
+
+
+def check_failed(key: TableKey, metrics: pl.DataFrame) -> None:
+    """Stop the table when too many of a run's answers, or of its judge's replies, failed."""
+    limit = key.failed_share_max
+    failed = metrics.filter(
+        (pl.col("metric") == FAILED_ANSWERS) & (pl.col("failed") > limit * pl.col("asked"))
+    ).iter_rows(named=True)
+    found = [f"{subject(row)}: {row['failed']} of {row['asked']} {row['group']} ({row['note']})" for row in failed]
+    if found:
+        raise UserError(
+            f"{key.table} of {key.benchmark}: a larger share of answers failed than the "
+            f"{100 * limit:.1f} % that failed_share_max of suite '{key.suite}' allows.\n"
+            + "\n".join(dict.fromkeys(found))
+            + "\n`python -m reprise status` says what the next run of snakemake asks again, "
+            "`python -m reprise retry <run or reason>` has it ask the others."
+        )
+
+
+def subject(row: Mapping[str, Any]) -> str:
+    """The subject of a measured number: a run, or a run as one judge rates it."""
+    return f"{row['run']}/{row['judge']}" if row["judge"] else str(row["run"])

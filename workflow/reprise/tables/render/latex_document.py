@@ -1,0 +1,75 @@
+"""One LaTeX document of several fragments, printed by pdflatex, and what of it does not fit its pages."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from reprise.core.errors import UserError
+from reprise.tables.render.latex import PACKAGES
+
+PROGRAM = "pdflatex"
+MISSING = (
+    f"{PROGRAM} not found. Printing tables as PDF needs LaTeX with the packages {', '.join(PACKAGES)}: on Debian or "
+    "Ubuntu `apt-get install texlive-latex-recommended`. The tables in the other formats need none of it."
+)
+START = "Reprise table: "
+MOST_RUNS = 5  # columns of long tables settle in two to four
+TOLERATED_PT = 5.0  # nobody sees less
+UNSETTLED = re.compile(r"Table widths have changed|Rerun to get|Label\(s\) may have changed")
+TOO_LARGE = re.compile(
+    r"Overfull \\[hv]box \((?P<box>[\d.]+)pt too (?P<side>wide|high)\)|too large for page by (?P<float>[\d.]+)pt"
+)
+
+
+class Excess(NamedTuple):
+    """By how much a table is larger than its page."""
+
+    table: str
+    points: float
+    side: Literal["wide", "high"]
+
+
+def has_latex() -> bool:
+    """Whether documents can be printed here."""
+    return shutil.which(PROGRAM) is not None
+
+
+def document(fragments: Mapping[str, str]) -> str:
+    """A document with each fragment on pages of its own; the log says where each begins."""
+    pages = [rf"\typeout{{{START}{name}}}" + f"\n{source}" + r"\clearpage" for name, source in fragments.items()]
+    preamble = [r"\documentclass{article}", rf"\usepackage{{{','.join(PACKAGES)}}}", r"\begin{document}"]
+    return "\n".join([*preamble, *pages, r"\end{document}", ""])
+
+
+def print_document(source: str, folder: Path) -> tuple[Path, str]:
+    """The PDF of a document, made in an empty folder, and the log of the last run."""
+    if not has_latex():
+        raise UserError(MISSING)
+    (folder / "tables.tex").write_text(source, encoding="ascii")
+    command = [PROGRAM, "-no-shell-escape", "-interaction=nonstopmode", "-halt-on-error", "tables.tex"]
+    for _ in range(MOST_RUNS):
+        wide_log = os.environ | {"max_print_line": "1000"}
+        done = subprocess.run(command, cwd=folder, env=wide_log, capture_output=True, check=False)
+        log = (folder / "tables.log").read_text(encoding="utf-8", errors="replace")
+        if done.returncode:
+            problem = next((line for line in log.splitlines() if line.startswith("!")), "! no reason in its log")
+            raise UserError(f"{PROGRAM} stopped: {problem.removeprefix('! ')} Needed packages: {', '.join(PACKAGES)}.")
+        if not UNSETTLED.search(log):
+            break
+    return folder / "tables.pdf", log
+
+
+def too_large(log: str) -> Iterator[Excess]:
+    """The tables that are larger than their pages by more than anybody sees."""
+    table = "?"
+    for line in log.splitlines():
+        if line.startswith(START):
+            table = line.removeprefix(START)
+        elif found := TOO_LARGE.search(line):
+            points = float(found["box"] or found["float"])
+            if points > TOLERATED_PT:
+                yield Excess(table, points, "wide" if found["side"] == "wide" else "high")

@@ -20,7 +20,7 @@ from reprise.benchmarks.prompts import load_prompts
 from reprise.benchmarks.registry import load_questions, load_release
 from reprise.benchmarks.rows import chosen_items
 from reprise.config.load import load
-from reprise.core.schemas import ITEMS, REQUESTS, write_table
+from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, read_table, write_table
 from reprise.models.keys import Answers as AnswersKey
 from reprise.models.keys import RunKey
 from reprise.reading.keys import VerdictsKey
@@ -118,7 +118,7 @@ class Setting:
         spec = config.benchmarks[asked.benchmark]
         protocol = spec.protocols[asked.protocol]
         prompts = load_prompts(Path(spec.prompts))
-        chosen = chosen_items(pl.read_parquet(items), protocol.items)
+        chosen = chosen_items(read_table(items, ITEMS), protocol.items)
         form = load_questions(asked.benchmark).FORMS[protocol.form]
         requests = request_table(form, chosen, prompts[protocol.prompt], protocol.ask, protocol.max_tokens)
         self.asked, self.items, self.judged = asked, items, protocol.judge is not None
@@ -149,14 +149,14 @@ class Setting:
 
     def score(self, model: int) -> Iterator[Spent]:
         """The commands of the rules, on one model's answers."""
-        self.asked.answers(self.requests, model, "answers").write_parquet(self._path("responses"))
+        write_table(self.asked.answers(self.requests, model, "answers"), self._path("responses"), RESPONSES)
         measured = f"run_key items authors robust{' judge' * self.judged}"
         metrics = self._command("metrics", measured, out=f"metrics{model}")
         if self.judged:
             options = "run_key items requests responses answers"
             yield self._run(self._command("judge_requests", options, out="judge_requests"))
-            asked = pl.read_parquet(self._path("judge_requests")).to_dicts()
-            synthetic.ratings(asked, model, "ratings").write_parquet(self._path("judge_responses"))
+            asked = read_table(self._path("judge_requests"), REQUESTS).to_dicts()
+            write_table(synthetic.ratings(asked, model, "ratings"), self._path("judge_responses"), RESPONSES)
             options = "run_key judge_key answers authors robust"
             yield self._run(self._command("judgements", options, responses="judge_responses"), metrics)
         else:

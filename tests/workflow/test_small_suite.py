@@ -9,7 +9,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from reprise.core.checksums import keys_of
 from reprise.core.files import file_digest
+from reprise.core.schemas import RESPONSES, write_table
 
 from tests.workflow.conftest import Project
 
@@ -193,14 +195,16 @@ def test_a_published_value_that_is_no_number_stops_the_table(small: Project) -> 
 
 def test_answers_of_another_key_are_refused(small: Project) -> None:
     path = small.root / "results/small/responses/velociti/mc/fps1/random.parquet"
-    pl.read_parquet(path).with_columns(key=pl.lit("0" * 64)).write_parquet(path)
+    other = pl.read_parquet(path).with_columns(key=pl.lit("0" * 64))
+    write_table(other, path, RESPONSES, keys_of(path) or {})
     done = small.snakemake("results/tables/velociti/table5.md")
     assert done.returncode != 0 and "rows carry key 000000000000" in done.stdout + done.stderr
 
 
 def test_a_parquet_of_another_schema_names_file_and_column(small: Project) -> None:
     path = small.root / "results/small/metrics/velociti/mc/fps1/random.parquet"
-    pl.read_parquet(path).drop("missing").write_parquet(path)
+    other = pl.read_parquet(path).drop("missing")
+    write_table(other, path, other.schema, keys_of(path) or {})
     done = small.snakemake("results/tables/velociti/table5.md")
     assert done.returncode != 0
     assert "random.parquet: column 'missing' is missing, expected Int32" in done.stdout + done.stderr

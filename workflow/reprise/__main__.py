@@ -115,12 +115,25 @@ def subtitles(
 
 @app.command(rich_help_panel=VIDEOS)
 def store(
-    prune: Annotated[bool, Option("--prune", help="delete videos and clips that no ledger in results/ names")] = False,
+    prune: Annotated[
+        bool, Option("--prune", help="delete videos and clips that no clone's ledgers in results/ name")
+    ] = False,
+    repair: Annotated[bool, Option("--repair", help="drop damaged lines of journals; they are asked again")] = False,
+    forget: Annotated[
+        Path | None, Option(metavar="FOLDER", help="a clone that is gone: --prune no longer spares what it names")
+    ] = None,
 ) -> None:
     """Show the store's size, or delete what is not used."""
-    from reprise.commands.store import prune_store, show_store
+    from reprise.commands.store import forget_clone, prune_store, repair_store, show_store
 
-    (prune_store if prune else show_store)()
+    if forget is not None:
+        forget_clone(forget)
+    if repair:
+        repair_store()
+    if prune:
+        prune_store()
+    if not (forget or repair or prune):
+        show_store()
 
 
 @app.command(rich_help_panel=CONFIGURATION)

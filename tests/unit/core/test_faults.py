@@ -16,6 +16,7 @@ from av.error import FFmpegError
 from av.error import OSError as AvOSError
 from reprise.core.errors import MachineError
 from reprise.core.faults import REMEDIES, fault_of, fault_of_ffmpeg, named
+from reprise.core.files import file_digest
 from reprise.core.schemas import CLIP_LEDGER, CLIPS, SOURCES, read_table, write_table
 from reprise.core.store import Store
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError, nothing
@@ -129,10 +130,10 @@ def bench(tmp_path: Path, barcode: Path) -> Path:
         "status": "ok",
         "transient": False,
         "attempts": 1,
-        "bytes": 1,
+        "bytes": barcode.stat().st_size,
         "message": "",
     }
-    source |= {"object": "sources/good.mp4", "sha256": "0" * 64}
+    source |= {"object": "sources/good.mp4", "sha256": file_digest(barcode)}
     write_table(pl.DataFrame([source], schema=SOURCES), tmp_path / "sources.parquet", SOURCES)
     (tmp_path / "clips.json").write_text(json.dumps({"shards": 1, "encode": {"preset": "ultrafast", "crf": 0}}))
     (tmp_path / "facts.json").write_text(json.dumps({"code": "x"}))
@@ -190,3 +191,14 @@ def test_an_ffmpeg_that_was_ended_makes_no_result(bench: Path, ending: str) -> N
     fake.chmod(0o755)
     done = stage(bench, "clips", PATH=f"{fake.parent}:{os.environ['PATH']}")
     assert is_refused(done, bench, "clips"), done.stderr
+
+
+def test_a_message_whose_log_lies_on_the_full_disk_comes_on_the_terminal() -> None:
+    program = "from pathlib import Path; from reprise.core.errors import run_command;"
+    program += "run_command(lambda: Path('/dev/full').write_text('x'))"
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=full, text=True)
+    assert done.returncode != 0
+    assert (
+        done.stdout.startswith("Error: ") and "No space left on device. Nothing was recorded: make room" in done.stdout
+    )

@@ -27,6 +27,7 @@ def test_columns_that_nobody_needs_stay_unread_but_their_types_are_checked(tmp_p
     path = tmp_path / "requests.parquet"
     write_table(table_of([{"request_id": "1", "options": [], "option_texts": []}], REQUESTS), path, REQUESTS)
     assert read_table(path, REQUESTS, without=("prompt",)).columns == [name for name in REQUESTS if name != "prompt"]
-    pl.read_parquet(path).with_columns(prompt=pl.lit(1)).write_parquet(path)
+    other = pl.Schema(REQUESTS | {"prompt": pl.Int32})
+    write_table(pl.read_parquet(path).with_columns(prompt=pl.lit(1)), path, other)
     with pytest.raises(UserError, match="column 'prompt' is Int32, expected String"):
         read_table(path, REQUESTS, without=("prompt",))

@@ -1,6 +1,8 @@
 """The store and the journal: objects by digest, torn lines, answers that survive a kill."""
 
 import json
+import os
+import socket
 import subprocess
 import sys
 import time
@@ -47,14 +49,45 @@ def test_a_link_that_leads_out_is_refused(tmp_path: Path) -> None:
     assert inside(tmp_path / "in", "plain/x") is not None
 
 
-def test_adopting_keeps_the_object_that_is_there(tmp_path: Path) -> None:
+def test_a_finished_file_becomes_an_object_by_rename(tmp_path: Path) -> None:
     store = Store(tmp_path / "store")
-    for text in ("first", "second"):
+    for text in ("damaged", "made again"):
         scratch = store.scratch("x")
         scratch.write_text(text)
         path = store.keep_file(scratch, "clips", "ab" * 32, ".mp4")
-    assert path.read_text() == "first"
+    assert path.read_text() == "made again"
     assert not list((tmp_path / "store/tmp").iterdir())
+
+
+def test_work_in_progress_of_jobs_that_ended_is_swept(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    mine = store.scratch("mine.mp4")
+    mine.touch()
+    ended = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True)
+    host, names = socket.gethostname(), ("a.mp4", "folder")
+    killed = [tmp_path / f"tmp/{host}.{ended.stdout.strip()}.{name}" for name in names]
+    killed[0].touch()
+    (killed[1] / "inside").mkdir(parents=True)
+    others = [tmp_path / f"tmp/{host}-2.1.{name}" for name in ("young.mp4", "old.mp4")]
+    for path in others:
+        path.touch()
+    os.utime(others[1], (0, 0))
+    store.sweep()
+    assert sorted((tmp_path / "tmp").iterdir()) == sorted([mine, others[0]])
+
+
+def test_one_object_is_made_by_one_job_at_a_time(tmp_path: Path) -> None:
+    program = (
+        "import sys, time; from pathlib import Path; from reprise.core.store import Store\n"
+        "with Store(Path(sys.argv[1])).alone('ab' * 32):\n"
+        "    log = Path(sys.argv[1]) / 'log'\n"
+        "    log.open('a').write('begin ')\n"
+        "    time.sleep(0.2)\n"
+        "    log.open('a').write('end ')\n"
+    )
+    jobs = [subprocess.Popen([sys.executable, "-c", program, str(tmp_path)]) for _ in range(3)]
+    assert [job.wait(60) for job in jobs] == [0, 0, 0]
+    assert (tmp_path / "log").read_text().split() == ["begin", "end"] * 3
 
 
 def test_a_file_is_hashed_once_until_it_changes(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from reprise.commands.export import export_run
 from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.core.paths import Results, Run, Scored
-from reprise.core.schemas import ITEMS, REQUESTS, write_table
+from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, write_table
 from reprise.external import load_importer
 from reprise.external.answers import ImportedAnswers, of_frames, read_records, write_problems
 from reprise.external.mmbench_video import rating_files, read_ratings
@@ -757,18 +757,13 @@ def test_export_says_what_it_cannot_do(root: Path, capsys: pytest.CaptureFixture
     write_table(items, results / "annotations/vinoground/items.parquet", ITEMS)
     write_table(requests, results / "requests/vinoground/paper.parquet", REQUESTS)
     said = table_of(requests, endless("A", "B")).head(7)  # the clip of the last question is missing
-    said.write_parquet(folder_of(results / "responses/vinoground/paper/black8") / "random.parquet")
+    write_table(said, results / "responses/vinoground/paper/black8/random.parquet", RESPONSES)
     export_run("vinoground/paper/black8/random", root / "out")
     assert capsys.readouterr().out.split() == [
         str(root / f"out/{kind}score-response.jsonl") for kind in ("text", "video")
     ]
     lines = [len((root / f"out/{kind}score-response.jsonl").read_text().splitlines()) for kind in ("text", "video")]
     assert sum(lines) == 7
-
-
-def folder_of(path: Path) -> Path:
-    path.mkdir(parents=True)
-    return path
 
 
 def test_problems_of_a_table_are_counted_by_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

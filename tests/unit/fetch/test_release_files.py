@@ -8,6 +8,7 @@ import cv2
 import numpy as np
 import polars as pl
 import pytest
+from reprise.core.files import file_digest
 from reprise.core.store import Store
 from reprise.fetch.local import folder
 from reprise.fetch.outcome import Fetcher
@@ -50,7 +51,10 @@ def route(tmp_path: Path, store: Store) -> Fetcher:
     }  # fmt: skip
     table = pl.DataFrame({"index": list(cells), "question": "?", "image": list(cells.values())})
     table.write_csv(release / "MMStar.tsv", separator="\t")
-    files = [{"name": name, "path": str(release / name)} for name in ("MMStar.tsv", "sets/clips.csv")]
+    files = [
+        {"name": name, "path": str(release / name), "sha256": file_digest(release / name)}
+        for name in ("MMStar.tsv", "sets/clips.csv")
+    ]
     (tmp_path / "files.json").write_text(json.dumps(files))
     (tmp_path / "videos").mkdir()
     barcode_video(tmp_path / "videos" / "main.mp4", 12)

@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -186,10 +187,13 @@ def test_frames_of_the_clips(made: Path) -> None:
     assert (ledger["ready.joined"]["black_start"], ledger["ready.joined"]["black_end"]) == (24, 72)
 
 
-def test_whole_file_is_linked_untouched(made: Path, videos: Path) -> None:
+def test_whole_file_is_copied_untouched(made: Path, videos: Path) -> None:
+    """Not linked: who replaces it in place would change what is stored under the old one's digest."""
     row = table(made, "c", CLIP_LEDGER)["whole.all"]
-    assert row["sha256"] == file_digest(videos / "good.mp4")
-    assert (made / "store" / row["object"]).samefile(videos / "good.mp4")
+    kept = made / "store" / row["object"]
+    assert row["sha256"] == file_digest(videos / "good.mp4") == file_digest(kept)
+    assert row["bytes"] == kept.stat().st_size
+    assert not kept.samefile(videos / "good.mp4") and not kept.is_symlink()
 
 
 def test_facts_and_plan(made: Path) -> None:
@@ -265,17 +269,66 @@ def test_list_of_what_is_missing(made: Path) -> None:
     assert "cut&#95;off" in text
 
 
-def test_a_clip_that_was_spoilt_later_stops_the_plan(made: Path, videos: Path, tmp_path: Path) -> None:
+STAGES = {
+    "frames": ("--key", "frames.json", "--facts", "facts.parquet"),
+    "facts": ("--key", "facts.json"),
+    "preview": ("--key", "frames.json", "--frames", "plan.parquet", "--clip", "pair.first"),
+}
+
+
+def flip(path: Path) -> None:
+    """One bit in the middle of a file."""
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("damage", [flip, Path.unlink, lambda path: path.write_bytes(path.read_bytes()[:500])])
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_clip_that_was_spoilt_later_is_never_looked_at(
+    stage: str, damage: Callable[[Path], object], made: Path, tmp_path: Path
+) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(made, copy)
-    row = table(copy, "c", CLIP_LEDGER)["pair.first"]
-    path = copy / "store" / row["object"]
-    path.write_bytes(path.read_bytes()[:500])
-    done = run_stage("frames", copy, "--key", "frames.json", "--facts", "facts.parquet", "--ledgers", "c0.parquet",
-                     "c1.parquet", "--store", "store", "--out", "plan2.parquet")  # fmt: skip
-    assert done.returncode == 1
-    assert "run snakemake again" in done.stderr and "Traceback" not in done.stderr
-    assert not (copy / "plan2.parquet").exists()
+    shutil.rmtree(copy / "store/facts")
+    path = copy / "store" / table(copy, "c", CLIP_LEDGER)["pair.first"]["object"]
+    damage(path)
+    common = ("--ledgers", "c0.parquet", "c1.parquet", "--store", "store", "--out", "again.parquet")
+    done = run_stage(stage, copy, *STAGES[stage], *common)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert "the file of clip pair.first" in done.stderr and "run the same command again" in done.stderr
+    assert not path.exists() and not (copy / "again.parquet").exists()
+
+
+@pytest.mark.parametrize("clip_id", ["pair.first", "pair.joined", "whole.all"])
+def test_a_source_that_was_spoilt_is_cut_by_nobody(clip_id: str, made: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(made, copy)
+    shutil.rmtree(copy / "store/clips")
+    source = copy / "store" / table(copy, "s", SOURCES)["good"]["object"]
+    flip(source)
+    write_table(pl.DataFrame([row for row in ROWS if row["clip_id"].split(".")[0] == clip_id.split(".")[0]], schema=CLIPS),
+                copy / "clips.parquet", CLIPS)  # fmt: skip
+    shard = shard_of(clip_id.split(".")[0], SHARDS)
+    done = run_stage("clips", copy, "--key", "clips.json", "--clips", "clips.parquet", "--sources", f"s{shard}.parquet",
+                     "--shard", shard, "--store", "store", "--out", "again.parquet")  # fmt: skip
+    assert done.returncode == 1 and "the file of source good was damaged" in done.stderr
+    assert not source.exists() and not (copy / "again.parquet").exists()
+
+
+def test_a_spoilt_clip_in_the_store_is_encoded_again_with_the_same_bytes(made: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(made, copy)
+    before = table(copy, "c", CLIP_LEDGER)
+    flip(copy / "store" / before["pair.first"]["object"])
+    (copy / "store" / before["pair.joined"]["object"]).with_suffix(".json").write_text("damaged")
+    shard = shard_of("pair", SHARDS)
+    done = run_stage("clips", copy, "--key", "clips.json", "--clips", "clips.parquet", "--sources", f"s{shard}.parquet",
+                     "--shard", shard, "--store", "store", "--out", f"c{shard}.parquet")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert table(copy, "c", CLIP_LEDGER) == before
+    for name in ("pair.first", "pair.joined"):
+        assert file_digest(copy / "store" / before[name]["object"]) == before[name]["sha256"]
 
 
 @pytest.mark.parametrize(

@@ -142,7 +142,7 @@ def tables(statuses: dict[str, str]) -> tuple[pl.DataFrame, pl.DataFrame, pl.Dat
     )
     ledger = pl.DataFrame(
         [
-            {"clip_id": name, "unit": name, "status": status, "object": "clips/x.mp4", "recipe": "r", "sha256": "s",
+            {"clip_id": name, "unit": name, "status": status, "object": "clips/x.mp4", "recipe": "r", "sha256": "s", "bytes": 1,
              "black_start": None, "black_end": None, "message": ""}
             for name, status in statuses.items()
         ],

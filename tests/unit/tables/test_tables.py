@@ -314,7 +314,7 @@ def test_what_becomes_of_failed_answers_stands_below_once(tmp_path: Path) -> Non
     ("rows", "stub"),
     [
         ([{"label": "a", "dataset": True}], "Data set"),
-        ([{"label": "a", "judge": "b"}], "Judge"),
+        ([{"label": "a", "judges": ["b"]}], "Judge"),
         ([{"label": "a", "model": "b"}, {"label": "c", "dataset": True}], "Model"),
     ],
 )

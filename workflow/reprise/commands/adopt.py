@@ -137,6 +137,7 @@ def _check_sample(works: list[Work], old: dict[str, dict[str, Any]], model: Lazy
     known = [(w, r) for w in works for r in w.requests if r.request_id in old and not old[r.request_id]["error"]]
     chosen = random.Random(0).sample(known, min(sample, len(known)))
     for work, request in chosen:
+        work.check()
         *_, (_, answer, _) = ask(model, work.clip, [request])
         before = old[request.request_id]
         if answer.error or (answer.text, list(answer.scores)) != (before["text"], before["scores"]):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from reprise.config.load import load
 from reprise.config.tables import TableSpec
+from reprise.core.checksums import sealed_text
 from reprise.core.errors import UserError, unknown
 from reprise.core.paths import TABLES
 from reprise.core.plain import of_cell
@@ -57,7 +58,7 @@ def _gaps(table: str, spec: TableSpec, shown: Counter[Gap]) -> Iterator[Gap]:
 def _shown(path: Path, suite: str) -> Counter[Gap]:
     """The numbers that a table shows, one a cell; a comparison with a published number is no cell."""
     try:
-        with path.open(encoding="utf-8", newline="") as stream:
+        with sealed_text(path).open(encoding="utf-8", newline="") as stream:
             rows = list(csv.DictReader(stream))
     except FileNotFoundError as error:
         raise UserError(f"{path}: no such table yet. Run snakemake with `--config suite={suite}` first.") from error

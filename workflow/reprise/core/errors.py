@@ -2,7 +2,8 @@
 
 import gc
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -58,19 +59,32 @@ def unknown(what: str, found: str, allowed: Iterable[str], where: str) -> UserEr
     return UserError(f"{where}: unknown {what} '{found}'.{choices(found, allowed)}")
 
 
+@contextmanager
+def faults_in_words() -> Iterator[None]:
+    """Raise what this machine could not do as a message for the user."""
+    try:
+        yield
+    except (OSError, MemoryError) as error:
+        stop_on_fault(error)
+        raise
+
+
 def run_command(main: Callable[[], None]) -> None:
     """Run a command's main; a user's mistake ends it with its message alone, a bug keeps its traceback."""
     log_to_stderr()
     try:
-        main()
+        with faults_in_words():
+            main()
     except UserError as error:
-        print(f"Error: {safe(str(error))}", file=sys.stderr)
-        sys.exit(1)
-    except (OSError, MemoryError) as error:
-        fault = fault_of(error)
-        if fault is None:
-            raise
-        print(f"Error: {safe(fault)}", file=sys.stderr)
+        _say(f"Error: {safe(str(error))}")
         sys.exit(1)
     finally:
         gc.freeze()  # saves a garbage collection of the libraries' objects at exit
+
+
+def _say(message: str) -> None:
+    """Print a message for the user; where the log that takes it lies on a full disk, on the terminal."""
+    try:
+        print(message, file=sys.stderr, flush=True)
+    except OSError:
+        print(message, flush=True)

@@ -53,9 +53,14 @@ def write_text(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
+def is_other(path: Path, text: str) -> bool:
+    """Whether a file has another content, or does not exist."""
+    return not path.is_file() or path.read_bytes() != text.encode()
+
+
 def write_if_changed(path: Path, text: str) -> bool:
     """Write only when the content differs, so that an unchanged file keeps its time; returns whether it wrote."""
-    if path.is_file() and path.read_text(encoding="utf-8") == text:
+    if not is_other(path, text):
         return False
     write_text(path, text)
     return True
@@ -67,7 +72,7 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror}). Run snakemake, which writes it.") from error
-    except json.JSONDecodeError as error:
+    except ValueError as error:
         raise UserError(f"{path}: not valid JSON ({error}). Delete it and run snakemake again.") from error
 
 

@@ -1,11 +1,13 @@
 """Every table's schema, in one place: a stage writes through `write_table` and reads through `read_table`."""
 
 from collections.abc import Collection, Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from reprise.core.checksums import blank_seal, fill_seal, is_whole
 from reprise.core.errors import UserError
 from reprise.core.files import whole_file
 
@@ -57,6 +59,7 @@ CLIP_LEDGER = _schema(
     object=pl.String,  # path under the store; empty unless ok
     recipe=pl.String,  # digest of what made it: source digest, span, encoder settings
     sha256=pl.String,
+    bytes=pl.Int64,
     black_start=pl.Int32,  # frame numbers of the black span [start, end) of a concatenation
     black_end=pl.Int32,
     message=pl.String,
@@ -168,6 +171,8 @@ METRICS = _schema(
 )
 
 
+NO_KEYS: Mapping[str, str] = {}
+
 # The metric of a run that says how many answers its two readers read differently.
 READERS_DIFFER = "readers_differ"
 # The metric of a run with failures: how many of its answers, or of a judge's replies, failed, and why.
@@ -187,19 +192,30 @@ def _column(name: str, values: list[Any], dtype: pl.DataType) -> pl.Series:
     return pl.Series(name, list(map(list, places)), dtype=dtype).gather(place_of_row)
 
 
-def write_table(frame: pl.DataFrame, path: Path, schema: pl.Schema) -> None:
-    """Write a table with exactly this schema, whole or not at all."""
+def write_table(frame: pl.DataFrame, path: Path, schema: pl.Schema, made_under: Mapping[str, str] = NO_KEYS) -> None:
+    """Write a table with exactly this schema, whole or not at all.
+
+    It carries a digest of its bytes, and the digests of the key files that it was made under.
+    """
     if frame.is_empty():
         frame = pl.DataFrame(schema=schema)
     frame = frame.select([pl.col(name).cast(dtype) for name, dtype in schema.items()])
+    content = BytesIO()
+    frame.write_parquet(content, metadata={"reprise": blank_seal(made_under)})
+    fill_seal(content.getbuffer())
     with whole_file(path) as temporary:
-        frame.write_parquet(temporary)
+        temporary.write_bytes(content.getbuffer())
 
 
 def read_table(path: Path, schema: pl.Schema, without: Collection[str] = ()) -> pl.DataFrame:
-    """Read a table's columns of the schema; an error names the column that differs."""
+    """Read a table's columns of the schema; an error names the damage, or the column that differs."""
     try:
-        found = pl.read_parquet_schema(path)
+        content = path.read_bytes()
+        if not is_whole(content):
+            raise UserError(
+                f"{path}: damaged: its bytes are not those that were written. Delete it and run snakemake again."
+            )
+        found = pl.read_parquet_schema(BytesIO(content))
         problems = [
             f"column '{name}' is {found.get(name, 'missing')}, expected {dtype}"
             for name, dtype in schema.items()
@@ -207,7 +223,7 @@ def read_table(path: Path, schema: pl.Schema, without: Collection[str] = ()) -> 
         ]
         if problems:
             raise UserError(f"{path}: {'; '.join(problems)}. Delete the file and run snakemake again.")
-        return pl.read_parquet(path, columns=[name for name in schema if name not in without])
+        return pl.read_parquet(BytesIO(content), columns=[name for name in schema if name not in without])
     except (pl.exceptions.ComputeError, OSError) as error:
         raise UserError(f"{path}: not a readable table ({error}). Delete it and run snakemake again.") from error
 

@@ -1,15 +1,32 @@
 """The store: content-addressed, append-only, and kept when a job fails or `results/` is deleted."""
 
-import json
+import errno
+import fcntl
 import os
 import shutil
+import socket
+import time
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
+from reprise.core.checksums import checked_line, read_record, value_of_line, write_record
+from reprise.core.errors import UserError
 from reprise.core.faults import named
-from reprise.core.files import canonical_json, file_digest, value_digest
+from reprise.core.files import canonical_json, file_digest, value_digest, whole_file
 
 KINDS = ("release", "sources", "clips", "facts", "weights", "journal", "failures", "embeddings")
+DAY_S = 24 * 3600
+# What works on other machines is not seen from here: work in progress that nobody has touched for so long is left over.
+LEFT_OVER_S = 7 * DAY_S
+
+
+class Kept(NamedTuple):
+    """What is known of an object: what it was when it was stored."""
+
+    sha256: str
+    bytes: int
 
 
 class Store:
@@ -18,31 +35,89 @@ class Store:
     def __init__(self, root: Path) -> None:
         self.root = root
         self._digests: dict[tuple[object, ...], str] | None = None
+        self._checked: set[tuple[str, str]] = set()
 
     def path(self, kind: str, digest: str, suffix: str) -> Path:
         """The path of an object with this digest, whether or not it exists."""
         return self.root / kind / digest[:2] / f"{digest}{suffix}"
 
     def keep_file(self, temporary: Path, kind: str, digest: str, suffix: str) -> Path:
-        """Move a finished file to its path by rename; an object that exists already stays as it is."""
+        """Move a finished file to its path by rename."""
         target = self.path(kind, digest, suffix)
         target.parent.mkdir(parents=True, exist_ok=True)
-        if target.exists():
-            temporary.unlink()
-        else:
-            temporary.replace(target)
+        temporary.replace(target)
         return target
+
+    @contextmanager
+    def alone(self, digest: str) -> Iterator[None]:
+        """Wait until no other job makes the object of this digest, so that none is made twice."""
+        path = self.root / "locks" / f"making-{digest[:2]}.lock"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)  # it ends with its process, also by a kill
+            yield
+        finally:
+            os.close(handle)
+
+    # Objects that are whole
+
+    def remember(self, path: Path) -> Kept:
+        """Record what an object is, beside it."""
+        kept = Kept(self.digest(path), path.stat().st_size)
+        write_record(_record_of(path), kept._asdict())
+        return kept
+
+    def remembered(self, path: Path) -> Kept | None:
+        """What is recorded of an object, if it still is that; None if it is gone, changed, or was never recorded."""
+        record = read_record(_record_of(path))
+        if not path.is_file():
+            return None
+        if record is None:
+            is_known = self._mark(path) in self._known_digests()  # by a version that wrote no records
+            return Kept(self.digest(path), path.stat().st_size) if is_known else None
+        return Kept(record["sha256"], record["bytes"]) if self.digest(path) == record["sha256"] else None
+
+    def checked(self, name: str, sha256: str, what: str) -> Path:
+        """The path of an object whose bytes are those that its ledger names; a damaged one is removed.
+
+        The next run sees that it is gone, and makes it again.
+        """
+        path = self.root / name
+        if (name, sha256) not in self._checked:
+            found = file_digest(path) if path.is_file() else ""
+            if found != sha256:
+                record = read_record(_record_of(path))
+                if found and (record is None or record["sha256"] != found):
+                    path.unlink()
+                why = "was damaged, and is removed" if found else "is gone"
+                raise UserError(
+                    f"{path}: the file of {what} {why}. Nothing was recorded: run the same command again, which makes "
+                    "or fetches it again."
+                )
+            self._checked.add((name, sha256))
+        return path
+
+    # Work in progress
 
     def scratch(self, name: str) -> Path:
         """A path for work in progress on the store's own file system, so that `keep_file` can rename it."""
         folder = self.root / "tmp"
         folder.mkdir(parents=True, exist_ok=True)
-        return folder / f"{os.getpid()}.{name}"
+        return folder / f"{socket.gethostname()}.{os.getpid()}.{name}"
+
+    def sweep(self) -> None:
+        """Remove the work in progress of jobs that were killed."""
+        for path in (self.root / "tmp").glob("*"):
+            with suppress(FileNotFoundError, PermissionError):
+                if _is_left_over(path):
+                    shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+    # Digests
 
     def digest(self, path: Path) -> str:
         """sha256 of a file, remembered by path, size, mtime and inode: a large checkpoint is hashed once."""
-        status = path.stat()
-        mark = (str(path.resolve()), status.st_size, status.st_mtime_ns, status.st_ino)
+        mark = self._mark(path)
         known = self._known_digests()
         if mark not in known:
             known[mark] = file_digest(path)
@@ -54,10 +129,18 @@ class Store:
         files = sorted(path for path in folder.rglob("*") if path.is_file())
         return value_digest({str(path.relative_to(folder)): self.digest(path) for path in files})
 
+    def _mark(self, path: Path) -> tuple[object, ...]:
+        status = path.stat()
+        return str(path.resolve()), status.st_size, status.st_mtime_ns, status.st_ino
+
     def _known_digests(self) -> dict[tuple[object, ...], str]:
         if self._digests is None:
-            self._digests = {tuple(row[:4]): str(row[4]) for row in read_lines(self.root / "digests.jsonl")}
+            # A damaged line is passed over: its file is hashed again.
+            rows = read_lines(self.root / "digests.jsonl", skip_damaged=True)
+            self._digests = {tuple(row[:4]): str(row[4]) for row in rows}
         return self._digests
+
+    # Size and room
 
     def sizes(self) -> dict[str, tuple[int, int]]:
         """Files and bytes of each kind."""
@@ -76,33 +159,110 @@ class Store:
         freed = 0
         for path in [path for kind in ("sources", "clips") for path in (self.root / kind).rglob("*")]:
             name = str(path.relative_to(self.root).with_suffix(""))
-            if (path.is_file() or path.is_symlink()) and path.suffix != ".json" and name not in kept:
+            is_asked = path.suffix == ".json" and name.startswith("sources")
+            if (path.is_file() or path.is_symlink()) and not is_asked and name not in kept:
                 freed += path.lstat().st_size
                 path.unlink()
         shutil.rmtree(self.root / "tmp", ignore_errors=True)
         return freed
 
+    def repair(self) -> Iterator[str]:
+        """Drop the damaged lines of all logs; names each of them."""
+        kinds = ("journal", "failures")
+        logs = [path for kind in kinds for path in sorted((self.root / kind).rglob("*.jsonl"))]
+        for path in (*sorted(self.root.glob("*.jsonl")), *logs):
+            with path.open("rb") as stream:
+                lines = list(stream)
+            damaged = [number for number, line in enumerate(lines, start=1) if not _is_good(line)]
+            if damaged:
+                with whole_file(path) as temporary:
+                    temporary.write_bytes(b"".join(line for line in lines if _is_good(line)))
+                yield f"{path}: dropped line {', '.join(map(str, damaged))} of {len(lines)}"
+
+
+def _record_of(path: Path) -> Path:
+    return path.with_suffix(".json")
+
+
+def _is_left_over(path: Path) -> bool:
+    """Whether the job that works on a file has ended; on another machine, whether it has long been silent."""
+    here = f"{socket.gethostname()}."
+    if path.name.startswith(here):
+        return not _is_alive(int(path.name.removeprefix(here).partition(".")[0]))
+    return time.time() - path.stat().st_mtime > LEFT_OVER_S
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True  # another user's
+    return True
+
+
+# Logs
+
 
 def append_line(path: Path, line: str, *, to_disk: bool = True) -> None:
-    """Append one line, in one write call so that several jobs may append to one file, and sync it."""
+    """Append one JSON line with its checksum, whole or not at all, and sync it; several jobs may append to one file."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
     try:
         with named(path):
-            os.write(handle, f"{line}\n".encode())
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            end = _end_of_last_line(handle)
+            os.ftruncate(handle, end)
+            try:
+                _write_whole(handle, f"{checked_line(line)}\n".encode())
+            except OSError:
+                os.ftruncate(handle, end)  # a full disk takes the half of a line
+                raise
             if to_disk:
                 os.fsync(handle)
     finally:
         os.close(handle)
 
 
-def read_lines(path: Path) -> Iterator[list[object]]:
-    """The JSON values of an append-only file; a line cut short by a kill is skipped."""
+def _end_of_last_line(handle: int) -> int:
+    """Where the last whole line ends: a kill may have cut the next one short."""
+    size = os.fstat(handle).st_size
+    if size == 0 or os.pread(handle, 1, size - 1) == b"\n":
+        return size
+    return os.pread(handle, size, 0).rfind(b"\n") + 1
+
+
+def _write_whole(handle: int, content: bytes) -> None:
+    while content:
+        written = os.write(handle, content)
+        if written == 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        content = content[written:]
+
+
+def read_lines(path: Path, *, skip_damaged: bool = False) -> Iterator[list[object]]:
+    """The JSON values of an append-only file; what a kill cut short at its end counts as never written."""
     if not path.is_file():
         return
-    with path.open(encoding="utf-8") as stream:
-        for line in stream:
+    with path.open("rb") as stream:
+        for number, line in enumerate(stream, start=1):
+            if not line.endswith(b"\n"):
+                return
             try:
-                yield json.loads(line)
-            except json.JSONDecodeError:
-                continue  # the writer was killed in mid-line; what it wrote counts as never written
+                yield value_of_line(line[:-1])
+            except ValueError as error:
+                if skip_damaged:
+                    continue
+                raise UserError(
+                    f"{path}: line {number} is damaged: {error}. Run `python -m reprise store --repair`, which drops "
+                    "damaged lines (the answers in them are asked again), then the same command again."
+                ) from error
+
+
+def _is_good(line: bytes) -> bool:
+    try:
+        value_of_line(line.removesuffix(b"\n"))
+    except ValueError:
+        return False
+    return line.endswith(b"\n")

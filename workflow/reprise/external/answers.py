@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from reprise.core.checksums import seal_text
 from reprise.core.errors import UserError
 from reprise.core.files import whole_file
 from reprise.core.plain import as_cell
@@ -105,6 +106,7 @@ def write_problems(problems: Sequence[Problem], unanswered: Sequence[str], path:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(Problem._fields)
         writer.writerows((as_cell(file), line, as_cell(question), problem) for file, line, question, problem in lines)
+    seal_text(path)
 
 
 # --- JSON, one answer a line -----------------------------------------------------------------------------------------

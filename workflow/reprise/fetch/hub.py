@@ -53,7 +53,7 @@ class _Repository:
 
     def fetch(self, source_id: str, folder: Path) -> Fetched:
         if not self.settings.files:
-            return Fetched(self._download(safe_name(self.settings.member, source_id)), is_borrowed=True)
+            return Fetched(_taken(self._download(safe_name(self.settings.member, source_id)), folder))
         return self._archives().fetch(source_id, folder)
 
     def estimate(self, source_ids: Sequence[str]) -> int:
@@ -131,6 +131,14 @@ class _Repository:
 def _refusal(error: HfHubHTTPError, what: str) -> FetchError:
     status, wait_s = status_of_http(error.response.status_code), wait_asked(error.response.headers.get("Retry-After"))
     return FetchError(status, f"{what}: {_first_line(error)}", wait_s)
+
+
+def _taken(path: Path, folder: Path) -> Path:
+    """A file moved out of the hub's cache, which would give a copy that was damaged there again."""
+    target = folder / path.name
+    path.resolve().replace(target)
+    path.unlink(missing_ok=True)
+    return target
 
 
 def _first_line(error: BaseException) -> str:

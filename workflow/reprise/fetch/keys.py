@@ -28,6 +28,8 @@ class ReleaseKey(Key):
     files: tuple[str, ...]
     """patterns of the names of a release's files"""
     extras: Extras | None = None
+    found: dict[str, str] = Field({})
+    """name -> sha256 of the files in a release's folder on this machine: an edited one is a change"""
 
     def modules(self) -> tuple[str, ...]:
         return (self.STAGE, *_plugin(self.release.kind))

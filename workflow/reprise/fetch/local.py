@@ -1,14 +1,15 @@
 """Routes without a network: a folder, archives on this machine."""
 
-import json
-import os
+import fcntl
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from reprise.core.checksums import read_record, write_record
 from reprise.core.errors import UserError
-from reprise.core.files import canonical_json, inside, value_digest, write_text
+from reprise.core.files import inside, value_digest
 from reprise.core.store import Store
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError, nothing, safe_name
 from reprise.fetch.parts import DAMAGED, ArchiveFile, gather, opened_zip
@@ -18,10 +19,12 @@ from reprise.fetch.settings import Archive, Folder
 
 SUBTITLES = ".vtt"
 CHUNK = 1 << 20
+FICLONE = 0x40049409
+"""Linux's request to share a file's blocks, copied when one of the two is written"""
 
 
 def folder(settings: Folder, store: Store) -> Fetcher:
-    """Files of a folder, linked into the store and known by their content."""
+    """Files of a folder, copied into the store and known by their content."""
     root = Path(settings.path)
     if not root.is_dir():
         raise UserError(f"route.path: no folder '{root}'. Correct the suite's route, or put the videos there.")
@@ -73,7 +76,7 @@ class Members:
         file, member = self._find(source_id)
         if file.is_zip:
             return Fetched(self._extract(file, member, scratch))
-        return Fetched(self._unpacked(file, member), is_borrowed=True)
+        return Fetched(self._unpacked(file, member))
 
     def estimate(self, source_ids: Sequence[str]) -> int:
         """Unpacked sizes; a pickle unpacks to about its own size."""
@@ -119,16 +122,13 @@ class Members:
             except DAMAGED as error:
                 path = file.parts[-1]
                 raise UserError(f"{path}: not a whole zip ({error}). Delete it and get it again.") from error
-        index = self._index(file)
-        if not index.is_file():
-            self._unpack(file)
-        names: list[str] = json.loads(index.read_text(encoding="utf-8"))
-        return names
+        names: list[str] | None = read_record(self._index(file))
+        return self._unpack(file) if names is None else names
 
     def _index(self, file: ArchiveFile) -> Path:
         return self.store.path("sources", self._digest(file), ".names.json")
 
-    def _unpack(self, file: ArchiveFile) -> None:
+    def _unpack(self, file: ArchiveFile) -> list[str]:
         """Put all videos of a pickle into the store at once: their places are only found by reading it as a whole."""
         path = file.parts[0]
         videos = read_videos(path)
@@ -137,7 +137,8 @@ class Members:
                 scratch = self.store.scratch(f"{value_digest(name)}.mp4")
                 _copy_part(path, place, scratch)
                 self.store.keep_file(scratch, "sources", self._unpacked_digest(file, name), ".mp4")
-        write_text(self._index(file), canonical_json(sorted(videos)))
+        write_record(self._index(file), sorted(videos))
+        return sorted(videos)
 
     def _unpacked(self, file: ArchiveFile, name: str) -> Path:
         path = self.store.path("sources", self._unpacked_digest(file, name), ".mp4")
@@ -169,13 +170,16 @@ class Members:
         return value_digest(["unpacked", self._digest(file), name])
 
 
-def link_file(source: Path, target: Path) -> None:
-    """One file under two names; across file systems a symbolic link, since a copy would double the disk."""
-    content = source.resolve()
-    try:
-        os.link(content, target)
-    except OSError:
-        target.symlink_to(content)
+def copy_file(source: Path, target: Path) -> None:
+    """A copy that shares its disk space with the original where the file system can do that.
+
+    No link: who replaces a video in place would change what is stored under the old one's digest.
+    """
+    with source.open("rb") as original, target.open("wb") as copy:
+        try:
+            fcntl.ioctl(copy, FICLONE, original.fileno())
+        except OSError:
+            shutil.copyfileobj(original, copy, CHUNK)
 
 
 def _is_safe(source_id: str) -> bool:

@@ -73,7 +73,7 @@ class Fetched:
 
     path: Path
     is_borrowed: bool = False
-    """In a folder outside the store: to be linked, not moved."""
+    """In a folder outside the store: to be copied, not moved."""
     subtitles: Path | None = None
     note: str = ""
     """What the ledger says about it, such as the link that led to it."""

@@ -1,6 +1,5 @@
 """Records of every source that was tried, so that only those worth another try are tried again."""
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -8,7 +7,8 @@ from typing import Any
 import polars as pl
 from pydantic import BaseModel, ConfigDict
 
-from reprise.core.files import write_text
+from reprise.core.checksums import read_record as read_checked
+from reprise.core.checksums import write_record as write_checked
 from reprise.core.schemas import SOURCES, read_table
 from reprise.core.store import Store
 from reprise.fetch.outcome import TRANSIENT
@@ -34,17 +34,15 @@ def record_path(store: Store, asked: str) -> Path:
 
 
 def read_record(store: Store, asked: str) -> Record | None:
-    """The record, unless its object no longer exists."""
-    path = record_path(store, asked)
-    if not path.is_file():
-        return None
-    record = Record.model_validate(json.loads(path.read_text(encoding="utf-8")))
-    return record if record.status != "ok" or _is_there(store, record) else None
+    """The record, unless it is damaged or its object no longer exists."""
+    found = read_checked(record_path(store, asked))
+    record = None if found is None else Record.model_validate(found)
+    return record if record is None or record.status != "ok" or _is_there(store, record) else None
 
 
 def write_record(store: Store, asked: str, record: Record) -> None:
     """Remember an outcome, whole or not at all."""
-    write_text(record_path(store, asked), record.model_dump_json(indent=1))
+    write_checked(record_path(store, asked), record.model_dump(mode="json"))
 
 
 def _is_there(store: Store, record: Record) -> bool:
@@ -65,8 +63,9 @@ def forget_failures(store: Store, statuses: Iterable[str] = ()) -> int:
     for path in sorted((store.root / "sources").glob("*/*.json")):
         if path.name.endswith(".names.json"):
             continue
-        record = Record.model_validate(json.loads(path.read_text(encoding="utf-8")))
-        if record.status != "ok" and (not chosen or record.status in chosen):
+        found = read_checked(path)
+        record = None if found is None else Record.model_validate(found)
+        if record is None or (record.status != "ok" and (not chosen or record.status in chosen)):
             path.unlink()
             count += 1
     return count

@@ -5,7 +5,6 @@ Such a source is named `release:<file of the release>#<what in it>`; all others 
 
 import base64
 import binascii
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 
 from reprise.core.files import inside, text_digest
 from reprise.core.store import Store
-from reprise.core.tabular import read_rows, require_columns
+from reprise.core.tabular import listed_files, read_rows, require_columns
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError
 from reprise.media.errors import MediaError
 
@@ -45,8 +44,7 @@ class ReleaseFiles:
     @classmethod
     def listed_in(cls, listing: Path, store: Store) -> "ReleaseFiles":
         """The files that the stage `release` found."""
-        entries = json.loads(listing.read_text(encoding="utf-8"))
-        return cls({entry["name"]: Path(entry["path"]) for entry in entries}, store)
+        return cls(listed_files(listing, store.digest), store)
 
     def identity(self, source_id: str) -> Any:
         file, name = self._find(source_id)

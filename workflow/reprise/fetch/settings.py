@@ -44,7 +44,7 @@ class Folder(Settings):
     """Files on this machine; nothing is copied."""
 
     kind: Literal["folder"]
-    """`folder`: files on this machine, linked into the store."""
+    """`folder`: files on this machine, copied into the store."""
     path: str
     """The folder."""
     pattern: str = "{source_id}.mp4"

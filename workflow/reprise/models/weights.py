@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from reprise.core.checksums import read_record, write_record
 from reprise.core.errors import UserError
 from reprise.core.files import value_digest
 from reprise.core.store import Store
@@ -25,4 +26,26 @@ def weights_folder(key: ModelRunKey, store: Store) -> Path | None:
     folder = snapshot_folder(repo, key.answers.model["revision"], store)
     if not any(folder.glob("*.safetensors")):
         raise UserError(f"{repo}: no weights in {folder}. Run snakemake, whose weights rule fetches them.")
+    for path, digest in fetched_files(folder).items():
+        if not path.is_file() or store.digest(path) != digest:
+            path.unlink(missing_ok=True)
+            raise UserError(
+                f"{path}: gone, or not what was fetched. Nothing was recorded: run the same command again, which "
+                "fetches it again."
+            )
     return folder
+
+
+def record_files(folder: Path, store: Store) -> None:
+    """Record what was fetched."""
+    files = sorted({path for pattern in PATTERNS for path in folder.glob(pattern)})
+    write_record(_record_of(folder), {path.name: store.digest(path) for path in files})
+
+
+def fetched_files(folder: Path) -> dict[Path, str]:
+    """The files of a snapshot and their digests; none where an earlier version fetched it."""
+    return {folder / name: digest for name, digest in (read_record(_record_of(folder)) or {}).items()}
+
+
+def _record_of(folder: Path) -> Path:
+    return folder.with_suffix(".json")

@@ -13,7 +13,7 @@ from reprise.config.suite import SubsetFile
 from reprise.config.tables import TableSpec
 from reprise.core.code_digest import CodeDigests
 from reprise.core.errors import UserError
-from reprise.core.files import canonical_json, matching_files, write_if_changed
+from reprise.core.files import canonical_json, is_other, matching_files, write_if_changed
 from reprise.core.keyfile import Key
 from reprise.core.paths import Run
 from reprise.core.settings import Settings
@@ -21,6 +21,7 @@ from reprise.core.store import append_line, read_lines
 from reprise.external import FOLDER
 from reprise.external.keys import ImportedRatingsKey, ImportedRunKey, RatingFiles, RunFiles
 from reprise.fetch.keys import BenchmarkLedgers, Extras, MissingKey, ReleaseKey, SourcesKey
+from reprise.fetch.settings import ReleaseFolder
 from reprise.media.keys import ClipsKey, FactsKey, FramesKey
 from reprise.models.adapters import ADAPTERS
 from reprise.models.embeddings import DISTRIBUTION as EMBEDDER
@@ -37,10 +38,18 @@ K = TypeVar("K", bound=Key)
 def write_keys(plan: Plan) -> None:
     """Write every key file whose content has changed."""
     for path, key in collect_keys(plan).items():
-        text = json.dumps(key.model_dump(mode="json"), indent=1, sort_keys=True) + "\n"
-        if write_if_changed(path, text) and isinstance(key, RunKey):
+        if write_if_changed(path, _text(key)) and isinstance(key, RunKey):
             # What a key stood for, for `adopt` to compare and for people who trace old answers.
             append_line(plan.store.root / "keys.jsonl", canonical_json([key.key, key.answers.model_dump(mode="json")]))
+
+
+def changed_keys(plan: Plan) -> list[Path]:
+    """The key files that `write_keys` would write."""
+    return [path for path, key in collect_keys(plan).items() if is_other(path, _text(key))]
+
+
+def _text(key: Settings) -> str:
+    return json.dumps(key.model_dump(mode="json"), indent=1, sort_keys=True) + "\n"
 
 
 def collect_keys(plan: Plan, code: CodeDigests | None = None) -> dict[Path, Settings]:
@@ -105,10 +114,13 @@ class _Keys:
         entry, patterns = self._config.suite.benchmarks[benchmark], self._config.benchmarks[benchmark].release_files
         extras = None
         if entry.extras is not None:
-            files = matching_files(Path(entry.extras), patterns)
-            digests = {name: self._plan.store.digest(path) for name, path in files.items()}
-            extras = Extras(folder=entry.extras, files=digests)
-        return ReleaseKey(benchmark=benchmark, release=entry.release, files=tuple(patterns), extras=extras)
+            extras = Extras(folder=entry.extras, files=self._folder_digests(entry.extras, patterns))
+        found = self._folder_digests(entry.release.path, patterns) if isinstance(entry.release, ReleaseFolder) else {}
+        return ReleaseKey(benchmark=benchmark, release=entry.release, files=tuple(patterns), extras=extras, found=found)
+
+    def _folder_digests(self, folder: str, patterns: Sequence[str]) -> dict[str, str]:
+        """The files of a user's folder by name and content."""
+        return {name: self._plan.store.digest(path) for name, path in matching_files(Path(folder), patterns).items()}
 
     def _annotations(self, benchmark: str) -> AnnotationsKey:
         entry = self._config.suite.benchmarks[benchmark]

@@ -11,16 +11,18 @@ from snakemake.exceptions import WorkflowError
 from reprise.benchmarks.registry import load_scores, load_statistics
 from reprise.config.load import load
 from reprise.config.model import Model
-from reprise.core.errors import UserError
-from reprise.core.files import canonical_json, write_if_changed
+from reprise.core.clones import LOCKS, is_running, register
+from reprise.core.errors import UserError, faults_in_words
+from reprise.core.files import canonical_json, is_other, write_if_changed
 from reprise.core.log import log
 from reprise.core.paths import STAMP, Ledger, Run, Scored, collected_table_file, table_file
 from reprise.fetch.settings import ReleaseHub, Remote
 from reprise.plan.answers import failed_answers, summary
-from reprise.plan.keys import UNPINNED, write_keys
+from reprise.plan.keys import UNPINNED, changed_keys, write_keys
 from reprise.plan.retries import write_answer_retries, write_retries
 from reprise.plan.runs import Plan
 from reprise.plan.targets import check_targets, targets_of, warn_of_unpinned
+from reprise.plan.upkeep import note_outdated
 from reprise.tables.published import published_file
 
 P = ParamSpec("P")
@@ -48,20 +50,48 @@ def load_workflow(overrides: dict[str, Any], arguments: Sequence[str] = ()) -> "
 
     Problems with Snakemake's arguments, and weights or data that are not pinned, are reported before jobs are planned.
     """
-    plan = Plan(load(Path(), overrides))
-    if "--target-jobs" not in arguments:  # given where Snakemake itself calls, for a job of this workflow
+    with faults_in_words():
+        plan = Plan(load(Path(), overrides))
+        if "--target-jobs" in arguments:  # given where Snakemake itself calls, for a job of this workflow
+            return Workflow(plan)
         targets = targets_of(arguments)
         check_targets(plan, targets)
         warn_of_unpinned(plan, targets)
         plan.imports.warn_of_unused(plan.models)
+        if is_running(Path()) and "--unlock" not in arguments:
+            _refuse_changes(plan)
+        else:
+            _bring_up_to_date(plan)
+        return Workflow(plan)
+
+
+def _bring_up_to_date(plan: Plan) -> None:
+    """Write what jobs are planned by, and show what is out of date."""
+    register(plan.store, Path())
+    plan.store.sweep()
     write_keys(plan)
+    note_outdated(plan)
     write_retries(plan)
     failed = failed_answers(plan)
     write_answer_retries(plan, failed)
-    if failed and "--target-jobs" not in arguments:
+    if failed:
         log.warning(summary(failed))
-    write_if_changed(STAMP, canonical_json({"suite": plan.config.name}) + "\n")
-    return Workflow(plan)
+    write_if_changed(STAMP, _stamp(plan))
+
+
+def _refuse_changes(plan: Plan) -> None:
+    """Leave everything as the Snakemake that works in this folder planned by it."""
+    others = [path for path in [STAMP] if is_other(path, _stamp(plan))] or changed_keys(plan)
+    if others:
+        raise UserError(
+            f"another snakemake works in this folder (see {LOCKS}), and this call is of another suite or of a changed "
+            f"configuration: it would change {others[0]}. Wait for its end; if it was killed, run `snakemake --unlock` "
+            "first."
+        )
+
+
+def _stamp(plan: Plan) -> str:
+    return canonical_json({"suite": plan.config.name}) + "\n"
 
 
 def one_of(names: Iterable[str]) -> str:

@@ -1,15 +1,16 @@
 """Stage `annotations`: a benchmark's release, whatever its layout, as clips and items in one schema."""
 
-import json
 from pathlib import Path
 
 from reprise.benchmarks.keys import AnnotationsKey
 from reprise.benchmarks.registry import load_release
 from reprise.benchmarks.rows import with_long_texts_flawed
 from reprise.core.errors import UserError, run_command
+from reprise.core.files import file_digest
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import CLIPS, ITEMS, write_table
+from reprise.core.tabular import listed_files
 from reprise.stages.arguments import arguments
 
 
@@ -18,7 +19,7 @@ def main() -> None:
         "Read a release into clips.parquet and items.parquet.", key=Path, release=Path, clips=Path, items=Path
     )
     key = read_key(args.key, AnnotationsKey)
-    files = [Path(entry["path"]) for entry in json.loads(args.release.read_text(encoding="utf-8"))]
+    files = list(listed_files(args.release, file_digest).values())
     found = load_release(key.benchmark).read_release(files, key.clips, key.options)
     items_found = list(with_long_texts_flawed(found.items, key.text_chars_max))
     clips, items = found._replace(items=items_found).tables()
@@ -26,8 +27,8 @@ def main() -> None:
         twice = frame.filter(frame[column].is_duplicated())
         if twice.height:
             raise UserError(f"{args.release}: duplicate {name} id '{twice[column][0]}'. Remove one of them.")
-    write_table(clips, args.clips, CLIPS)
-    write_table(items, args.items, ITEMS)
+    write_table(clips, args.clips, CLIPS, args.made_under)
+    write_table(items, args.items, ITEMS, args.made_under)
     log.info(f"{clips.height} clips of {clips['unit'].n_unique()} units, {items.height} items")
 
 

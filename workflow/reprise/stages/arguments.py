@@ -1,7 +1,12 @@
 """What every stage command shares: its arguments."""
 
 import argparse
+from pathlib import Path
 from typing import Any
+
+from reprise.core.files import file_digest
+
+KEY_DIGITS = 16
 
 
 # Not typer, as for the commands that people type: over 20 starts of a stage it took 0.2 s of processor time more, which
@@ -15,4 +20,11 @@ def arguments(description: str, **options: Any) -> argparse.Namespace:
             parser.add_argument(flag, type=kind[0], nargs="*", default=[])
         else:
             parser.add_argument(flag, type=kind, required=True)
-    return parser.parse_args()
+    return with_keys(parser.parse_args())
+
+
+def with_keys(args: argparse.Namespace) -> argparse.Namespace:
+    """Add `made_under`: the digests of the key files among the arguments, as they are before the work begins."""
+    keys = [path for name, path in vars(args).items() if name.endswith("key") and isinstance(path, Path)]
+    args.made_under = {str(path): file_digest(path)[:KEY_DIGITS] for path in keys if path.is_file()}
+    return args

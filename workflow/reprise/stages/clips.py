@@ -1,5 +1,6 @@
 """Stage `clips`: the clips of one shard, each a store object addressed by its recipe, or a named reason."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -50,17 +51,17 @@ class ClipMaker:
                 self.made[clip_id] = self._ledger_row(clip, status="unreadable", message=message)
         return self.made[clip_id]
 
-    def source(self, source_id: str) -> tuple[Path, str]:
-        """File and digest of a source; Unavailable if it is missing."""
+    def source(self, source_id: str) -> ClipRow:
+        """The ledger row of a source; Unavailable if it is missing."""
         row = self.sources.get(source_id)
         if row is None:
             raise Unavailable("missing", f"source {source_id} is not in the ledger of this shard")
         if row["status"] != "ok":
             raise Unavailable(row["status"], f"source {source_id}: {row['message']}")
-        return self.store.root / row["object"], row["sha256"]
+        return row
 
-    def part(self, clip_id: str, whole: ClipRow) -> tuple[Path, str]:
-        """File and digest of a clip that another one is joined from."""
+    def part(self, clip_id: str, whole: ClipRow) -> ClipRow:
+        """The ledger row of a clip that another one is joined from."""
         if clip_id not in self.clips:
             raise UserError(
                 f"clips.parquet: clip {whole['clip_id']}: its part '{clip_id}' is not a clip of the same unit."
@@ -68,23 +69,33 @@ class ClipMaker:
         row = self.make(clip_id)
         if row["status"] != "ok":
             raise Unavailable(row["status"], f"part {clip_id}: {row['message']}")
-        return self.store.root / row["object"], row["sha256"]
+        return row
 
-    def encoded(self, recipe: Any, write: Any) -> ClipRow:
-        """The object of a recipe, encoded only if it does not exist yet."""
+    def file(self, row: ClipRow) -> Path:
+        """The file of a source or of a clip, whose bytes are those of its ledger row."""
+        what = f"clip {row['clip_id']}" if "clip_id" in row else f"source {row['source_id']}"
+        return self.store.checked(row["object"], row["sha256"], what)
+
+    def encoded(self, recipe: Any, write: Callable[[Path], object]) -> ClipRow:
+        """The object of a recipe, encoded only if it does not exist yet, or is not what it was when it was made."""
         digest = value_digest(recipe)
         path = self.store.path("clips", digest, ".mp4")
-        if not path.is_file():
-            scratch = self.store.scratch(f"{digest}.mp4")
-            try:
-                write(scratch)
-                path = self.store.keep_file(scratch, "clips", digest, ".mp4")
-            finally:
-                scratch.unlink(missing_ok=True)
-        return self.stored(path, digest)
+        with self.store.alone(digest):
+            kept = self.store.remembered(path)
+            if kept is None:
+                scratch = self.store.scratch(f"{digest}.mp4")
+                try:
+                    write(scratch)
+                    kept = self.store.remember(self.store.keep_file(scratch, "clips", digest, ".mp4"))
+                finally:
+                    scratch.unlink(missing_ok=True)
+        return {"object": str(path.relative_to(self.store.root)), "recipe": digest, **kept._asdict()}
 
-    def stored(self, path: Path, recipe: str) -> ClipRow:
-        return {"object": str(path.relative_to(self.store.root)), "recipe": recipe, "sha256": self.store.digest(path)}
+    def released(self, kind: str, source: ClipRow) -> ClipRow:
+        """A released file as it is."""
+        recipe = value_digest({"kind": kind, "source": source["sha256"]})
+        self.file(source)
+        return {"object": source["object"], "recipe": recipe, "sha256": source["sha256"], "bytes": source["bytes"]}
 
     def recipe(self, kind: str, **ingredients: Any) -> ClipRow:
         """All that shapes an encoded clip's bytes."""
@@ -95,6 +106,7 @@ class ClipMaker:
             "object": "",
             "recipe": "",
             "sha256": "",
+            "bytes": None,
             "black_start": None,
             "black_end": None,
             "message": "",
@@ -114,15 +126,14 @@ class Unavailable(Exception):
 def _trimmed(maker: ClipMaker, clip: ClipRow) -> ClipRow:
     """A span of a source, re-encoded: a stream copy would start at a keyframe, or hide frames behind an edit list."""
     start, end = _span(maker, clip)
-    path, digest = maker.source(clip["source_id"])
-    recipe = maker.recipe("trim", source=digest, start_s=start, end_s=end)
-    return maker.encoded(recipe, lambda scratch: trim(path, start, end, scratch, maker.key.encode))
+    source = maker.source(clip["source_id"])
+    recipe = maker.recipe("trim", source=source["sha256"], start_s=start, end_s=end)
+    return maker.encoded(recipe, lambda scratch: trim(maker.file(source), start, end, scratch, maker.key.encode))
 
 
 def _whole(maker: ClipMaker, clip: ClipRow) -> ClipRow:
     """A released file as it is."""
-    path, digest = maker.source(clip["source_id"])
-    return maker.stored(path, value_digest({"kind": "whole", "source": digest}))
+    return maker.released("whole", maker.source(clip["source_id"]))
 
 
 def _joined(maker: ClipMaker, clip: ClipRow) -> ClipRow:
@@ -131,13 +142,13 @@ def _joined(maker: ClipMaker, clip: ClipRow) -> ClipRow:
         raise UserError(f"clips.parquet: clip {clip['clip_id']}: a concatenation has 2 parts, found {clip['parts']}.")
     black_s = maker.key.concat.black_s
     if clip["source_id"]:
-        path, digest = maker.source(clip["source_id"])
-        known = maker.stored(path, value_digest({"kind": "ready", "source": digest}))
-        start, end = separating_span(path, black_s, _length_of_first_part(maker, clip))
+        known = maker.released("ready", maker.source(clip["source_id"]))
+        ready = maker.store.root / known["object"]
+        start, end = separating_span(ready, black_s, _length_of_first_part(maker, clip))
         return known | {"black_start": start, "black_end": end}
     parts = [maker.part(name, clip) for name in clip["parts"]]
-    recipe = maker.recipe("concat", parts=[digest for _, digest in parts], concat=maker.key.concat.model_dump())
-    (first, _), (second, _) = parts
+    recipe = maker.recipe("concat", parts=[part["sha256"] for part in parts], concat=maker.key.concat.model_dump())
+    first, second = (maker.file(part) for part in parts)
     known = maker.encoded(
         recipe, lambda scratch: concatenate(first, second, scratch, maker.key.encode, maker.key.concat)
     )
@@ -151,7 +162,7 @@ def _length_of_first_part(maker: ClipMaker, clip: ClipRow) -> float | None:
     """Where the black span of a ready-made concatenation should begin, if its first part is available."""
     name = clip["parts"][0]
     row = maker.make(name) if name in maker.clips else None
-    return packet_index(maker.store.root / row["object"]).duration_s if row and row["status"] == "ok" else None
+    return packet_index(maker.file(row)).duration_s if row and row["status"] == "ok" else None
 
 
 def _stills(maker: ClipMaker, clip: ClipRow) -> ClipRow:
@@ -159,11 +170,13 @@ def _stills(maker: ClipMaker, clip: ClipRow) -> ClipRow:
     if not clip["parts"]:
         raise UserError(f"clips.parquet: clip {clip['clip_id']}: a pseudo-clip needs at least one image in `parts`.")
     images = [maker.source(name) for name in clip["parts"]]
-    recipe = maker.recipe(
-        "lossless images", images=[digest for _, digest in images], settings=maker.key.images.model_dump()
-    )
-    paths = [path for path, _ in images]
-    return maker.encoded(recipe, lambda scratch: still_clip(paths, scratch, maker.key.encode, maker.key.images))
+    digests = [image["sha256"] for image in images]
+    recipe = maker.recipe("lossless images", images=digests, settings=maker.key.images.model_dump())
+
+    def write(scratch: Path) -> None:
+        still_clip([maker.file(image) for image in images], scratch, maker.key.encode, maker.key.images)
+
+    return maker.encoded(recipe, write)
 
 
 def _span(maker: ClipMaker, clip: ClipRow) -> tuple[float, float]:
@@ -206,7 +219,7 @@ def main() -> None:
     clips = read_table(args.clips, CLIPS)
     mine = pl.Series([shard_of(unit, key.shards) == args.shard for unit in clips["unit"]], dtype=pl.Boolean)
     ledger = make_shard(clips.filter(mine), read_table(args.sources, SOURCES), Store(args.store), key)
-    write_table(ledger, args.out, CLIP_LEDGER)
+    write_table(ledger, args.out, CLIP_LEDGER, args.made_under)
     log.info(f"{ledger.filter(pl.col('status') == 'ok').height} of {ledger.height} clips are ready")
 
 

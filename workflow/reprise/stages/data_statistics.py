@@ -25,7 +25,7 @@ def main() -> None:
     counts = {"asked": items.height, "scored": items.height, "failed": 0, "unparsed": 0, "missing": 0}
     rows = [known | number._asdict() | counts for number in numbers]
     rows += [known | number for number in flaw_numbers(items)]
-    write_table(pl.DataFrame(rows, schema=METRICS), args.out, METRICS)
+    write_table(pl.DataFrame(rows, schema=METRICS), args.out, METRICS, args.made_under)
 
 
 if __name__ == "__main__":

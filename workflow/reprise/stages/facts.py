@@ -1,7 +1,6 @@
 """Stage `facts`: what each clip really is, measured in one pass over its frames and remembered by its content."""
 
 import argparse
-import json
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
@@ -12,8 +11,9 @@ import cv2
 import numpy as np
 import polars as pl
 
+from reprise.core.checksums import read_record, write_record
 from reprise.core.errors import UserError, run_command, stop_on_fault
-from reprise.core.files import canonical_json, value_digest, write_text
+from reprise.core.files import value_digest
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import FACTS, write_table
@@ -22,10 +22,11 @@ from reprise.media.black import is_black
 from reprise.media.decoder import iter_frames
 from reprise.media.errors import MediaError
 from reprise.media.keys import FactsKey
-from reprise.media.ledgers import present_clips
+from reprise.media.ledgers import clip_file, present_clips
 from reprise.media.motion import MotionMeter, is_static
 from reprise.media.probe import packet_index
 from reprise.media.shots import WIDTH, ShotCounter, detector_name
+from reprise.stages.arguments import with_keys
 
 FactsRow = dict[str, Any]
 
@@ -62,16 +63,17 @@ def remembered(clip: dict[str, Any], store: Store, key: FactsKey) -> FactsRow:
     """A clip's facts, measured once for one content, one setting and one version of the code."""
     digest = value_digest([clip["sha256"], key.model_dump(), detector_name(key.shots)])
     path = store.path("facts", digest, ".json")
-    if not path.is_file():
+    facts: FactsRow | None = read_record(path)
+    if facts is None:
         try:
-            write_text(path, canonical_json(measure(store.root / clip["object"], key)))
+            facts = measure(clip_file(store, clip), key)
         except MediaError as error:
             stop_on_fault(error)
             raise UserError(
                 f"{store.root / clip['object']}: clip {clip['clip_id']} was whole and is not any more: "
                 f"{error.status}: {error.message}. Delete it and run snakemake again."
             ) from error
-    facts: FactsRow = json.loads(path.read_text(encoding="utf-8"))
+        write_record(path, facts)
     return {"clip_id": clip["clip_id"], **facts, "sha256": clip["sha256"]}
 
 
@@ -86,7 +88,7 @@ def _arguments() -> argparse.Namespace:
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("--ledgers", type=Path, nargs="*", default=[])
     parser.add_argument("--threads", type=int, default=1, help="clips measured at once")
-    return parser.parse_args()
+    return with_keys(parser.parse_args())
 
 
 def main() -> None:
@@ -99,7 +101,7 @@ def main() -> None:
             rows = list(pool.map(work, clips, chunksize=4))
     else:
         rows = [work(clip) for clip in clips]
-    write_table(pl.DataFrame(rows, schema=FACTS), args.out, FACTS)
+    write_table(pl.DataFrame(rows, schema=FACTS), args.out, FACTS, args.made_under)
     log.info(f"{len(rows)} clips measured")
 
 

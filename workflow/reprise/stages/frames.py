@@ -10,20 +10,21 @@ from reprise.core.errors import UserError, run_command, stop_on_fault
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import FACTS, FRAME_PLAN, read_table, write_table
+from reprise.core.store import Store
 from reprise.media.errors import MediaError
 from reprise.media.keys import FramesKey
-from reprise.media.ledgers import present_clips
+from reprise.media.ledgers import clip_file, present_clips
 from reprise.media.probe import packet_index
 from reprise.media.sampling import Span, check, plan
 from reprise.stages.arguments import arguments
 
 
-def plan_clips(clips: pl.DataFrame, frames: dict[str, int], root: Path, rule: dict[str, Any]) -> pl.DataFrame:
+def plan_clips(clips: pl.DataFrame, frames: dict[str, int], store: Store, rule: dict[str, Any]) -> pl.DataFrame:
     """One plan per clip, in the order of their ids."""
     check(rule)
     rows = []
     for clip in clips.iter_rows(named=True):
-        times = _times(clip, frames, root)
+        times = _times(clip, frames, store)
         found = plan(rule, len(times), times, clip["clip_id"], _black(clip))
         rows.append(
             {"clip_id": clip["clip_id"], "indices": found.indices, "times_s": found.times_s, "note": found.note}
@@ -37,9 +38,9 @@ def _frame_times(path: Path) -> tuple[float, ...]:
     return packet_index(path).times
 
 
-def _times(clip: dict[str, Any], frames: dict[str, int], root: Path) -> tuple[float, ...]:
+def _times(clip: dict[str, Any], frames: dict[str, int], store: Store) -> tuple[float, ...]:
     """Frame times of a clip, which must still have the frames that its facts count."""
-    path = root / clip["object"]
+    path = clip_file(store, clip)
     try:
         times = _frame_times(path)
     except MediaError as error:
@@ -63,8 +64,8 @@ def main() -> None:
     args = arguments(__doc__, key=Path, facts=Path, ledgers=[Path], store=Path, out=Path)
     facts = read_table(args.facts, FACTS)
     frames = dict(zip(facts["clip_id"], facts["frames"], strict=True))
-    plans = plan_clips(present_clips(args.ledgers), frames, args.store, read_key(args.key, FramesKey).rule)
-    write_table(plans, args.out, FRAME_PLAN)
+    plans = plan_clips(present_clips(args.ledgers), frames, Store(args.store), read_key(args.key, FramesKey).rule)
+    write_table(plans, args.out, FRAME_PLAN, args.made_under)
     log.info(f"{plans.height} plans, {plans.filter(pl.col('note') != '').height} with a note")
 
 

@@ -29,7 +29,7 @@ def main() -> None:
     table = responses(requests, imported, frames_shown(key.answers.sampling) or 0, key.key)
     unanswered = table.filter(pl.col("error") == NO_ANSWER)["request_id"].to_list()
     write_problems(imported.problems, unanswered, args.problems)
-    write_table(table, args.out, RESPONSES)
+    write_table(table, args.out, RESPONSES, args.made_under)
     failed = table.filter(pl.col("error") != "").height
     log.info(
         f"{table.height} questions, {failed} failed ({len(unanswered)} unanswered), {len(imported.problems)} problems"

@@ -27,7 +27,7 @@ def main() -> None:
     table = replies(answers, imported, key.key)
     unrated = answers.filter((pl.col("reader") == "robust") & ~pl.col("item_id").is_in(list(imported.answers)))
     write_problems(imported.problems, unrated["item_id"].to_list(), args.problems)
-    write_table(table, args.out, RESPONSES)
+    write_table(table, args.out, RESPONSES, args.made_under)
     problems = len(imported.problems)
     log.info(f"{len(imported.answers)} ratings, {unrated.height} answers without one; {problems} problems")
 

@@ -2,8 +2,9 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from reprise.core.schemas import (
 )
 from reprise.core.store import Store
 from reprise.media.errors import STATUSES as MEDIA_STATUSES
+from reprise.media.ledgers import clip_file
 from reprise.models.adapters import load_adapter
 from reprise.models.adapters.base import Adapter, Answer, Clip, ModelSpec, Request
 from reprise.models.answering import DEVICE_ERROR, Model, ask, described
@@ -47,6 +49,8 @@ class Work:
     clip: Clip
     recipe: str
     requests: tuple[Request, ...]
+    check: Callable[[], object] = str
+    """Stops the job where the clip's file is not what its ledger names: nobody is asked about damaged frames."""
 
 
 class LazyModel:
@@ -111,8 +115,8 @@ def main() -> None:
         journal.sync()
     order = requests.select("request_id").with_row_index("place")
     table = pl.DataFrame(responses, schema=RESPONSES).join(order, on="request_id", how="left").sort("place")
-    write_table(pl.DataFrame(timings, schema=TIMINGS), args.timings, TIMINGS)
-    write_table(table, args.out, RESPONSES)
+    write_table(pl.DataFrame(timings, schema=TIMINGS), args.timings, TIMINGS, args.made_under)
+    write_table(table, args.out, RESPONSES, args.made_under)
     reasons = Counter(table.filter(pl.col("error") != "")["error"])
     listed = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
     log.info(
@@ -139,7 +143,7 @@ def gather_work(requests: pl.DataFrame, plans: pl.DataFrame, ledger: pl.DataFram
             times_s=tuple(planned[name]["times_s"]),
         )
         asked = tuple(_request(row, len(clip.indices)) for row in rows.iter_rows(named=True))
-        works.append(Work(clip, found[name]["recipe"], asked))
+        works.append(Work(clip, found[name]["recipe"], asked, partial(clip_file, store, found[name])))
     return works
 
 
@@ -186,6 +190,8 @@ def ask_all(
             for entry, request in zip(entries, work.requests, strict=True)
             if journal.get(entry) is None and failures.is_due(entry)
         }
+        if pending:
+            work.check()
         failed = ask_clip(work.clip, pending, model, journal)
         start.note(work.clip.clip_id, failed, is_answered=len(failed) < len(pending))
         for entry in pending:

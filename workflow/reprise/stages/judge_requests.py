@@ -35,9 +35,9 @@ def main() -> None:
     asked = read_table(args.requests, REQUESTS, without=("system", "prompt"))
     find = load_answers(key.benchmark)[key.form]
     answers = given_answers(find, items, asked, responses, run_key)
-    write_table(answers, args.answers, ANSWERS)
+    write_table(answers, args.answers, ANSWERS, args.made_under)
     requests = judge_requests(answers, items, Prompt(**key.prompt), key.max_tokens)
-    write_table(requests, args.out, REQUESTS)
+    write_table(requests, args.out, REQUESTS, args.made_under)
     log.info(f"{requests.height} requests about {answers.height} answers of both readers")
 
 

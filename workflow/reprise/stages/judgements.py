@@ -26,7 +26,7 @@ def main() -> None:
     check_key(replies, read_view(args.judge_key, RunView).key, args.responses)
     for reader in READERS:
         frame = judgements(answers, replies, reader)
-        write_table(frame, getattr(args, reader), VERDICTS)
+        write_table(frame, getattr(args, reader), VERDICTS, args.made_under)
         failed, unparsed = frame["failed"].sum(), frame["unparsed"].sum()
         log.info(f"{reader}: {frame.height} answers; {failed} failed answers, {unparsed} failed judgements")
 

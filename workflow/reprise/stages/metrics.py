@@ -69,7 +69,7 @@ def main() -> None:
     rows += [number | named | shown for number in failed_answers(args.replies, "replies")]
     rows += [row_of(one, scores.CHANCE.get(one.metric), undefined.get(one.metric)) | names for one, names in found]
     frame = pl.DataFrame(rows, schema=METRICS)
-    write_table(frame, args.out, METRICS)
+    write_table(frame, args.out, METRICS, args.made_under)
     log.info(f"{frame.height} numbers")
 
 

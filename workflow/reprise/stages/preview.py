@@ -14,10 +14,11 @@ from reprise.core.files import whole_file
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import FRAME_PLAN, read_table
+from reprise.core.store import Store
 from reprise.media.decoder import read_frames
 from reprise.media.errors import MediaError
 from reprise.media.keys import FramesKey
-from reprise.media.ledgers import present_clips
+from reprise.media.ledgers import clip_file, present_clips
 from reprise.media.probe import packet_index
 from reprise.stages.arguments import arguments
 
@@ -62,7 +63,7 @@ def main() -> None:
     plan = _row(read_table(args.frames, FRAME_PLAN), args.clip, str(args.frames))
     clip = _row(present_clips(args.ledgers), args.clip, "the clip ledgers")
     details = ", ".join(f"{key}={value}" for key, value in rule.items() if key != "rule")
-    path = args.store / clip["object"]
+    path = clip_file(Store(args.store), clip)
     try:
         sheet = contact_sheet(path, plan, f"{args.clip}   {rule['rule']} {details}")
     except MediaError as error:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from reprise.core.checksums import seal_text
 from reprise.core.errors import UserError, run_command
 from reprise.core.files import matching_files, value_digest, write_text
 from reprise.core.keyfile import read_key
@@ -28,6 +29,7 @@ def main() -> None:
         files |= matching_files(Path(key.extras.folder), key.files)
     listing = [{"name": name, "path": str(path), "sha256": store.digest(path)} for name, path in files.items()]
     write_text(args.out, json.dumps(listing, indent=1) + "\n")
+    seal_text(args.out)
     log.info(f"{len(files)} files in {folder}")
 
 

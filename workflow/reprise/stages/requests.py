@@ -20,7 +20,7 @@ def main() -> None:
     items = chosen.filter(are_short(key.text_chars_max))
     form = load_questions(key.benchmark).FORMS[key.form]
     frame = request_table(form, items, key.prompt, key.ask, key.max_tokens)
-    write_table(frame, args.out, REQUESTS)
+    write_table(frame, args.out, REQUESTS, args.made_under)
     log.info(f"{frame.height} requests about {items.height} items")
     if items.height < chosen.height:
         log.info(f"{chosen.height - items.height} items not asked: a text of more than {key.text_chars_max} characters")

@@ -17,7 +17,7 @@ from reprise.core.schemas import CLIPS, SOURCES, read_table, write_table
 from reprise.core.shards import shard_of
 from reprise.core.store import Store
 from reprise.fetch.keys import SourcesKey
-from reprise.fetch.local import link_file
+from reprise.fetch.local import copy_file
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError
 from reprise.fetch.records import Record, is_transient, read_record, write_record
 from reprise.fetch.release_files import ReleaseFiles, with_release_files
@@ -69,6 +69,13 @@ def fetch_source(source_id: str, fetcher: Fetcher, store: Store, limits: Limits 
     if known is not None:
         return known
     asked_as = fetcher.identity(source_id)
+    with store.alone(value_digest(asked_as)):
+        # Another job, of this clone or of another one that shares the store, may have fetched it meanwhile.
+        return _known_outcome(source_id, fetcher, store) or _try(source_id, asked_as, fetcher, store, limits)
+
+
+def _try(source_id: str, asked_as: Any, fetcher: Fetcher, store: Store, limits: Limits) -> Record:
+    """The outcome of fetching one source now."""
     asked = value_digest(asked_as)
     earlier = read_record(store, asked)
     attempts = earlier.attempts if earlier and earlier.status != "ok" else 0
@@ -131,12 +138,14 @@ def _record_success(fetched: Fetched, asked: str, asked_as: Any, attempts: int, 
 
 
 def _move_into_store(path: Path, is_borrowed: bool, asked: str, suffix: str, store: Store) -> Path:
-    """Move a file into the store; a file outside the store is linked instead."""
+    """Move a file into the store; a file outside the store is copied instead."""
     if is_borrowed:
-        link = store.scratch(f"{asked}.link{suffix}")
-        link.unlink(missing_ok=True)
-        link_file(path, link)
-        path = link
+        copy = store.scratch(f"{asked}.copy{suffix}")
+        try:
+            copy_file(path, copy)
+            return store.keep_file(copy, "sources", asked, suffix)
+        finally:
+            copy.unlink(missing_ok=True)
     return store.keep_file(path, "sources", asked, suffix)
 
 
@@ -192,7 +201,7 @@ def main() -> None:
         if wanted
         else pl.DataFrame(schema=SOURCES)
     )
-    write_table(ledger, args.out, SOURCES)
+    write_table(ledger, args.out, SOURCES, args.made_under)
     arrived = ledger.filter(pl.col("status") == "ok").height
     log.info(f"{arrived} of {ledger.height} sources are in the store")
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import polars as pl
 
+from reprise.core.checksums import seal_text
 from reprise.core.errors import run_command
 from reprise.core.files import whole_file, write_text
 from reprise.core.keyfile import read_key
@@ -36,6 +37,8 @@ def main() -> None:
     shown = pl.col(pl.String).map_elements(as_cell, return_dtype=pl.String)
     with whole_file(args.out.with_suffix(".csv")) as temporary:
         pl.DataFrame(builder.tidy, schema=TIDY).with_columns(shown).write_csv(temporary)
+    for form in (*FORMATS, "csv"):
+        seal_text(args.out.with_suffix(f".{form}"))
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ def main() -> None:
             reader: with_similarity(frame, requests, key.embedder, store) for reader, frame in by_reader.items()
         }
     for reader, frame in by_reader.items():
-        write_table(frame, getattr(args, reader), VERDICTS)
+        write_table(frame, getattr(args, reader), VERDICTS, args.made_under)
         log.info(
             f"{reader}: {frame.height} answers, {frame['unparsed'].sum()} unparsed, {frame['failed'].sum()} failed"
         )

@@ -7,7 +7,7 @@ from reprise.core.errors import UserError, run_command
 from reprise.core.files import write_text
 from reprise.core.log import log
 from reprise.core.store import Store
-from reprise.models.weights import PATTERNS, snapshot_folder
+from reprise.models.weights import PATTERNS, record_files, snapshot_folder
 from reprise.stages.arguments import arguments
 
 
@@ -19,7 +19,8 @@ def main() -> None:
             f"config/models/{args.model}.yaml: revision: is 'unpinned', so these weights cannot be named. "
             f"Run `python -m reprise pin {args.model}` with network access first."
         )
-    folder = snapshot_folder(args.repo, args.revision, Store(args.store))
+    store = Store(args.store)
+    folder = snapshot_folder(args.repo, args.revision, store)
     from huggingface_hub import snapshot_download
 
     snapshot_download(args.repo, revision=args.revision, local_dir=folder, allow_patterns=list(PATTERNS))
@@ -28,6 +29,7 @@ def main() -> None:
             f"config/models/{args.model}.yaml: repo: {args.repo}@{args.revision} holds no *.safetensors. "
             "Only safetensors weights are loaded; name a repository that has them."
         )
+    record_files(folder, store)
     write_text(args.out, json.dumps({"repo": args.repo, "revision": args.revision, "folder": str(folder)}) + "\n")
     log.info(f"{args.repo}@{args.revision} is in {folder}")
 

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from reprise.core.checksums import sealed_text
 from reprise.core.paths import Results
 
 
@@ -12,7 +13,7 @@ def read_problems(paths: Sequence[Path], results: Results) -> dict[str, Counter[
     """Run, or run and judge -> problem -> how often; questions without an answer are counted as failed elsewhere."""
     found = {}
     for path in paths:
-        with path.open(encoding="utf-8", newline="") as stream:
+        with sealed_text(path).open(encoding="utf-8", newline="") as stream:
             found[results.name_of_problems(path)] = Counter(
                 row["problem"] for row in csv.DictReader(stream) if row["file"]
             )

@@ -1,0 +1,229 @@
+"""Tables, lines and records that find their own damage: no flipped bit becomes another value."""
+
+import json
+import random
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+from reprise.core.checksums import keys_of, read_record, seal_text, sealed_text, write_record
+from reprise.core.errors import UserError
+from reprise.core.files import file_digest
+from reprise.core.schemas import FRAME_PLAN, read_table, write_table
+from reprise.core.store import Store, append_line, read_lines
+from reprise.core.tabular import listed_files
+from reprise.models.keys import ModelRunKey
+from reprise.models.weights import record_files, snapshot_folder, weights_folder
+
+ROWS = [{"clip_id": f"c{n}", "indices": [n, n + 1], "times_s": [n / 3], "note": ""} for n in range(50)]
+KEYS = {"results/demo/keys/frames/toy/fps1.json": "0123456789abcdef"}
+
+
+def flipped(content: bytes, place: int) -> bytes:
+    """The same bytes but for one bit."""
+    changed = bytearray(content)
+    changed[place // 8] ^= 1 << place % 8
+    return bytes(changed)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "plan.parquet"
+    write_table(pl.DataFrame(ROWS, schema=FRAME_PLAN), path, FRAME_PLAN, KEYS)
+    return path
+
+
+def test_a_table_is_a_plain_parquet_file_that_says_what_it_was_made_under(table: Path) -> None:
+    assert pl.read_parquet(table).to_dicts() == ROWS
+    assert keys_of(table) == KEYS
+
+
+def test_every_flipped_bit_of_a_table_is_noticed(table: Path) -> None:
+    content, draw = table.read_bytes(), random.Random(0)
+    for place in draw.sample(range(len(content) * 8), 300):
+        table.write_bytes(flipped(content, place))
+        with pytest.raises(UserError, match=r"plan\.parquet: damaged.* Delete it and run snakemake again"):
+            read_table(table, FRAME_PLAN)
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"reprise sha256="])
+def test_what_is_no_table_of_ours_is_refused(table: Path, content: bytes) -> None:
+    table.write_bytes(content)
+    with pytest.raises(UserError, match="damaged"):
+        read_table(table, FRAME_PLAN)
+    assert keys_of(table) is None
+
+
+def test_a_table_that_something_else_wrote_is_refused(table: Path) -> None:
+    pl.read_parquet(table).write_parquet(table)
+    with pytest.raises(UserError, match="damaged"):
+        read_table(table, FRAME_PLAN)
+
+
+def log_of(path: Path, *values: object) -> Path:
+    for value in values:
+        append_line(path, json.dumps([value]))
+    return path
+
+
+def test_a_flipped_bit_in_a_log_names_its_line_or_cuts_off_its_end(tmp_path: Path) -> None:
+    path = log_of(tmp_path / "j.jsonl", "one", "two", "three")
+    content = path.read_bytes()
+    first, second = content.index(b"\n") + 1, content.index(b"\n", content.index(b"\n") + 1)
+    for place in range(first * 8, second * 8):
+        path.write_bytes(flipped(content, place))
+        with pytest.raises(UserError, match=r"j\.jsonl: line 2 is damaged: .* store --repair"):
+            list(read_lines(path))
+    path.write_bytes(flipped(content, (len(content) - 1) * 8))
+    assert list(read_lines(path)) == [["one"], ["two"]]
+
+
+def test_a_torn_end_is_cut_off_by_the_next_line(tmp_path: Path) -> None:
+    path = log_of(tmp_path / "j.jsonl", "one", "two")
+    whole = path.read_bytes()
+    for end in range(whole.index(b"\n") + 1, len(whole) - 1):
+        path.write_bytes(whole[:end])
+        assert list(read_lines(path)) == [["one"]]
+        log_of(path, "three")
+        assert list(read_lines(path)) == [["one"], ["three"]]
+
+
+def test_a_full_disk_takes_no_half_line(tmp_path: Path) -> None:
+    path = log_of(tmp_path / "j.jsonl", "one")
+    size = path.stat().st_size
+    program = (
+        "import signal, sys; from pathlib import Path; from reprise.core.store import append_line;"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); append_line(Path(sys.argv[1]), '[\"two\"]')"
+    )
+
+    def little_room() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size + 5, size + 5))
+
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(path)], preexec_fn=little_room, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1 and f"File too large: '{path}'" in done.stderr
+    assert path.stat().st_size == size
+    assert list(read_lines(log_of(path, "three"))) == [["one"], ["three"]]
+
+
+def test_a_line_of_an_older_version_counts(tmp_path: Path) -> None:
+    path = tmp_path / "j.jsonl"
+    path.write_text('["one"]\n')
+    assert list(read_lines(log_of(path, "two"))) == [["one"], ["two"]]
+
+
+def test_repair_drops_the_damaged_lines_and_names_them(tmp_path: Path) -> None:
+    journal = log_of(tmp_path / "journal/aa/aa1.jsonl", "one", "two", "three")
+    other = log_of(tmp_path / "adopted.jsonl", "good")
+    journal.write_bytes(journal.read_bytes().replace(b"two", b"twp"))
+    assert list(Store(tmp_path).repair()) == [f"{journal}: dropped line 2 of 3"]
+    assert list(read_lines(journal)) == [["one"], ["three"]] and list(read_lines(other)) == [["good"]]
+    assert list(Store(tmp_path).repair()) == []
+
+
+def test_a_damaged_record_counts_as_none(tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    write_record(path, {"status": "ok", "bytes": 12})
+    assert read_record(path) == {"status": "ok", "bytes": 12}
+    content = path.read_bytes()
+    for place in range((len(content) - 1) * 8):
+        path.write_bytes(flipped(content, place))
+        assert read_record(path) is None
+    assert read_record(tmp_path / "none.json") is None
+
+
+def test_a_damaged_digest_is_computed_again(tmp_path: Path) -> None:
+    root, weights = tmp_path / "store", tmp_path / "weights"
+    weights.write_bytes(b"a" * 1000)
+    digest = Store(root).digest(weights)
+    log = root / "digests.jsonl"
+    log.write_bytes(log.read_bytes().replace(digest[:8].encode(), b"00000000"))
+    assert Store(root).digest(weights) == digest
+
+
+Damage = Callable[[bytes], bytes]
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda content: content[:100], lambda content: flipped(content, 800), lambda _: b""]
+)
+def test_an_object_that_is_not_what_its_ledger_names_stops_the_job_and_is_removed(
+    tmp_path: Path, damage: Damage
+) -> None:
+    store = Store(tmp_path)
+    path = store.path("clips", "ab" * 32, ".mp4")
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"frames" * 100)
+    kept = store.remember(path)
+    name = str(path.relative_to(tmp_path))
+    assert store.remembered(path) == kept and Store(tmp_path).checked(name, kept.sha256, "clip u.a") == path
+    path.write_bytes(damage(path.read_bytes()))
+    assert Store(tmp_path).remembered(path) is None
+    with pytest.raises(UserError, match=r"the file of clip u\.a (was damaged|is gone).* run the same command again"):
+        Store(tmp_path).checked(name, kept.sha256, "clip u.a")
+    assert not path.exists()
+    with pytest.raises(UserError, match="is gone"):
+        Store(tmp_path).checked(name, kept.sha256, "clip u.a")
+
+
+def test_an_object_that_another_clone_made_again_is_left_to_it(tmp_path: Path) -> None:
+    """Its own record names other bytes than this clone's ledger: it is whole, and the ledger is the older one."""
+    store = Store(tmp_path)
+    path = store.path("sources", "ab" * 32, ".mp4")
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"fetched again")
+    store.remember(path)
+    with pytest.raises(UserError, match="source v"):
+        store.checked(str(path.relative_to(tmp_path)), "0" * 64, "source v")
+    assert path.is_file()
+
+
+def test_a_text_that_another_job_reads_is_compared_with_its_checksum(tmp_path: Path) -> None:
+    path = tmp_path / "table2.md"
+    path.write_text("| 73.3 |")
+    assert sealed_text(path) == path, "an earlier version wrote no checksum"
+    seal_text(path)
+    assert sealed_text(path) == path
+    path.write_text("| 67.6 |")
+    with pytest.raises(UserError, match=r"table2\.md: damaged.* Delete it"):
+        sealed_text(path)
+
+
+def test_a_file_of_a_release_that_is_another_now_has_the_release_looked_at_again(tmp_path: Path) -> None:
+    rows, listing = tmp_path / "rows.csv", tmp_path / "files.json"
+    rows.write_text("a,b")
+    entry = {"name": "rows.csv", "path": str(rows), "sha256": file_digest(rows)}
+    for change in (lambda: rows.write_text("a,c"), rows.unlink):
+        rows.write_text("a,b")
+        listing.write_text(json.dumps([entry]))
+        assert listed_files(listing, file_digest) == {"rows.csv": rows}
+        change()
+        with pytest.raises(UserError, match=r"rows\.csv: not the file .* run the same command again"):
+            listed_files(listing, file_digest)
+        assert not listing.exists()
+
+
+def test_weights_that_are_not_what_was_fetched_are_not_loaded(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    folder = snapshot_folder("a/b", "0" * 40, store)
+    folder.mkdir(parents=True)
+    answers = {
+        "adapter": "transformers", "sampling": {}, "model": {"repo": "a/b", "revision": "0" * 40}, "settings": {},
+        "dtype": "float32", "attention": "", "trust_remote_code": False, "prompt": {}, "form": "", "ask": "",
+        "max_tokens": 1, "versions": {},
+    }  # fmt: skip
+    key = ModelRunKey.model_validate({"run": "r", "key": "k", "answers": answers})
+    for name in ("model.safetensors", "config.json"):
+        (folder / name).write_text(name)
+    assert weights_folder(key, store) == folder, "an earlier version recorded nothing"
+    record_files(folder, store)
+    assert weights_folder(key, store) == folder
+    (folder / "config.json").write_text("config.jsom")
+    with pytest.raises(UserError, match=r"config\.json: gone, or not what was fetched"):
+        weights_folder(key, Store(tmp_path))
+    assert not (folder / "config.json").exists() and (folder / "model.safetensors").exists()

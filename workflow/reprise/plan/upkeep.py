@@ -1,0 +1,143 @@
+"""Before jobs are planned: results that are out of date, or of no use, although no clock shows it."""
+
+import os
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+
+from reprise.core.checksums import keys_of
+from reprise.core.errors import UserError
+from reprise.core.files import canonical_json, file_digest, value_digest, write_if_changed
+from reprise.core.log import log
+from reprise.core.paths import TABLES, Ledger
+from reprise.core.schemas import CLIP_LEDGER, SOURCES, read_table
+from reprise.fetch.outcome import Fetcher, FetchError
+from reprise.fetch.routes import fetcher_for
+from reprise.fetch.settings import Folder
+from reprise.models.weights import fetched_files, snapshot_folder
+from reprise.plan.runs import Plan
+
+# Clocks of a file server and of this machine may differ that much.
+CLOCKS_DIFFER_S = 2.0
+# Not results: a key file is written by its content, a log is only read by people.
+NO_RESULTS = {"keys", "logs"}
+# A date before that of any input. Where an input has the content that the result was made of, Snakemake makes nothing.
+LONG_AGO = (1.0, 1.0)
+UNCHECKED, DAMAGED, LOST = "Without a checksum", "Damaged", "Naming files of the store that are gone or changed"
+UNUSABLE = {UNCHECKED, DAMAGED, LOST}
+LEDGERS: dict[Ledger, pl.Schema] = {"sources": SOURCES, "clips": CLIP_LEDGER}
+
+
+def note_outdated(plan: Plan) -> None:
+    """Have Snakemake see what is out of date although no clock shows it; a line a reason says what it was."""
+    found: dict[str, list[Path]] = defaultdict(list)
+    for path, reason in (*_outdated_results(plan), *_outdated_ledgers(plan), *_outdated_weights(plan)):
+        found[reason].append(path)
+        if reason in UNUSABLE:
+            path.unlink(missing_ok=True)
+        else:
+            os.utime(path, LONG_AGO)
+    for reason, paths in found.items():
+        others = f" and {len(paths) - 1} more" if paths[1:] else ""
+        log.warning(f"{reason}: {paths[0]}{others}; made again where that is needed.")
+    _note_replaced_videos(plan)
+
+
+# Results by their keys
+
+
+def _outdated_results(plan: Plan) -> Iterator[tuple[Path, str]]:
+    latest = time.time() + CLOCKS_DIFFER_S
+    keys = _Keys()
+    for path in (*_files(plan.results.folder), *_files(TABLES)):
+        modified = path.stat().st_mtime
+        made_under = keys_of(path) if path.suffix == ".parquet" else {}
+        if made_under is None:
+            yield path, UNCHECKED
+        elif modified > latest:
+            yield path, "Dated in the future"
+        elif any(keys.differs(name, digest, modified) for name, digest in made_under.items()):
+            yield path, "Made under another key"
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for where, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name not in NO_RESULTS]
+        yield from (Path(where, name) for name in names)
+
+
+class _Keys:
+    """The key files as they are now, each read once."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[str, float]] = {}
+
+    def differs(self, name: str, digest: str, modified: float) -> bool:
+        """Whether a result was made under another content of a key file that is not newer than the result.
+
+        Where it is newer Snakemake makes the result again if a target needs it, and `adopt` may carry it over.
+        """
+        if name not in self._known:
+            path = Path(name)
+            self._known[name] = (file_digest(path), path.stat().st_mtime) if path.is_file() else ("", 0.0)
+        now, written = self._known[name]
+        return bool(now) and not now.startswith(digest) and written <= modified
+
+
+# Ledgers by what they name
+
+
+def _outdated_ledgers(plan: Plan) -> Iterator[tuple[Path, str]]:
+    for stage, schema in LEDGERS.items():
+        for _, _, path in plan.results.found_ledgers(stage):
+            try:
+                rows = read_table(path, schema).filter(pl.col("status") == "ok")
+            except UserError:
+                yield path, DAMAGED
+                continue
+            if any(_size(plan.store.root / name) != size for name, size in rows.select("object", "bytes").iter_rows()):
+                yield path, LOST
+
+
+def _outdated_weights(plan: Plan) -> Iterator[tuple[Path, str]]:
+    for slug, model in plan.config.models.items():
+        note = plan.results.weights(slug)
+        if model.repo is not None and note.is_file():
+            files = fetched_files(snapshot_folder(model.repo, model.revision or "", plan.store))
+            if not all(path.is_file() for path in files):
+                yield note, LOST
+
+
+def _size(path: Path) -> int | None:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return None
+
+
+def _note_replaced_videos(plan: Plan) -> None:
+    """Have the shards fetched again whose videos were replaced in a folder of the user's.
+
+    Such a shard's retry file, which is one of its inputs, changes. A video that was taken away stays in the store.
+    """
+    for benchmark, shard, path in plan.results.found_ledgers("sources"):
+        entry = plan.config.suite.benchmarks.get(benchmark)
+        if entry is None or not isinstance(entry.route, Folder) or not Path(entry.route.path).is_dir():
+            continue
+        fetcher = fetcher_for(entry.route, plan.store)
+        rows = read_table(path, SOURCES).filter(pl.col("status") == "ok")
+        known = {name: Path(found).stem for name, found in rows.select("source_id", "object").iter_rows()}
+        now = {name: _asked(fetcher, name) or asked for name, asked in known.items()}
+        if now != known:
+            write_if_changed(plan.results.retry_key(benchmark, shard), canonical_json({"replaced": now}) + "\n")
+
+
+def _asked(fetcher: Fetcher, source_id: str) -> str:
+    """The digest of what is at a source's place; empty if nothing is."""
+    try:
+        return value_digest(fetcher.identity(source_id))
+    except (FetchError, OSError):
+        return ""

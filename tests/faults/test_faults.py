@@ -37,6 +37,7 @@ from tests.workflow.conftest import ROOT
 Places = Callable[[], Path]
 Numbers = dict[str, str]
 DEFINED_RULE = re.compile(r"^rule (\w+):$", re.MULTILINE)
+NEEDS_MORE = {"tables_pdf"}  # LaTeX, which not every machine has; tests/latex runs it
 KILLS_EACH = 10 if IS_WHOLE else 3
 MENDINGS_MOST = 3
 UPDATES = (
@@ -71,7 +72,7 @@ def test_the_suite_passes_every_stage(jobs: list[Job]) -> None:
     rules = {
         rule for path in (ROOT / "workflow/rules").glob("*.smk") for rule in DEFINED_RULE.findall(path.read_text())
     }
-    assert {job.rule for job in jobs} == rules
+    assert {job.rule for job in jobs} == rules - NEEDS_MORE
 
 
 def test_kills(reference: Reduced, jobs: list[Job], numbers: Numbers, places: Places, all_trials: Trials) -> None:

@@ -136,6 +136,15 @@ def test_no_clock_hides_a_change(small: Project, dated: Callable[[Path], None]) 
     assert small.made() == []
 
 
+def test_an_update_after_a_clock_ran_ahead(small: Project) -> None:
+    """Keys too are dated in the future: what is made from them must not look older than they are."""
+    for path in (small.root / "results").rglob("*"):
+        in_the_future(path)
+    small.edit("config/models/random.yaml", "adapter: random", "adapter: random\nsettings: {seed: 8}")
+    assert "infer" in small.made()
+    assert small.made() == []
+
+
 # --- what a user has on this machine --------------------------------------------------------------------------------
 
 

@@ -132,6 +132,7 @@ FAULTS: dict[str, tuple[Callable[[], Any], str, str]] = {
     "an error of its own class": (raising(Unprintable()), "failed", "Unprintable"),
     "the end of an iterator": (raising(StopIteration()), "failed", "RuntimeError: generator raised StopIteration"),
     "too deep a recursion": (raising(RecursionError("too deep")), "failed", "RecursionError: too deep"),
+    "an exit": (raising(SystemExit(0)), "failed", "SystemExit: 0"),
     "an assertion": (raising(AssertionError()), "failed", "AssertionError"),
     "no memory": (raising(MemoryError()), "out_of_memory", "MemoryError"),
     "no memory of the GPU": (raising(OutOfMemoryError("2 GiB")), "out_of_memory", "OutOfMemoryError: 2 GiB"),
@@ -239,7 +240,7 @@ def test_a_fault_in_every_fifth_call_fails_a_fifth_and_asks_nothing_twice(tmp_pa
     assert len(model.asked) == len(set(model.asked)) == 1000
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(1), UserError("set the option")])
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), UserError("set the option")])
 def test_what_a_person_or_the_configuration_means_ends_the_job(error: BaseException, tmp_path: Path) -> None:
     with pytest.raises(type(error)):
         run(Faulty(spec(), raising(error)), tmp_path)

@@ -113,7 +113,7 @@ def ask(model: Model, clip: Clip, requests: Sequence[Request]) -> Iterator[Outco
             failure, failed = Answer(error=error.status, message=str(error)), batch.requests
             if len(failed) > 1:
                 again = [[one] for one in failed]
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # no library ends a job by `sys.exit()`
             failure = failure_of(error)
             log.info(f"{clip.clip_id}: {failure.error}: {failure.message}{_place_of(error)}")
             if failure.error in MEDIA_STATUSES:
@@ -131,7 +131,7 @@ def ask(model: Model, clip: Clip, requests: Sequence[Request]) -> Iterator[Outco
         batches.extend(Batch(some) for some in again if some)
 
 
-def failure_of(error: Exception) -> Answer:
+def failure_of(error: BaseException) -> Answer:
     """An error as a failure with a name; ends the job if the machine is the cause, such as a full disk."""
     is_memory = is_out_of_memory(error)
     if not is_memory:

@@ -84,7 +84,7 @@ class LazyModel:
             adapter: Adapter = load_adapter(answers.adapter)(spec)
         except UserError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             stop_on_fault(error)
             raise UserError(
                 f"{self._key.run}: adapter {answers.adapter} cannot load its model: {described(error)}. Correct the "

@@ -28,8 +28,8 @@ def test_each_stage_gets_its_own_words(words: list[str], expected: list[list[str
     assert list(commands(words)) == expected
 
 
-def run(words: list[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", *words], capture_output=True, text=True)
+def run(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", *words], capture_output=True, text=True, cwd=folder)
 
 
 def files(folder: Path, key: str = "k") -> tuple[list[str], list[str]]:
@@ -63,8 +63,8 @@ def files(folder: Path, key: str = "k") -> tuple[list[str], list[str]]:
             "authors": "authors.parquet",
             "robust": "robust.parquet",
         }
-        paths = {name: str(folder / file) for name, file in (given | options).items()}
-        return [stage, *(word for name, path in paths.items() for word in (f"--{name}", path))]
+        # Tables hold the names of the key files that they were made under, so both runs give them the same.
+        return [stage, *(word for name, path in (given | options).items() for word in (f"--{name}", path))]
 
     read = words("verdicts", requests="requests.parquet", responses="responses.parquet", store="store")
     return read, words("metrics", items="items.parquet", out="metrics.parquet")
@@ -72,10 +72,10 @@ def files(folder: Path, key: str = "k") -> tuple[list[str], list[str]]:
 
 def test_two_stages_in_one_process_make_the_files_of_two_processes(tmp_path: Path) -> None:
     read, measured = files(tmp_path / "one")
-    assert run(["reprise.stages.chain", *read, "--then", *measured]).returncode == 0
+    assert run(["reprise.stages.chain", *read, "--then", *measured], tmp_path / "one").returncode == 0
     read, measured = files(tmp_path / "two")
-    assert run([f"reprise.stages.{read[0]}", *read[1:]]).returncode == 0
-    assert run([f"reprise.stages.{measured[0]}", *measured[1:]]).returncode == 0
+    assert run([f"reprise.stages.{read[0]}", *read[1:]], tmp_path / "two").returncode == 0
+    assert run([f"reprise.stages.{measured[0]}", *measured[1:]], tmp_path / "two").returncode == 0
     for name, schema in (*((reader, VERDICTS) for reader in READERS), ("metrics", METRICS)):
         one, two = (tmp_path / folder / f"{name}.parquet" for folder in ("one", "two"))
         assert one.read_bytes() == two.read_bytes()
@@ -84,7 +84,7 @@ def test_two_stages_in_one_process_make_the_files_of_two_processes(tmp_path: Pat
 
 def test_the_first_mistake_ends_the_job(tmp_path: Path) -> None:
     read, measured = files(tmp_path / "one", key="another")
-    done = run(["reprise.stages.chain", *read, "--then", *measured])
+    done = run(["reprise.stages.chain", *read, "--then", *measured], tmp_path / "one")
     assert done.returncode == 1
     assert "rows carry key another" in done.stderr
     assert "Traceback" not in done.stderr

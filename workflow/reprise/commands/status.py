@@ -11,7 +11,7 @@ from reprise.core.paths import Ledger
 from reprise.core.schemas import CLIP_LEDGER, SOURCES, read_table
 from reprise.fetch.outcome import PERMANENT, TRANSIENT
 from reprise.media.errors import STATUSES
-from reprise.models.failures import REASONS
+from reprise.models.reasons import REASONS
 from reprise.plan.answers import failed_answers
 from reprise.plan.runs import Plan
 

@@ -16,7 +16,7 @@ from reprise.core.plain import plain
 from reprise.media.errors import STATUSES as MEDIA_STATUSES
 from reprise.media.errors import MediaError
 from reprise.models.adapters.base import Answer, AnswerError, Clip, Request
-from reprise.models.failures import REASONS
+from reprise.models.reasons import REASONS
 
 LONGEST_MESSAGE = 300
 LARGEST_COUNT = 2**31 - 1  # the responses hold 32 bits

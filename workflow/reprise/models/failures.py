@@ -9,25 +9,7 @@ from reprise.core.files import canonical_json
 from reprise.core.store import Store, append_line, read_lines
 from reprise.media.errors import STATUSES as MEDIA_STATUSES
 from reprise.models.adapters.base import Answer
-
-# Worth another try: caused by the machine or the server, not by the question.
-TRANSIENT = {
-    "out_of_memory": "no memory was left on the device or in the job",
-    "device_error": "the GPU failed",
-    "timeout": "no answer in time",
-    "rate_limited": "the server asks us to slow down",
-    "server_error": "the server failed (HTTP 5xx)",
-    "network": "no connection, or one that broke",
-}
-PERMANENT = {
-    "not_finite": "a score that is NaN or infinite",
-    "malformed": "not an answer as adapters give it: a wrong type, number or range",
-    "bad_text": "a text that is no valid Unicode",
-    "too_few": "no answer to the question",
-    "too_many": "more answers than questions",
-    "failed": "failed for a reason that is in the message",
-}
-REASONS = TRANSIENT | PERMANENT | MEDIA_STATUSES
+from reprise.models.reasons import TRANSIENT
 
 
 class Failed(NamedTuple):

@@ -30,9 +30,10 @@ from reprise.models.adapters import load_adapter
 from reprise.models.adapters.base import Adapter, Answer, Clip, ModelSpec, Request
 from reprise.models.answering import DEVICE_ERROR, Model, ask, described
 from reprise.models.devices import take_gpus
-from reprise.models.failures import REASONS, TRANSIENT, Failures, failures_path
+from reprise.models.failures import Failures, failures_path
 from reprise.models.journal import Journal, asking_alone, entry_id, journal_path
 from reprise.models.keys import ModelRunKey, RunKey
+from reprise.models.reasons import REASONS, TRANSIENT
 from reprise.models.weights import weights_folder
 from reprise.stages.arguments import arguments
 

@@ -49,8 +49,9 @@ def numbers(empty: Builder) -> Iterator[dict[str, Any]]:
         for column in empty.spec.columns:
             source = empty.source_of(row, column)
             if source is not None:
-                run, _, judge = source.partition("/" + (row.judge or empty.key.first_judge or "no judge"))
-                judge = (row.judge or empty.key.first_judge) if run != source else None
+                named = next(iter((*row.judges, *empty.key.judge_order)), "no judge")
+                run, _, _ = source.partition(f"/{named}")
+                judge = named if run != source else None
                 for number in cell_numbers(empty, row, column, draw):
                     yield number | {"run": run, "judge": judge, "key": "f" * 64}
 

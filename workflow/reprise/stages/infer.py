@@ -83,9 +83,9 @@ class LazyModel:
         log.info(f"loading the model of {self._key.run} by adapter {answers.adapter}")
         try:
             adapter: Adapter = load_adapter(answers.adapter)(spec)
-        except UserError:
+        except (UserError, KeyboardInterrupt):
             raise
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
             stop_on_fault(error)
             raise UserError(
                 f"{self._key.run}: adapter {answers.adapter} cannot load its model: {described(error)}. Correct the "

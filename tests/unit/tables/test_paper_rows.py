@@ -136,6 +136,12 @@ def test_runs_of_vinoground_follow_the_rules_of_their_runners(model: str, rule: 
         assert CONFIG.main.samplings[str(row.sampling)] == {"rule": rule, "frames": int(str(row.frames))}
 
 
+def test_models_of_vinoground_without_a_released_runner_get_no_suffix() -> None:
+    rows = [row.in_column(column) for _, row, column, _ in cells("vinoground")]
+    with_suffix = {row.model for row in rows if str(row.protocol).startswith("authors")}
+    assert with_suffix == {"llava-onevision-72b", "llava-onevision-7b", "minicpm-v-2.6", "videollama2-72b", "ma-lmm"}
+
+
 @pytest.mark.parametrize("number", [3, 7, 8])
 def test_which_llava_next_is_run_is_said(number: int) -> None:
     spec = table("vinoground", number)

@@ -120,7 +120,8 @@ def test_clip_models_see_the_frames_that_velocitis_code_picks(rate: int) -> None
     rows = {row.model: row for row in table("velociti", 4).rows()}
     wanted = [round((second + part) * rate) - 1 for second in range(10) for part in (0.25, 0.75)]
     frames = 10 * rate
-    for model in ("siglip", "negclip"):
+    for model in ("siglip", "vifi-clip", "negclip"):
+        assert rows[model].protocol == "similarity"
         rule = CONFIG.main.samplings[str(rows[model].sampling)]
         assert list(plan(rule, frames, [index / rate for index in range(frames)]).indices) == wanted
 

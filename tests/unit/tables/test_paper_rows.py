@@ -126,6 +126,11 @@ def test_clip_models_see_the_frames_that_velocitis_code_picks(rate: int) -> None
         assert list(plan(rule, frames, [index / rate for index in range(frames)]).indices) == wanted
 
 
+def test_people_of_velociti_are_shown_the_video_itself() -> None:
+    """A.6 tells of no frames."""
+    assert of_model(table("velociti", 2), "humans") == ["all"]
+
+
 @pytest.mark.parametrize(
     ("model", "rule"),
     [("minicpm-v-2.6", "stride_thinned"), ("videoclip", "stride_head"), ("ma-lmm", "linspace_round")],

@@ -22,7 +22,7 @@ BARE_WORDS = {
     for said in (word, word.lower(), word.upper())
     for form in (said, f"{said}.", f" {said}")
 }
-# One to three brackets: three are in the prompt as we have it, and perhaps one in the paper (docs/benchmarks/velociti.md).
+# One to three brackets: the prompt has three, the paper perhaps one (docs/benchmarks/velociti.md).
 OUTPUT_BLOCK = re.compile(r"<{1,3}output>{1,3}(.*?)(?:<{1,3}/?output>{1,3}|\Z)", re.DOTALL | re.IGNORECASE)
 # What VLMEvalKit's matching of option letters takes for blanks, and for a refusal.
 PUNCTUATION = str.maketrans(dict.fromkeys(".()[],:;!*#{}", " "))

@@ -16,6 +16,8 @@ from reprise.core.files import file_digest
 from reprise.core.schemas import FRAME_PLAN, read_table, write_table
 from reprise.core.store import Store, append_line, read_lines
 from reprise.core.tabular import listed_files
+from reprise.models.adapters.base import Answer
+from reprise.models.journal import Journal, entry_id, journal_path
 from reprise.models.keys import ModelRunKey
 from reprise.models.weights import record_files, snapshot_folder, weights_folder
 
@@ -124,6 +126,27 @@ def test_repair_drops_the_damaged_lines_and_names_them(tmp_path: Path) -> None:
     assert list(Store(tmp_path).repair()) == [f"{journal}: dropped line 2 of 3"]
     assert list(read_lines(journal)) == [["one"], ["three"]] and list(read_lines(other)) == [["good"]]
     assert list(Store(tmp_path).repair()) == []
+
+
+def test_repair_revives_no_withdrawn_answer(tmp_path: Path) -> None:
+    """A damaged line may be a withdrawal: what the entry had before goes with it, and nothing else."""
+    store, entries = Store(tmp_path), [entry_id("recipe", prompt) for prompt in ("one", "two", "three")]
+    path = journal_path(store, "ab" * 32)
+    journal = Journal(path)
+    for entry in entries:
+        journal.add(entry, Answer(text="x"))
+    before = path.stat().st_size
+    journal.withdraw(entries[1])
+    content, end = path.read_bytes(), path.stat().st_size
+    journal.add(entries[0], Answer(text="asked again"))
+    whole = path.read_bytes()
+    for place in range(before * 8, end * 8):
+        path.write_bytes(flipped(whole, place))
+        list(store.repair())
+        repaired = Journal(path)
+        assert repaired.get(entries[1]) is None and repaired.get(entries[2]) == Answer(text="x")
+    path.write_bytes(flipped(content, before * 8))
+    assert list(store.repair()) == [f"{path}: dropped line 2, 4 of 4"]
 
 
 def test_a_damaged_record_counts_as_none(tmp_path: Path) -> None:

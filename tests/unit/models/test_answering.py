@@ -1,8 +1,12 @@
 """Faulty adapters: each fault has a named outcome, fails what it must and nothing else, and never stops a run for good."""
 
+import asyncio
 import errno
 import hashlib
+import multiprocessing
+import os
 import random
+import signal
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -14,6 +18,7 @@ from reprise.core.store import Store
 from reprise.media.errors import MediaError
 from reprise.models.adapters import ADAPTERS, AdapterInfo
 from reprise.models.adapters.base import Adapter, Answer, AnswerError, Clip, ModelSpec, Request
+from reprise.models.answering import ask
 from reprise.models.failures import Failures
 from reprise.models.journal import Journal
 from reprise.models.keys import ModelRunKey, RunKey
@@ -23,6 +28,7 @@ from tests.unit.asked import request, spec
 
 KEY = RunKey.model_validate({"run": "b/p/s/m", "key": "k", "answers": {"adapter": "a", "sampling": {"rule": "none"}}})
 POISON = "b"
+CLIP = Clip("clip", None, (), ())
 
 
 class Faulty(Adapter):
@@ -66,6 +72,41 @@ class Skips(Faulty):
         return (Answer(text=one.prompt) for one in requests if one.request_id != POISON)
 
 
+class SkipsAndFails(Faulty):
+    """Passes over one question, and fails at a later one before anyone has counted."""
+
+    error: Exception = RuntimeError("boom")
+
+    def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
+        for one in requests:
+            if one.request_id == "c":
+                raise self.error
+            if one.request_id != POISON:
+                yield Answer(text=one.prompt)
+
+
+class SkipsAndFailsBehind(SkipsAndFails):
+    """The same, but it fails after its answer, not at a question."""
+
+    def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
+        for one in requests:
+            if one.request_id != POISON:
+                yield Answer(text=one.prompt)
+            if one.request_id == "a":
+                raise self.error
+
+
+class KilledAt(Skips):
+    """Passes over one question, and is killed at a later one."""
+
+    def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
+        for one in requests:
+            if one.request_id == "c":
+                os.kill(os.getpid(), signal.SIGKILL)
+            if one.request_id != POISON:
+                yield Answer(text=one.prompt)
+
+
 class Doubles(Faulty):
     """Answers one question twice."""
 
@@ -95,6 +136,22 @@ class OutOfMemoryError(RuntimeError):
 class Unprintable(Exception):
     def __str__(self) -> str:
         raise ValueError("no words")
+
+    __repr__ = __str__
+
+
+class UnprintableOSError(OSError, Unprintable):
+    """Without a number, which is then looked for in its words."""
+
+
+class OddlyNamed(Exception):
+    """Carries something else where other errors carry those behind them."""
+
+    exc_info = reason = True
+
+
+class PanicException(BaseException):
+    """As PyO3 raises it when a library in Rust panics."""
 
 
 def raising(error: BaseException) -> Callable[[], Answer]:
@@ -130,6 +187,11 @@ FAULTS: dict[str, tuple[Callable[[], Any], str, str]] = {
     "an error": (raising(ValueError("bad shape\nsecond line")), "failed", "ValueError: bad shape"),
     "a bug": (lambda: {}["x"], "failed", "KeyError: 'x'"),
     "an error of its own class": (raising(Unprintable()), "failed", "Unprintable"),
+    "an error about what cannot be printed": (raising(RuntimeError(Unprintable())), "failed", "RuntimeError"),
+    "an error of the system without words": (raising(UnprintableOSError()), "failed", "UnprintableOSError"),
+    "an error with odd attributes": (raising(OddlyNamed("x")), "failed", "OddlyNamed: x"),
+    "a panic of another language": (raising(PanicException("index out of bounds")), "failed", "index out of bounds"),
+    "a cancelled task": (raising(asyncio.CancelledError()), "failed", "CancelledError"),
     "the end of an iterator": (raising(StopIteration()), "failed", "RuntimeError: generator raised StopIteration"),
     "too deep a recursion": (raising(RecursionError("too deep")), "failed", "RecursionError: too deep"),
     "an exit": (raising(SystemExit(0)), "failed", "SystemExit: 0"),
@@ -183,6 +245,45 @@ def test_answers_that_cannot_be_told_apart_are_asked_one_by_one(
     assert {name: row["error"] for name, row in rows.items()} == dict.fromkeys("acdef", "") | {POISON: error}
     assert {name: row["text"] for name, row in rows.items() if name != POISON} == {n: f"prompt {n}" for n in "acdef"}
     assert len(Journal(tmp_path / "j.jsonl")) == 5, "what was withdrawn is no answer to a later job either"
+
+
+@pytest.mark.parametrize(("adapter", "failed"), [(SkipsAndFails, {"c": "failed"}), (SkipsAndFailsBehind, {})])
+def test_an_answer_of_a_later_question_is_not_kept_when_another_fails(
+    adapter: type[Faulty], failed: dict[str, str], tmp_path: Path
+) -> None:
+    rows = run(adapter(spec()), tmp_path, works("bac", "def"))
+    assert {name: row["error"] for name, row in rows.items() if row["error"]} == {POISON: "too_few"} | failed
+    assert all(row["error"] or row["text"] == f"prompt {name}" for name, row in rows.items())
+
+
+@pytest.mark.parametrize(("message", "error"), [("CUDA error: x", "device_error"), ("frame 3", "corrupt")])
+def test_an_answer_of_a_later_question_is_not_kept_when_the_clip_or_the_gpu_is_lost(
+    message: str, error: str, tmp_path: Path
+) -> None:
+    model = SkipsAndFails(spec())
+    model.error = MediaError(error, message) if error == "corrupt" else RuntimeError(message)
+    outcomes = {request.request_id: answer for request, answer, _ in ask(model, CLIP, list(map(question, "dbac")))}
+    assert {name: (answer.error, answer.text) for name, answer in outcomes.items()} == {
+        "d": ("", "prompt d"), **dict.fromkeys("bac", (error, "")),
+    }  # fmt: skip
+
+
+def test_a_kill_leaves_no_answer_of_a_later_question(tmp_path: Path) -> None:
+    """An answer that may be another question's is journaled when the numbers are equal, not before."""
+    model = KilledAt(spec())
+    job = multiprocessing.get_context("fork").Process(target=run, args=(model, tmp_path, works("dbac")))
+    job.start()
+    job.join()
+    assert job.exitcode == -signal.SIGKILL
+    assert len(Journal(tmp_path / "j.jsonl")) == 1, "the answer before the one that was passed over"
+    rows = run(Skips(spec()), tmp_path, works("dbac"))
+    assert {name: row["text"] for name, row in rows.items()} == {n: f"prompt {n}" for n in "dac"} | {POISON: ""}
+
+
+def test_the_answers_of_a_group_are_kept_as_soon_as_it_is_whole(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run(InPairs(spec(), raising(KeyboardInterrupt())), tmp_path, works("acdebf"))
+    assert len(Journal(tmp_path / "j.jsonl")) == 4
 
 
 def test_no_iterator_at_all_is_a_failure(tmp_path: Path) -> None:
@@ -327,11 +428,12 @@ def test_a_model_that_has_answered_before_is_not_given_up(tmp_path: Path) -> Non
             r"adapter broken cannot load its model: ValueError: no config.json\. Correct",
         ),
         (MemoryError(), "Cannot allocate memory"),
+        (PanicException("bad header"), r"adapter broken cannot load its model: .*PanicException: bad header\. Correct"),
         (UserError("set checkpoint"), "set checkpoint"),
     ],
 )
 def test_a_model_that_does_not_load_is_one_message(
-    error: Exception, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    error: BaseException, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(NotLoaded, "error", error)
     monkeypatch.setitem(ADAPTERS, "broken", AdapterInfo(f"{__name__}:NotLoaded"))
@@ -346,7 +448,7 @@ def test_a_model_that_does_not_load_is_one_message(
 
 
 class NotLoaded(Faulty):
-    error: Exception = ValueError()
+    error: BaseException = ValueError()
 
     def __init__(self, spec: ModelSpec) -> None:
         raise self.error

@@ -1,10 +1,14 @@
 """The inference job: what is asked, what is journaled, what a failure leaves behind; GPUs and releases."""
 
 import json
+import multiprocessing
+import os
+import signal
 import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -125,6 +129,71 @@ def test_the_same_question_about_a_clip_is_asked_once(tmp_path: Path) -> None:
     model = Counting()
     rows, _ = asked_by(model, works(("c1", [twin, other])), tmp_path)
     assert len(model.asked) == 1 and [row["text"] for row in rows] == ["prompt a", "prompt a"]
+
+
+class KilledAt(Counting):
+    """Ends its process at one question as the kernel does when memory runs out, or when it is told to."""
+
+    def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
+        for one in requests:
+            if one.request_id == self.fail_at:
+                os.kill(os.getpid(), signal.SIGKILL)
+            yield Answer(text=one.prompt)
+
+
+def is_killed(model: Counting, asked: list[Work], folder: Path) -> bool:
+    """Whether a job of its own that asks this model is killed."""
+    job = multiprocessing.get_context("fork").Process(target=asked_by, args=(model, asked, folder))
+    job.start()
+    job.join()
+    assert job.exitcode in (0, -signal.SIGKILL)
+    return job.exitcode != 0
+
+
+CLIPS_OF_THREE = [(clip, [yes_or_no(f"{clip}1"), yes_or_no(f"{clip}2"), yes_or_no(f"{clip}3")]) for clip in "abc"]
+
+
+@pytest.mark.parametrize("culprit", ["a1", "b2", "c3"])
+def test_a_question_that_kills_the_job_is_found_and_given_up_at_last(culprit: str, tmp_path: Path) -> None:
+    asked = works(*CLIPS_OF_THREE)
+    kills = 0
+    while is_killed(KilledAt(culprit), asked, tmp_path):
+        kills += 1
+        assert kills < 10, "no way out"
+        assert kills == 1 or len(Journal(tmp_path / "j")) >= 6, "the other clips are asked first"
+    rows, _ = asked_by(Counting("no question"), asked, tmp_path)
+    names = [request.request_id for work in asked for request in work.requests]
+    assert {row["request_id"]: row["error"] for row in rows} == dict.fromkeys(names, "") | {culprit: "killed"}
+    assert kills == 1 + 3, "a kill costs an attempt where one question was asked alone"
+
+
+def test_a_model_that_is_killed_as_it_loads_has_nothing_against_its_questions(tmp_path: Path) -> None:
+    for _ in range(5):
+        assert is_killed(KilledAt("a1"), works(("a", [yes_or_no("a1")])), tmp_path)
+    rows, _ = asked_by(Counting(), works(("a", [yes_or_no("a1")])), tmp_path)
+    assert [row["text"] for row in rows] == ["prompt a1"] and not (tmp_path / "f").exists()
+
+
+def test_a_kill_by_a_person_costs_nobody_an_attempt(tmp_path: Path) -> None:
+    asked = works(*CLIPS_OF_THREE)
+    assert is_killed(KilledAt("a2"), asked, tmp_path) and is_killed(KilledAt("c2"), asked, tmp_path)
+    assert not is_killed(Counting(), asked, tmp_path)
+    rows, timings = asked_by(Counting(), asked, tmp_path)
+    assert [row["text"] for row in rows] == [f"prompt {row['request_id']}" for row in rows]
+    assert [row["resumed"] for row in timings] == [3, 3, 3]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["j"], "no failure, and no record of what was asked"
+
+
+def test_a_question_that_killed_is_asked_again_on_request(tmp_path: Path) -> None:
+    asked = works(*CLIPS_OF_THREE)
+    while is_killed(KilledAt("b2"), asked, tmp_path):
+        pass
+    assert Failures(tmp_path / "f", 3).due() == Counter()
+    assert Failures(tmp_path / "f", 3).retry(["killed"]) == 1
+    model = Counting()
+    rows, timings = asked_by(model, asked, tmp_path)
+    assert model.asked == ["b2"] and {row["error"] for row in rows} == {""}
+    assert [row["resumed"] for row in timings] == [3, 2, 3]
 
 
 def tables(statuses: dict[str, str]) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:

@@ -17,6 +17,8 @@ from reprise.core.faults import named
 from reprise.core.files import canonical_json, file_digest, value_digest, whole_file
 
 KINDS = ("release", "sources", "clips", "facts", "weights", "journal", "failures", "embeddings")
+# Where a line of a journal has its entry, 32 digits: `["<entry>",...`
+ENTRY = slice(2, 34)
 DAY_S = 24 * 3600
 # What works on other machines is not seen from here: work in progress that nobody has touched for so long is left over.
 LEFT_OVER_S = 7 * DAY_S
@@ -167,17 +169,26 @@ class Store:
         return freed
 
     def repair(self) -> Iterator[str]:
-        """Drop the damaged lines of all logs; names each of them."""
+        """Drop the damaged lines of all logs; names each of them.
+
+        A damaged line of a journal may have withdrawn an answer, which must not count again: it goes too.
+        """
         kinds = ("journal", "failures")
         logs = [path for kind in kinds for path in sorted((self.root / kind).rglob("*.jsonl"))]
         for path in (*sorted(self.root.glob("*.jsonl")), *logs):
             with path.open("rb") as stream:
                 lines = list(stream)
-            damaged = [number for number, line in enumerate(lines, start=1) if not _is_good(line)]
-            if damaged:
+            good: dict[int, bytes] = {}
+            for number, line in enumerate(lines, start=1):
+                if _is_good(line):
+                    good[number] = line
+                elif path in logs:
+                    good = {place: one for place, one in good.items() if not _is_of_one_entry(one, line)}
+            if len(good) < len(lines):
                 with whole_file(path) as temporary:
-                    temporary.write_bytes(b"".join(line for line in lines if _is_good(line)))
-                yield f"{path}: dropped line {', '.join(map(str, damaged))} of {len(lines)}"
+                    temporary.write_bytes(b"".join(good.values()))
+                dropped = (str(number) for number in range(1, len(lines) + 1) if number not in good)
+                yield f"{path}: dropped line {', '.join(dropped)} of {len(lines)}"
 
 
 def _record_of(path: Path) -> Path:
@@ -258,6 +269,13 @@ def read_lines(path: Path, *, skip_damaged: bool = False) -> Iterator[list[objec
                     f"{path}: line {number} is damaged: {error}. Run `python -m reprise store --repair`, which drops "
                     "damaged lines (the answers in them are asked again), then the same command again."
                 ) from error
+
+
+def _is_of_one_entry(good: bytes, damaged: bytes) -> bool:
+    """Whether a damaged line has a good one's entry, of which it may have lost some digits."""
+    entry = good[ENTRY]
+    same = sum(one == other for one, other in zip(entry, damaged[ENTRY], strict=False))
+    return entry in damaged or 2 * same > ENTRY.stop - ENTRY.start
 
 
 def _is_good(line: bytes) -> bool:

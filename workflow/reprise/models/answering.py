@@ -49,7 +49,7 @@ class WrongCountError(Exception):
 
 
 class Batch(Sequence[Request]):
-    """Questions as an adapter is given them; remembers how many it has taken and how many it has answered."""
+    """Questions as an adapter is given them; remembers how many it has taken, and how many have an answer for sure."""
 
     def __init__(self, requests: Sequence[Request]) -> None:
         self.requests = tuple(requests)
@@ -80,18 +80,28 @@ class Batch(Sequence[Request]):
         return len(self.left) == 1 or self.taken == self.answered + 1
 
     def outcomes(self, model: Model, clip: Clip) -> Iterator[Outcome]:
-        """What the adapter gives for them, each checked; an error if it gives too few or too many."""
+        """What the adapter gives for them, each checked; an error if it gives too few or too many.
+
+        While it has taken more questions than it gave answers, it may have passed over one, so that an answer is that
+        of a later question: such answers are held until the numbers are equal.
+        """
+        held: list[Outcome] = []
         answers = model.answers(clip, self)
         start = time.monotonic()
         for answer in answers:
-            if not self.left:
+            if len(held) == len(self.left):
                 raise WrongCountError("too_many")
-            request, now = self.left[0], time.monotonic()
-            yield Outcome(request, checked(answer, request), now - start)
-            self.answered += 1
+            request, now = self.left[len(held)], time.monotonic()
+            held.append(Outcome(request, checked(answer, request), now - start))
+            if self.answered + len(held) == self.taken:
+                self.answered += len(held)
+                yield from held
+                held.clear()
             start = time.monotonic()
-        if self.left:
+        if len(held) < len(self.left):
             raise WrongCountError("too_few")
+        self.answered += len(held)
+        yield from held
 
 
 def ask(model: Model, clip: Clip, requests: Sequence[Request]) -> Iterator[Outcome]:
@@ -107,13 +117,13 @@ def ask(model: Model, clip: Clip, requests: Sequence[Request]) -> Iterator[Outco
         again: list[Sequence[Request]] = []
         try:
             yield from batch.outcomes(model, clip)
-        except UserError:
+        except (UserError, KeyboardInterrupt, GeneratorExit):
             raise
         except WrongCountError as error:
             failure, failed = Answer(error=error.status, message=str(error)), batch.requests
             if len(failed) > 1:
                 again = [[one] for one in failed]
-        except (Exception, SystemExit) as error:  # no library ends a job by `sys.exit()`
+        except BaseException as error:  # a library's `sys.exit()`, or its panic, ends no job
             failure = failure_of(error)
             log.info(f"{clip.clip_id}: {failure.error}: {failure.message}{_place_of(error)}")
             if failure.error in MEDIA_STATUSES:

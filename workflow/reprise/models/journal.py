@@ -58,7 +58,7 @@ class Journal:
     """Answers by entry id. A failure is never written here."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         self._synced = float("-inf")
         self._entries: dict[str, Entry] = {}
         for entry, found in _entries(path):
@@ -79,7 +79,7 @@ class Journal:
             raise ValueError(f"no answer to keep: {answer}")
         values = [answer.text, answer.scores, answer.frames_shown, answer.tokens_in, answer.tokens_out, seconds]
         is_due = time.monotonic() - self._synced >= SYNC_SECONDS
-        append_line(self._path, canonical_json([entry, *values]), to_disk=is_due)
+        append_line(self.path, canonical_json([entry, *values]), to_disk=is_due)
         self._take(entry, Entry(answer, seconds))
         if is_due:
             self._synced = time.monotonic()
@@ -87,7 +87,7 @@ class Journal:
     def withdraw(self, entry: str) -> None:
         """Take back an answer that turned out to be of another question."""
         if entry in self._entries:
-            append_line(self._path, canonical_json([entry]))
+            append_line(self.path, canonical_json([entry]))
             self._take(entry, None)
 
     def _take(self, entry: str, found: Entry | None) -> None:
@@ -98,8 +98,8 @@ class Journal:
 
     def sync(self) -> None:
         """Sync all answers."""
-        if self._path.is_file():
-            with self._path.open("rb+") as stream:
+        if self.path.is_file():
+            with self.path.open("rb+") as stream:
                 os.fsync(stream.fileno())
 
     def __len__(self) -> int:

@@ -6,6 +6,7 @@ from reprise.media.errors import STATUSES as MEDIA_STATUSES
 TRANSIENT = {
     "out_of_memory": "no memory was left on the device or in the job",
     "device_error": "the GPU failed",
+    "killed": "the job was killed while it was asked",
     "timeout": "no answer in time",
     "rate_limited": "the server asks us to slow down",
     "server_error": "the server failed (HTTP 5xx)",

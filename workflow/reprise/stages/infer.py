@@ -4,7 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ from reprise.models.failures import Failures, failures_path
 from reprise.models.journal import Journal, asking_alone, entry_id, journal_path
 from reprise.models.keys import ModelRunKey, RunKey
 from reprise.models.reasons import REASONS, TRANSIENT
+from reprise.models.suspects import Suspects
 from reprise.models.weights import weights_folder
 from reprise.stages.arguments import arguments
 
@@ -52,6 +53,16 @@ class Work:
     requests: tuple[Request, ...]
     check: Callable[[], object] = str
     """Stops the job where the clip's file is not what its ledger names: nobody is asked about damaged frames."""
+
+    @cached_property
+    def digests(self) -> list[str]:
+        """Of each question, what the model is really asked."""
+        return [prompt_digest(request) for request in self.requests]
+
+    @cached_property
+    def entries(self) -> list[str]:
+        """Of each question, its entry in the journal."""
+        return [entry_id(self.recipe, digest) for digest in self.digests]
 
 
 class LazyModel:
@@ -83,9 +94,9 @@ class LazyModel:
         log.info(f"loading the model of {self._key.run} by adapter {answers.adapter}")
         try:
             adapter: Adapter = load_adapter(answers.adapter)(spec)
-        except UserError:
+        except (UserError, KeyboardInterrupt):
             raise
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
             stop_on_fault(error)
             raise UserError(
                 f"{self._key.run}: adapter {answers.adapter} cannot load its model: {described(error)}. Correct the "
@@ -180,45 +191,73 @@ def ask_all(
     works: Sequence[Work], model: Model, journal: Journal, failures: Failures, key: RunKey
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Ask what has no answer yet and is due; rows of responses and of timings."""
+    asking = Asking(model, journal, failures, key.run)
+    asking.ask_due(works)
     responses, timings = [], []
-    progress = Progress(sum(len(work.requests) for work in works))
-    start = Start(key.run, is_over=len(journal) > 0)
     for work in works:
-        digests = [prompt_digest(request) for request in work.requests]
-        entries = [entry_id(work.recipe, digest) for digest in digests]
-        pending = {
-            entry: request
-            for entry, request in zip(entries, work.requests, strict=True)
-            if journal.get(entry) is None and failures.is_due(entry)
-        }
-        if pending:
-            work.check()
-        failed = ask_clip(work.clip, pending, model, journal)
-        start.note(work.clip.clip_id, failed, is_answered=len(failed) < len(pending))
-        for entry in pending:
-            if entry in failed:
-                failures.add(entry, failed[entry])
-            else:
-                failures.answered(entry)
-        _stop_on_lost_device(failed, failures)
-        if start.is_over:
-            failures.write()
-        timings.append(_timing(work, entries, pending, journal))
-        for request, digest, entry in zip(work.requests, digests, entries, strict=True):
+        timings.append(_timing(work, asking.asked[work.clip.clip_id], journal))
+        for request, digest, entry in zip(work.requests, work.digests, work.entries, strict=True):
             answer = journal.get(entry) or failures.get(entry)
             assert answer is not None
             responses.append(_response(request, digest, answer, key.key))
-        progress.advance(len(work.requests))
-    start.end()
-    failures.write()
     return responses, timings
+
+
+class Asking:
+    """One job's questions to its model; what became of them is in the journal and among the failures."""
+
+    def __init__(self, model: Model, journal: Journal, failures: Failures, run: str) -> None:
+        self._model = model
+        self._journal = journal
+        self._failures = failures
+        self._start = Start(run, is_over=len(journal) > 0)
+        self._suspects = Suspects(journal)
+        self.asked = Counter[str]()
+        """how many questions of each clip"""
+
+    def ask_due(self, works: Sequence[Work]) -> None:
+        """Ask clip by clip what is due, and then, one by one, the questions at which a job was killed."""
+        suspects = self._suspects
+        progress = Progress(sum(len(work.requests) for work in works))
+        suspects.count(self._failures)
+        with suspects.noted():
+            for work in works:
+                questions = zip(work.entries, work.requests, strict=True)
+                self._ask(work, {entry: request for entry, request in questions if entry not in suspects.entries})
+                progress.advance(len(work.requests))
+            for work in works:
+                for entry, request in zip(work.entries, work.requests, strict=True):
+                    if entry in suspects.entries:
+                        self._ask(work, {entry: request})
+        self._start.end()
+        self._failures.write()
+
+    def _ask(self, work: Work, questions: Mapping[str, Request]) -> None:
+        """Ask those of a clip's questions that have no answer and are due."""
+        pending = {entry: request for entry, request in questions.items() if self._is_due(entry)}
+        if not pending:
+            return
+        work.check()
+        self._suspects.asking(pending)
+        failed = ask_clip(work.clip, pending, self._model, self._journal)
+        self.asked[work.clip.clip_id] += len(pending)
+        self._start.note(work.clip.clip_id, failed, is_answered=len(failed) < len(pending))
+        for entry in pending:
+            if entry in failed:
+                self._failures.add(entry, failed[entry])
+            else:
+                self._failures.answered(entry)
+        _stop_on_lost_device(failed, self._failures)
+        if self._start.is_over:
+            self._failures.write()
+
+    def _is_due(self, entry: str) -> bool:
+        return self._journal.get(entry) is None and self._failures.is_due(entry)
 
 
 def ask_clip(clip: Clip, pending: Mapping[str, Request], model: Model, journal: Journal) -> dict[str, Answer]:
     """Ask about one clip and journal the answers; returns the failures."""
     failed: dict[str, Answer] = {}
-    if not pending:
-        return failed
     entries = {request.request_id: entry for entry, request in pending.items()}
     for request, answer, seconds in ask(model, clip, list(pending.values())):
         entry = entries[request.request_id]
@@ -275,15 +314,15 @@ def _advice(error: str) -> str:
     return "Correct the model's file or its adapter, then run the same command again."
 
 
-def _timing(work: Work, entries: Sequence[str], pending: Mapping[str, Request], journal: Journal) -> dict[str, Any]:
+def _timing(work: Work, asked: int, journal: Journal) -> dict[str, Any]:
     """How long the answers about a clip took, whenever they were asked."""
-    seconds = [journal.seconds(entry) for entry in dict.fromkeys(entries) if journal.get(entry) is not None]
+    seconds = [journal.seconds(entry) for entry in dict.fromkeys(work.entries) if journal.get(entry) is not None]
     known = [one for one in seconds if one is not None]
     return {
         "clip_id": work.clip.clip_id,
         "requests": len(work.requests),
         "seconds": sum(known) if len(known) == len(seconds) else None,
-        "resumed": len(work.requests) - len(pending),
+        "resumed": len(work.requests) - asked,
     }
 
 

@@ -123,6 +123,17 @@ def test_prune_keeps_what_a_ledger_names_and_every_answer(tmp_path: Path) -> Non
     assert sorted(path.name for path in tmp_path.rglob("*.x")) == ["aa1.x", "dd4.x"]
 
 
+def test_prune_takes_rows_of_failures_and_leaves_live_work_alone(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    path = store.path("clips", "aa1", ".mp4")
+    path.parent.mkdir(parents=True)
+    path.write_text("12345")
+    mine = store.scratch("mine.mp4")
+    mine.touch()
+    assert store.prune([str(path.relative_to(tmp_path)), ""]) == 0
+    assert path.exists() and mine.exists()
+
+
 def test_a_torn_line_is_passed_over_and_ended(tmp_path: Path) -> None:
     path = tmp_path / "j.jsonl"
     journal = Journal(path)

@@ -155,7 +155,7 @@ class Store:
 
         Subtitles stay with their video, and the records of what was asked for stay (`.json`).
         """
-        kept = {str(Path(name).with_suffix("")) for name in keep}
+        kept = {str(Path(name).with_suffix("")) for name in keep if name}  # the row of a failure names no object
         freed = 0
         for path in [path for kind in ("sources", "clips") for path in (self.root / kind).rglob("*")]:
             name = str(path.relative_to(self.root).with_suffix(""))
@@ -163,7 +163,7 @@ class Store:
             if (path.is_file() or path.is_symlink()) and not is_asked and name not in kept:
                 freed += path.lstat().st_size
                 path.unlink()
-        shutil.rmtree(self.root / "tmp", ignore_errors=True)
+        self.sweep()
         return freed
 
     def repair(self) -> Iterator[str]:

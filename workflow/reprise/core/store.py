@@ -188,11 +188,12 @@ def _is_left_over(path: Path) -> bool:
     """Whether the job that works on a file has ended; on another machine, whether it has long been silent."""
     here = f"{socket.gethostname()}."
     if path.name.startswith(here):
-        return not _is_alive(int(path.name.removeprefix(here).partition(".")[0]))
+        return not is_alive(int(path.name.removeprefix(here).partition(".")[0]))
     return time.time() - path.stat().st_mtime > LEFT_OVER_S
 
 
-def _is_alive(pid: int) -> bool:
+def is_alive(pid: int) -> bool:
+    """Whether a process of this machine still runs."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

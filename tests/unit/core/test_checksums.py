@@ -1,6 +1,7 @@
 """Tables, lines and records that find their own damage: no flipped bit becomes another value."""
 
 import json
+import os
 import random
 import resource
 import subprocess
@@ -21,6 +22,14 @@ from reprise.models.weights import record_files, snapshot_folder, weights_folder
 
 ROWS = [{"clip_id": f"c{n}", "indices": [n, n + 1], "times_s": [n / 3], "note": ""} for n in range(50)]
 KEYS = {"results/demo/keys/frames/toy/fps1.json": "0123456789abcdef"}
+
+
+def decay(path: Path) -> None:
+    """One bit flips, as on a bad disk: size, date and inode stay."""
+    status, content = path.stat(), path.read_bytes()
+    with path.open("r+b") as stream:
+        stream.write(flipped(content, len(content) * 4))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
 def flipped(content: bytes, place: int) -> bytes:
@@ -198,13 +207,13 @@ def test_a_file_of_a_release_that_is_another_now_has_the_release_looked_at_again
     rows, listing = tmp_path / "rows.csv", tmp_path / "files.json"
     rows.write_text("a,b")
     entry = {"name": "rows.csv", "path": str(rows), "sha256": file_digest(rows)}
-    for change in (lambda: rows.write_text("a,c"), rows.unlink):
+    for change in (lambda: rows.write_text("a,c"), rows.unlink, lambda: decay(rows)):
         rows.write_text("a,b")
         listing.write_text(json.dumps([entry]))
-        assert listed_files(listing, file_digest) == {"rows.csv": rows}
+        assert listed_files(listing) == {"rows.csv": rows}
         change()
         with pytest.raises(UserError, match=r"rows\.csv: not the file .* run the same command again"):
-            listed_files(listing, file_digest)
+            listed_files(listing)
         assert not listing.exists()
 
 
@@ -223,7 +232,7 @@ def test_weights_that_are_not_what_was_fetched_are_not_loaded(tmp_path: Path) ->
     assert weights_folder(key, store) == folder, "an earlier version recorded nothing"
     record_files(folder, store)
     assert weights_folder(key, store) == folder
-    (folder / "config.json").write_text("config.jsom")
+    decay(folder / "config.json")
     with pytest.raises(UserError, match=r"config\.json: gone, or not what was fetched"):
         weights_folder(key, Store(tmp_path))
     assert not (folder / "config.json").exists() and (folder / "model.safetensors").exists()

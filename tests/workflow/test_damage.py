@@ -152,6 +152,7 @@ def test_what_a_killed_job_left_half_written_is_deleted(small: Project) -> None:
     kept = [f"small/keys/.x.{os.getpid()}.tmp.json", "small/.mine.tmp"]
     for name in (*left, *kept):
         (small.root / "results" / name).write_bytes(b"PAR1")
+    (small.root / "results/small/.#editor").symlink_to("user@host.1")
     assert small.planned() == []
     assert [name for name in (*left, *kept) if (small.root / "results" / name).exists()] == kept
 

@@ -101,6 +101,21 @@ def test_a_torn_end_is_cut_off_by_the_next_line(tmp_path: Path) -> None:
         assert list(read_lines(path)) == [["one"], ["three"]]
 
 
+def test_a_torn_end_of_a_log_above_2_gib_costs_no_whole_line(tmp_path: Path) -> None:
+    """One read returns less than 2 GiB. The file has a hole and takes no room."""
+    path = tmp_path / "j.jsonl"
+    with path.open("wb") as stream:
+        stream.write(b"first\n")
+        stream.seek(2**31 + 5000)
+        stream.write(b"last whole line\n" + b"torn" * 2**19)
+    size = path.stat().st_size - 2**21
+    append_line(path, "[]")
+    with path.open("rb") as stream:
+        stream.seek(size - 5)
+        assert stream.readline() == b"line\n" and stream.readline().startswith(b"[]")
+    path.unlink()
+
+
 def test_a_full_disk_takes_no_half_line(tmp_path: Path) -> None:
     path = log_of(tmp_path / "j.jsonl", "one")
     size = path.stat().st_size
@@ -180,16 +195,16 @@ def test_an_object_that_is_not_what_its_ledger_names_stops_the_job_and_is_remove
         Store(tmp_path).checked(name, kept.sha256, "clip u.a")
 
 
-def test_an_object_that_another_clone_made_again_is_left_to_it(tmp_path: Path) -> None:
-    """Its own record names other bytes than this clone's ledger: it is whole, and the ledger is the older one."""
+def test_an_object_that_another_clone_made_otherwise_is_removed_as_the_message_says(tmp_path: Path) -> None:
+    """By its size nothing shows that it is not what this clone's ledger names: the next run must find it gone."""
     store = Store(tmp_path)
     path = store.path("sources", "ab" * 32, ".mp4")
     path.parent.mkdir(parents=True)
     path.write_bytes(b"fetched again")
     store.remember(path)
-    with pytest.raises(UserError, match="source v"):
+    with pytest.raises(UserError, match="source v was damaged or replaced, and is removed"):
         store.checked(str(path.relative_to(tmp_path)), "0" * 64, "source v")
-    assert path.is_file()
+    assert not path.exists()
 
 
 def test_a_text_that_another_job_reads_is_compared_with_its_checksum(tmp_path: Path) -> None:

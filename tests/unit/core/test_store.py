@@ -72,8 +72,10 @@ def test_work_in_progress_of_jobs_that_ended_is_swept(tmp_path: Path) -> None:
     for path in others:
         path.touch()
     os.utime(others[1], (0, 0))
+    others.append(tmp_path / f"tmp/{host}.lan.1.young.mp4")  # another machine, whose name begins alike
+    others[2].touch()
     store.sweep()
-    assert sorted((tmp_path / "tmp").iterdir()) == sorted([mine, others[0]])
+    assert sorted((tmp_path / "tmp").iterdir()) == sorted([mine, others[0], others[2]])
 
 
 def test_one_object_is_made_by_one_job_at_a_time(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def _outdated_results(plan: Plan) -> Iterator[tuple[Path, str]]:
 def _files(folder: Path) -> Iterator[Path]:
     for where, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if name not in NO_RESULTS]
-        yield from (Path(where, name) for name in names)
+        yield from (path for name in names if (path := Path(where, name)).is_file())  # not an editor's dangling link
 
 
 class _Keys:

@@ -61,7 +61,7 @@ class Note(NamedTuple):
 
 
 def forget(store: Store, clone: Path) -> None:
-    """Take a clone for gone: what only it names may be deleted. One that another has replaced in its place goes first."""
+    """Take a clone for gone: what only it names may be deleted. Of two under one path, the other one goes first."""
     known = list(registered(store))
     chosen = [note for note in known if note.clone == clone.resolve()]
     if not chosen:
@@ -79,8 +79,8 @@ def registered(store: Store) -> Iterator[Note]:
                 yield Note(path, Path(clone), found)
             case _:
                 raise UserError(
-                    f"{path}: damaged, or of an earlier version. Run snakemake once in each clone that uses this store, "
-                    "then delete it."
+                    f"{path}: damaged, or of an earlier version. Run snakemake once in each clone that uses this "
+                    "store, then delete it."
                 )
 
 
@@ -103,8 +103,8 @@ def idle_clones(store: Store) -> list[Path]:
         if not note.is_here:
             raise UserError(
                 f"store '{store.root}': it is used by a clone in {note.clone} that cannot be seen from here: another "
-                "machine or container has it, it was moved or deleted, or its .snakemake was. If that clone is gone, or "
-                f"is the one that is there now, run `python -m reprise store --forget {note.clone}` first."
+                "machine or container has it, it was moved or deleted, or its .snakemake was. If that clone is gone, "
+                f"or is the one that is there now, run `python -m reprise store --forget {note.clone}` first."
             )
         if is_running(note.clone):
             raise UserError(

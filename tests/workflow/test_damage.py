@@ -145,6 +145,18 @@ def test_an_update_after_a_clock_ran_ahead(small: Project) -> None:
     assert small.made() == []
 
 
+def test_what_a_killed_job_left_half_written_is_deleted(small: Project) -> None:
+    ended = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True)
+    pid = ended.stdout.strip()
+    left = [f"small/clips/velociti/.0.{pid}.tmp.parquet", f"tables/.table5.{pid}.tmp.md", f"small/.x.{pid}.tmp"]
+    kept = [f"small/keys/.x.{os.getpid()}.tmp.json", "small/.mine.tmp"]
+    for name in (*left, *kept):
+        (small.root / "results" / name).write_bytes(b"PAR1")
+    (small.root / "results/small/.#editor").symlink_to("user@host.1")
+    assert small.planned() == []
+    assert [name for name in (*left, *kept) if (small.root / "results" / name).exists()] == kept
+
+
 # --- what a user has on this machine --------------------------------------------------------------------------------
 
 
@@ -157,6 +169,21 @@ def test_an_edited_release_and_a_replaced_video_are_noticed(small: Project) -> N
     assert {path: file_digest(path) for path in objects(small, "sources")} == old, "the store has its own copy"
     assert {"sources", "clips", "infer"} <= set(small.made())
     assert small.made() == []
+
+
+def test_a_release_that_its_disk_damaged_is_named(small: Project) -> None:
+    """Size, date and inode stay as they were, by which a change is noticed before jobs are planned."""
+    rows = small.root / "release/rows.csv"
+    small.planned()  # the store then knows this copy's files
+    status, content = rows.stat(), rows.read_bytes()
+    with rows.open("r+b") as stream:
+        stream.write(content.replace(b"control 0 holds", b"control 0 hokds"))
+    os.utime(rows, ns=(status.st_atime_ns, status.st_mtime_ns))
+    for told in ("not the file that the release had", *2 * ["not the file that this job was planned for"]):
+        done = small.snakemake("--forcerun", "annotations")
+        assert done.returncode != 0 and f"rows.csv: {told}" in output(done) and "Traceback" not in output(done)
+    rows.touch()
+    assert {"release", "annotations"} <= set(small.made())
 
 
 # --- several people ------------------------------------------------------------------------------------------------

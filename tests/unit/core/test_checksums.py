@@ -1,6 +1,7 @@
 """Tables, lines and records that find their own damage: no flipped bit becomes another value."""
 
 import json
+import os
 import random
 import resource
 import subprocess
@@ -23,6 +24,14 @@ from reprise.models.weights import record_files, snapshot_folder, weights_folder
 
 ROWS = [{"clip_id": f"c{n}", "indices": [n, n + 1], "times_s": [n / 3], "note": ""} for n in range(50)]
 KEYS = {"results/demo/keys/frames/toy/fps1.json": "0123456789abcdef"}
+
+
+def decay(path: Path) -> None:
+    """One bit flips, as on a bad disk: size, date and inode stay."""
+    status, content = path.stat(), path.read_bytes()
+    with path.open("r+b") as stream:
+        stream.write(flipped(content, len(content) * 4))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
 def flipped(content: bytes, place: int) -> bytes:
@@ -92,6 +101,21 @@ def test_a_torn_end_is_cut_off_by_the_next_line(tmp_path: Path) -> None:
         assert list(read_lines(path)) == [["one"]]
         log_of(path, "three")
         assert list(read_lines(path)) == [["one"], ["three"]]
+
+
+def test_a_torn_end_of_a_log_above_2_gib_costs_no_whole_line(tmp_path: Path) -> None:
+    """One read returns less than 2 GiB. The file has a hole and takes no room."""
+    path = tmp_path / "j.jsonl"
+    with path.open("wb") as stream:
+        stream.write(b"first\n")
+        stream.seek(2**31 + 5000)
+        stream.write(b"last whole line\n" + b"torn" * 2**19)
+    size = path.stat().st_size - 2**21
+    append_line(path, "[]")
+    with path.open("rb") as stream:
+        stream.seek(size - 5)
+        assert stream.readline() == b"line\n" and stream.readline().startswith(b"[]")
+    path.unlink()
 
 
 def test_a_full_disk_takes_no_half_line(tmp_path: Path) -> None:
@@ -194,16 +218,16 @@ def test_an_object_that_is_not_what_its_ledger_names_stops_the_job_and_is_remove
         Store(tmp_path).checked(name, kept.sha256, "clip u.a")
 
 
-def test_an_object_that_another_clone_made_again_is_left_to_it(tmp_path: Path) -> None:
-    """Its own record names other bytes than this clone's ledger: it is whole, and the ledger is the older one."""
+def test_an_object_that_another_clone_made_otherwise_is_removed_as_the_message_says(tmp_path: Path) -> None:
+    """By its size nothing shows that it is not what this clone's ledger names: the next run must find it gone."""
     store = Store(tmp_path)
     path = store.path("sources", "ab" * 32, ".mp4")
     path.parent.mkdir(parents=True)
     path.write_bytes(b"fetched again")
     store.remember(path)
-    with pytest.raises(UserError, match="source v"):
+    with pytest.raises(UserError, match="source v was damaged or replaced, and is removed"):
         store.checked(str(path.relative_to(tmp_path)), "0" * 64, "source v")
-    assert path.is_file()
+    assert not path.exists()
 
 
 def test_a_text_that_another_job_reads_is_compared_with_its_checksum(tmp_path: Path) -> None:
@@ -221,13 +245,13 @@ def test_a_file_of_a_release_that_is_another_now_has_the_release_looked_at_again
     rows, listing = tmp_path / "rows.csv", tmp_path / "files.json"
     rows.write_text("a,b")
     entry = {"name": "rows.csv", "path": str(rows), "sha256": file_digest(rows)}
-    for change in (lambda: rows.write_text("a,c"), rows.unlink):
+    for change in (lambda: rows.write_text("a,c"), rows.unlink, lambda: decay(rows)):
         rows.write_text("a,b")
         listing.write_text(json.dumps([entry]))
-        assert listed_files(listing, file_digest) == {"rows.csv": rows}
+        assert listed_files(listing) == {"rows.csv": rows}
         change()
         with pytest.raises(UserError, match=r"rows\.csv: not the file .* run the same command again"):
-            listed_files(listing, file_digest)
+            listed_files(listing)
         assert not listing.exists()
 
 
@@ -246,7 +270,7 @@ def test_weights_that_are_not_what_was_fetched_are_not_loaded(tmp_path: Path) ->
     assert weights_folder(key, store) == folder, "an earlier version recorded nothing"
     record_files(folder, store)
     assert weights_folder(key, store) == folder
-    (folder / "config.json").write_text("config.jsom")
+    decay(folder / "config.json")
     with pytest.raises(UserError, match=r"config\.json: gone, or not what was fetched"):
         weights_folder(key, Store(tmp_path))
     assert not (folder / "config.json").exists() and (folder / "model.safetensors").exists()

@@ -33,6 +33,7 @@ def test_ledgers_are_found_in_every_suite(tmp_path: Path) -> None:
         path = Results(suite, tmp_path).ledger("sources", "b", 3)
         path.parent.mkdir(parents=True)
         path.touch()
+        path.with_name(".3.4242.tmp.parquet").touch()  # a job was killed while it wrote
     (tmp_path / "tables").mkdir()
     assert [results.suite for results in Results.of_all_suites(tmp_path)] == ["one", "two"]
     (found,) = Results("two", tmp_path).found_ledgers("sources")

@@ -19,7 +19,9 @@ if os.geteuid() == 0:  # after the imports: the interpreter may lie where only r
     os.setgroups([])
     os.setgid(int(sys.argv[3]))
     os.setuid(int(who))
-register(store, Path(f"/home/{who}"))
+clone = store.root / f"clone-of-{who}"
+clone.mkdir(exist_ok=True)
+register(store, clone)
 with store.alone("ab" * 32):
     scratch = store.scratch("x.mp4")
     scratch.write_text(who)

@@ -72,8 +72,10 @@ def test_work_in_progress_of_jobs_that_ended_is_swept(tmp_path: Path) -> None:
     for path in others:
         path.touch()
     os.utime(others[1], (0, 0))
+    others.append(tmp_path / f"tmp/{host}.lan.1.young.mp4")  # another machine, whose name begins alike
+    others[2].touch()
     store.sweep()
-    assert sorted((tmp_path / "tmp").iterdir()) == sorted([mine, others[0]])
+    assert sorted((tmp_path / "tmp").iterdir()) == sorted([mine, others[0], others[2]])
 
 
 def test_one_object_is_made_by_one_job_at_a_time(tmp_path: Path) -> None:
@@ -121,6 +123,17 @@ def test_prune_keeps_what_a_ledger_names_and_every_answer(tmp_path: Path) -> Non
         path.write_text("12345")
     assert store.prune(["clips/aa/aa1.x"]) == 10
     assert sorted(path.name for path in tmp_path.rglob("*.x")) == ["aa1.x", "dd4.x"]
+
+
+def test_prune_takes_rows_of_failures_and_leaves_live_work_alone(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    path = store.path("clips", "aa1", ".mp4")
+    path.parent.mkdir(parents=True)
+    path.write_text("12345")
+    mine = store.scratch("mine.mp4")
+    mine.touch()
+    assert store.prune([str(path.relative_to(tmp_path)), ""]) == 0
+    assert path.exists() and mine.exists()
 
 
 def test_a_torn_line_is_passed_over_and_ended(tmp_path: Path) -> None:

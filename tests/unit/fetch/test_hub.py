@@ -1,6 +1,7 @@
 """A data set repository as its server shows it, on 127.0.0.1: pinned, gated, gone."""
 
 import json
+import os
 import zipfile
 from io import BytesIO
 from pathlib import Path
@@ -11,8 +12,10 @@ from reprise.core.errors import UserError
 from reprise.core.files import text_digest
 from reprise.core.store import Store
 from reprise.fetch.hub import huggingface
+from reprise.fetch.keys import ReleaseKey
 from reprise.fetch.outcome import Fetcher
-from reprise.fetch.settings import Huggingface
+from reprise.fetch.settings import Huggingface, ReleaseHub
+from reprise.stages.release import release_folder
 from reprise.stages.sources import fetch_source
 
 from tests.unit.fetch.server import Behaviour, serving
@@ -32,7 +35,8 @@ def repository_file(content: bytes) -> Behaviour:
     return Behaviour(content, headers=headers, kind="application/octet-stream")
 
 
-def route(url: str, store: Store, monkeypatch: pytest.MonkeyPatch, **more: Any) -> Fetcher:
+def ask_here(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the hub's library ask this server."""
     import huggingface_hub.constants as constants
     from huggingface_hub import file_download, hf_api
 
@@ -44,6 +48,10 @@ def route(url: str, store: Store, monkeypatch: pytest.MonkeyPatch, **more: Any) 
         monkeypatch.setattr(module, "HUGGINGFACE_CO_URL_TEMPLATE", template, raising=False)
     monkeypatch.setattr(hf_api, "ENDPOINT", url, raising=False)
     monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
+
+
+def route(url: str, store: Store, monkeypatch: pytest.MonkeyPatch, **more: Any) -> Fetcher:
+    ask_here(url, monkeypatch)
     settings = {"kind": "huggingface", "repo": "some/set", "revision": REVISION, "retries": 0, "timeout_s": 3}
     return huggingface(Huggingface.model_validate(settings | more), store)
 
@@ -88,6 +96,29 @@ def test_loose_files(video: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPat
         assert fetch_source("a", fetcher, store).status == "ok"
         assert fetch_source("b", fetcher, store).status == "not_found"
         assert fetch_source("../b", fetcher, store).status == "unsafe_path"
+
+
+def test_a_damaged_file_of_a_release_is_fetched_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a bad disk damages it: size, date and inode stay, and the hub's library goes by them."""
+    content = b"test,pos\ncontrol,yes\n"
+    listing = [{"type": "file", "path": "rows.csv", "size": len(content), "oid": "0"}]
+    served = {
+        f"{RESOLVE}/rows.csv": repository_file(content),
+        f"/api/datasets/some/set/tree/{REVISION}": Behaviour(json.dumps(listing).encode(), kind="application/json"),
+    }
+    key = ReleaseKey(
+        benchmark="b", release=ReleaseHub(kind="huggingface", repo="some/set", revision=REVISION), files=("*.csv",)
+    )
+    with serving(served) as (url, log):
+        ask_here(url, monkeypatch)
+        rows = release_folder(key, Store(tmp_path), tmp_path) / "rows.csv"
+        status = rows.stat()
+        with rows.open("r+b") as stream:
+            stream.write(b"tesT")
+        os.utime(rows, ns=(status.st_atime_ns, status.st_mtime_ns))
+        assert release_folder(key, Store(tmp_path), tmp_path) == rows.parent and rows.read_bytes() == content
+        assert release_folder(key, Store(tmp_path), tmp_path) == rows.parent
+        assert log.asked[f"{RESOLVE}/rows.csv"] == 2
 
 
 def test_a_gated_set_names_its_licence_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

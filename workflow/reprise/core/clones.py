@@ -1,15 +1,19 @@
 """The clones of the project that use a store: pruning spares what any of them names, and waits for their jobs."""
 
+import fcntl
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
+from uuid import uuid4
 
 from reprise.core.checksums import read_record, write_record
 from reprise.core.errors import UserError
-from reprise.core.files import text_digest
+from reprise.core.files import value_digest
 from reprise.core.paths import RESULTS
 from reprise.core.store import Store
 
 LOCKS = Path(".snakemake/locks")
+ID = Path(".snakemake/reprise-clone")
 
 
 def is_running(clone: Path) -> bool:
@@ -20,27 +24,64 @@ def is_running(clone: Path) -> bool:
 
 def register(store: Store, clone: Path) -> None:
     """Note that a clone uses the store."""
-    path = _note(store, clone)
-    if read_record(path) != str(clone.resolve()):
-        write_record(path, str(clone.resolve()))
+    found = str(clone.resolve()), _id_in(clone)
+    path = store.root / "clones" / f"{value_digest(found)[:16]}.json"
+    if read_record(path) != list(found):
+        write_record(path, found)
+
+
+def _id_in(clone: Path) -> str:
+    """What tells a clone from others that other machines or containers have under the same path; given to it once."""
+    path = clone / ID
+    path.parent.mkdir(exist_ok=True)
+    with path.open("a+", encoding="utf-8", errors="replace") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        stream.seek(0)
+        found = stream.read()
+        if not found:
+            found = uuid4().hex
+            stream.write(found)
+    return found
+
+
+class Note(NamedTuple):
+    """The store's note of a clone."""
+
+    path: Path
+    clone: Path
+    id: str
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the folder of that name, as seen from here, is that clone."""
+        try:
+            return (self.clone / ID).read_text(encoding="utf-8", errors="replace") == self.id
+        except OSError:
+            return False
 
 
 def forget(store: Store, clone: Path) -> None:
-    """Take a clone for gone: what only it names may be deleted."""
-    path = _note(store, clone)
-    if not path.is_file():
-        known = ", ".join(str(one) for one in registered(store)) or "none"
-        raise UserError(f"store '{store.root}': no clone '{clone}' uses it. Known: {known}.")
-    path.unlink()
+    """Take a clone for gone: what only it names may be deleted. Of two under one path, the other one goes first."""
+    known = list(registered(store))
+    chosen = [note for note in known if note.clone == clone.resolve()]
+    if not chosen:
+        listed = ", ".join(sorted({str(note.clone) for note in known})) or "none"
+        raise UserError(f"store '{store.root}': no clone '{clone}' uses it. Known: {listed}.")
+    for note in [note for note in chosen if not note.is_here] or chosen:
+        note.path.unlink()
 
 
-def registered(store: Store) -> Iterator[Path]:
+def registered(store: Store) -> Iterator[Note]:
     """The clones that use the store."""
     for path in sorted((store.root / "clones").glob("*.json")):
-        clone = read_record(path)
-        if clone is None:
-            raise UserError(f"{path}: damaged. Run snakemake once in each clone that uses this store, then delete it.")
-        yield Path(clone)
+        match read_record(path):
+            case [str(clone), str(found)]:
+                yield Note(path, Path(clone), found)
+            case _:
+                raise UserError(
+                    f"{path}: damaged, or of an earlier version. Run snakemake once in each clone that uses this "
+                    "store, then delete it."
+                )
 
 
 def readable_clones(store: Store) -> list[Path]:
@@ -56,16 +97,18 @@ def readable_clones(store: Store) -> list[Path]:
 
 
 def idle_clones(store: Store) -> list[Path]:
-    """The clones that use the store; an error if one of them works."""
-    clones = list(registered(store))
-    for clone in clones:
-        if is_running(clone):
+    """The clones that use the store; an error if one of them works, or cannot be seen from here."""
+    notes = list(registered(store))
+    for note in notes:
+        if not note.is_here:
             raise UserError(
-                f"store '{store.root}': snakemake works in {clone}. Wait for its end; if it was killed, run "
+                f"store '{store.root}': it is used by a clone in {note.clone} that cannot be seen from here: another "
+                "machine or container has it, it was moved or deleted, or its .snakemake was. If that clone is gone, "
+                f"or is the one that is there now, run `python -m reprise store --forget {note.clone}` first."
+            )
+        if is_running(note.clone):
+            raise UserError(
+                f"store '{store.root}': snakemake works in {note.clone}. Wait for its end; if it was killed, run "
                 "`snakemake --unlock` there first."
             )
-    return clones
-
-
-def _note(store: Store, clone: Path) -> Path:
-    return store.root / "clones" / f"{text_digest(str(clone.resolve()))[:16]}.json"
+    return [note.clone for note in notes]

@@ -4,6 +4,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import Any
 
 from reprise.core.errors import UserError
 from reprise.core.faults import named
+
+TEMPORARY = re.compile(r"\..*\.([0-9]+)\.tmp(?:\.[^.]*)?", re.DOTALL)
 
 
 def canonical_json(value: Any) -> str:
@@ -45,6 +48,14 @@ def whole_file(path: Path) -> Iterator[Path]:
             temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def half_written(folder: Path) -> Iterator[tuple[Path, int]]:
+    """The temporary files of `whole_file` anywhere in a folder, each with the process that writes it, or did."""
+    for path in folder.rglob(".*.tmp*"):
+        found = TEMPORARY.fullmatch(path.name)
+        if found:
+            yield path, int(found[1])
 
 
 def write_text(path: Path, text: str) -> None:

@@ -119,7 +119,8 @@ class Results:
     def found_ledgers(self, stage: Ledger) -> Iterator[tuple[str, int, Path]]:
         """Benchmark, shard and file of each ledger that exists."""
         for path in sorted(self.folder.glob(f"{stage}/*/*.parquet")):
-            yield path.parent.name, int(path.stem), path
+            if path.stem.isdecimal() and path.stem.isascii():  # not what a job writes at this moment
+                yield path.parent.name, int(path.stem), path
 
     def facts(self, benchmark: str) -> Path:
         return self.folder / "facts" / f"{benchmark}.parquet"

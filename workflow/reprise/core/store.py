@@ -3,6 +3,7 @@
 import errno
 import fcntl
 import os
+import re
 import shutil
 import socket
 import time
@@ -22,6 +23,7 @@ ENTRY = slice(2, 34)
 DAY_S = 24 * 3600
 # What works on other machines is not seen from here: work in progress that nobody has touched for so long is left over.
 LEFT_OVER_S = 7 * DAY_S
+BLOCK = 2**20
 
 
 class Kept(NamedTuple):
@@ -89,10 +91,8 @@ class Store:
         if (name, sha256) not in self._checked:
             found = file_digest(path) if path.is_file() else ""
             if found != sha256:
-                record = read_record(_record_of(path))
-                if found and (record is None or record["sha256"] != found):
-                    path.unlink()
-                why = "was damaged, and is removed" if found else "is gone"
+                path.unlink(missing_ok=True)
+                why = "was damaged or replaced, and is removed" if found else "is gone"
                 raise UserError(
                     f"{path}: the file of {what} {why}. Nothing was recorded: run the same command again, which makes "
                     "or fetches it again."
@@ -157,7 +157,7 @@ class Store:
 
         Subtitles stay with their video, and the records of what was asked for stay (`.json`).
         """
-        kept = {str(Path(name).with_suffix("")) for name in keep}
+        kept = {str(Path(name).with_suffix("")) for name in keep if name}  # the row of a failure names no object
         freed = 0
         for path in [path for kind in ("sources", "clips") for path in (self.root / kind).rglob("*")]:
             name = str(path.relative_to(self.root).with_suffix(""))
@@ -165,7 +165,7 @@ class Store:
             if (path.is_file() or path.is_symlink()) and not is_asked and name not in kept:
                 freed += path.lstat().st_size
                 path.unlink()
-        shutil.rmtree(self.root / "tmp", ignore_errors=True)
+        self.sweep()
         return freed
 
     def repair(self) -> Iterator[str]:
@@ -197,13 +197,14 @@ def _record_of(path: Path) -> Path:
 
 def _is_left_over(path: Path) -> bool:
     """Whether the job that works on a file has ended; on another machine, whether it has long been silent."""
-    here = f"{socket.gethostname()}."
-    if path.name.startswith(here):
-        return not _is_alive(int(path.name.removeprefix(here).partition(".")[0]))
+    found = re.match(rf"{re.escape(socket.gethostname())}\.([0-9]+)\.", path.name)
+    if found:
+        return not is_alive(int(found[1]))
     return time.time() - path.stat().st_mtime > LEFT_OVER_S
 
 
-def _is_alive(pid: int) -> bool:
+def is_alive(pid: int) -> bool:
+    """Whether a process of this machine still runs."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -241,7 +242,11 @@ def _end_of_last_line(handle: int) -> int:
     size = os.fstat(handle).st_size
     if size == 0 or os.pread(handle, 1, size - 1) == b"\n":
         return size
-    return os.pread(handle, size, 0).rfind(b"\n") + 1
+    for start in range((size - 1) // BLOCK * BLOCK, -1, -BLOCK):  # one read returns at most 2 GiB
+        found = os.pread(handle, BLOCK, start).rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+    return 0
 
 
 def _write_whole(handle: int, content: bytes) -> None:

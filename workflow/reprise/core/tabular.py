@@ -10,15 +10,15 @@ import polars as pl
 
 from reprise.core.checksums import sealed_text
 from reprise.core.errors import UserError
-from reprise.core.files import read_json
+from reprise.core.files import file_digest, read_json
 
 
-def listed_files(listing: Path, digest: Callable[[Path], str]) -> dict[str, Path]:
+def listed_files(listing: Path) -> dict[str, Path]:
     """The files that the stage `release` found, by name; one that is another now has the listing made again."""
     found = {}
     for entry in read_json(sealed_text(listing)):
         path = Path(entry["path"])
-        if not path.is_file() or digest(path) != entry["sha256"]:
+        if not path.is_file() or file_digest(path) != entry["sha256"]:
             listing.unlink()
             raise UserError(
                 f"{path}: not the file that the release had when {listing} was made. Nothing was recorded: run the "

@@ -44,7 +44,7 @@ class ReleaseFiles:
     @classmethod
     def listed_in(cls, listing: Path, store: Store) -> "ReleaseFiles":
         """The files that the stage `release` found."""
-        return cls(listed_files(listing, store.digest), store)
+        return cls(listed_files(listing), store)
 
     def identity(self, source_id: str) -> Any:
         file, name = self._find(source_id)

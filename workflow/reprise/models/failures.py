@@ -28,12 +28,10 @@ class Failures:
     """Failures by entry of the journal: the last line of an entry counts, one without an error means answered."""
 
     def __init__(self, path: Path, attempts: int) -> None:
-        self._path = path
+        self.path = path
         self._attempts = attempts
         self._failed: dict[str, Failed] = {}
         self._unwritten: list[list[object]] = []
-        self.lines = 0
-        """grows with every attempt, so that it names a state"""
         for entry, error, message, tried in read_lines(path):
             self._take(str(entry), Answer(error=str(error), message=str(message)), cast(int, tried))
 
@@ -74,7 +72,7 @@ class Failures:
     def write(self) -> None:
         """Append what changed. A line that a power cut loses costs one more attempt."""
         for line in self._unwritten:
-            append_line(self._path, canonical_json(line), to_disk=False)
+            append_line(self.path, canonical_json(line), to_disk=False)
         self._unwritten.clear()
 
     def _change(self, entry: str, answer: Answer, attempts: int) -> None:
@@ -82,7 +80,6 @@ class Failures:
         self._take(entry, answer, attempts)
 
     def _take(self, entry: str, answer: Answer, attempts: int) -> None:
-        self.lines += 1
         if answer.error:
             self._failed[entry] = Failed(answer, attempts)
         else:

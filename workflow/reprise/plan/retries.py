@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from reprise.core.files import canonical_json, write_if_changed, write_text
+from reprise.core.files import canonical_json, file_digest, write_if_changed, write_text
 from reprise.fetch.records import wants_another_try
 from reprise.plan.answers import FailedAnswers
 from reprise.plan.runs import Plan
@@ -29,4 +29,4 @@ def write_answer_retries(plan: Plan, found: Iterable[FailedAnswers]) -> None:
     for one in found:
         if one.due:
             path = plan.results.answer_retry_key(one.job.scored)
-            write_if_changed(path, canonical_json({"attempts": one.failures.lines}) + "\n")
+            write_if_changed(path, canonical_json({"after": file_digest(one.failures.path)}) + "\n")

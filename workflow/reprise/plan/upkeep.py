@@ -10,10 +10,11 @@ import polars as pl
 
 from reprise.core.checksums import keys_of
 from reprise.core.errors import UserError
-from reprise.core.files import canonical_json, file_digest, value_digest, write_if_changed
+from reprise.core.files import canonical_json, file_digest, half_written, value_digest, write_if_changed
 from reprise.core.log import log
 from reprise.core.paths import STAMP, TABLES, Ledger
 from reprise.core.schemas import CLIP_LEDGER, SOURCES, read_table
+from reprise.core.store import is_alive
 from reprise.fetch.outcome import Fetcher, FetchError
 from reprise.fetch.routes import fetcher_for
 from reprise.fetch.settings import Folder
@@ -33,6 +34,7 @@ LEDGERS: dict[Ledger, pl.Schema] = {"sources": SOURCES, "clips": CLIP_LEDGER}
 
 def note_outdated(plan: Plan) -> None:
     """Have Snakemake see what is out of date although no clock shows it; a line a reason says what it was."""
+    _sweep(plan)
     _date_keys_now(plan)
     found: dict[str, list[Path]] = defaultdict(list)
     for path, reason in (*_outdated_results(plan), *_outdated_ledgers(plan), *_outdated_weights(plan)):
@@ -45,6 +47,13 @@ def note_outdated(plan: Plan) -> None:
         others = f" and {len(paths) - 1} more" if paths[1:] else ""
         log.warning(f"{reason}: {paths[0]}{others}; made again where that is needed.")
     _note_replaced_videos(plan)
+
+
+def _sweep(plan: Plan) -> None:
+    """Delete what writers that were killed left half written; no job works here now, but another dry run may write."""
+    for path, writer in half_written(plan.results.root):
+        if not is_alive(writer):
+            path.unlink(missing_ok=True)
 
 
 def _date_keys_now(plan: Plan) -> None:
@@ -75,7 +84,7 @@ def _outdated_results(plan: Plan) -> Iterator[tuple[Path, str]]:
 def _files(folder: Path) -> Iterator[Path]:
     for where, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if name not in NO_RESULTS]
-        yield from (Path(where, name) for name in names)
+        yield from (path for name in names if (path := Path(where, name)).is_file())  # not an editor's dangling link
 
 
 class _Keys:

@@ -6,7 +6,6 @@ from reprise.benchmarks.keys import AnnotationsKey
 from reprise.benchmarks.registry import load_release
 from reprise.benchmarks.rows import with_long_texts_flawed
 from reprise.core.errors import UserError, run_command
-from reprise.core.files import file_digest
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import CLIPS, ITEMS, write_table
@@ -19,7 +18,7 @@ def main() -> None:
         "Read a release into clips.parquet and items.parquet.", key=Path, release=Path, clips=Path, items=Path
     )
     key = read_key(args.key, AnnotationsKey)
-    files = list(listed_files(args.release, file_digest).values())
+    files = list(listed_files(args.release).values())
     found = load_release(key.benchmark).read_release(files, key.clips, key.options)
     items_found = list(with_long_texts_flawed(found.items, key.text_chars_max))
     clips, items = found._replace(items=items_found).tables()

@@ -1,12 +1,12 @@
 """Stage `release`: a benchmark's released annotation files, fetched or found, listed with their digests."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from reprise.core.checksums import seal_text
+from reprise.core.checksums import read_record, seal_text, write_record
 from reprise.core.errors import UserError, run_command
-from reprise.core.files import matching_files, value_digest, write_text
+from reprise.core.files import file_digest, matching_files, value_digest, write_text
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.plain import plain
@@ -27,10 +27,23 @@ def main() -> None:
         raise UserError(f"{folder}: no file matches {', '.join(key.files)}. Found: {found}.")
     if key.extras is not None:
         files |= matching_files(Path(key.extras.folder), key.files)
-    listing = [{"name": name, "path": str(path), "sha256": store.digest(path)} for name, path in files.items()]
+    digests = {name: file_digest(path) for name, path in files.items()}
+    _refuse_others(files, digests, key.found | (key.extras.files if key.extras else {}))
+    listing = [{"name": name, "path": str(path), "sha256": digests[name]} for name, path in files.items()]
     write_text(args.out, json.dumps(listing, indent=1) + "\n")
     seal_text(args.out)
     log.info(f"{len(files)} files in {folder}")
+
+
+def _refuse_others(files: Mapping[str, Path], digests: Mapping[str, str], planned: Mapping[str, str]) -> None:
+    """Stop where a user's file is not the one that the key names: planning goes by its size, time and inode."""
+    for name, digest in planned.items():
+        if digests.get(name, digest) != digest:
+            raise UserError(
+                f"{files[name]}: not the file that this job was planned for, by its bytes: it was damaged on its disk, "
+                "or edited meanwhile. Restore it or, if it is right as it is, give it a new date (`touch`). Then run "
+                "the same command again."
+            )
 
 
 def release_folder(key: ReleaseKey, store: Store, results: Path) -> Path:
@@ -58,6 +71,7 @@ def _hub_folder(benchmark: str, release: ReleaseHub, patterns: Sequence[str], st
     from huggingface_hub.errors import GatedRepoError, LocalEntryNotFoundError
 
     folder = store.root / "release" / value_digest([repo, revision])[:16]
+    _drop_damaged(folder)
     try:
         snapshot_download(repo, repo_type="dataset", revision=revision, local_dir=folder, allow_patterns=list(patterns))
     except GatedRepoError as error:
@@ -68,7 +82,19 @@ def _hub_folder(benchmark: str, release: ReleaseHub, patterns: Sequence[str], st
         raise UserError(
             f"release of {benchmark}: {repo}@{revision} could not be fetched: {plain(str(error))}"
         ) from error
+    write_record(
+        folder.with_suffix(".json"),
+        {name: file_digest(path) for name, path in matching_files(folder, patterns).items()},
+    )
     return folder
+
+
+def _drop_damaged(folder: Path) -> None:
+    """Remove what is not what was fetched, so that it is fetched again: the hub's library goes by dates."""
+    for name, digest in (read_record(folder.with_suffix(".json")) or {}).items():
+        path = folder / name
+        if path.is_file() and file_digest(path) != digest:
+            path.unlink()
 
 
 if __name__ == "__main__":

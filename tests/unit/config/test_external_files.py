@@ -38,11 +38,11 @@ def runs() -> list[str]:
 def test_a_folder_for_each_run(paper: Project) -> None:
     assert runs() == []
     for sampling in ("linspace8", "linspace64"):
-        lay(paper, f"vinoground/llava-video-7b/authors/{sampling}", *BOTH)
-    assert runs() == [f"vinoground/authors/{one}/llava-video-7b" for one in ("linspace64", "linspace8")]
+        lay(paper, f"vinoground/llava-video-7b/paper/{sampling}", *BOTH)
+    assert runs() == [f"vinoground/paper/{one}/llava-video-7b" for one in ("linspace64", "linspace8")]
     plan = Plan(load(Path(), {"suite": "paper"}))
-    files = plan.imports.answer_files(Run.parse("vinoground/authors/linspace8/llava-video-7b"))
-    assert files == [Path(IMPORTS, "vinoground/llava-video-7b/authors/linspace8", name) for name in BOTH]
+    files = plan.imports.answer_files(Run.parse("vinoground/paper/linspace8/llava-video-7b"))
+    assert files == [Path(IMPORTS, "vinoground/llava-video-7b/paper/linspace8", name) for name in BOTH]
 
 
 def test_the_folder_of_a_model_with_one_run(paper: Project) -> None:
@@ -61,7 +61,7 @@ def test_the_folder_of_a_model_with_one_run(paper: Project) -> None:
 def test_a_number_of_frames_in_a_name_selects_the_run(paper: Project) -> None:
     lay(paper, "vinoground/llava-video-7b", *NAMED)
     lay(paper, "vinoground/llava-video-7b", *(name.replace("8", "32") for name in NAMED))
-    assert runs() == [f"vinoground/authors/linspace{frames}/llava-video-7b" for frames in (32, 8)]
+    assert runs() == [f"vinoground/paper/linspace{frames}/llava-video-7b" for frames in (32, 8)]
 
 
 def test_a_number_of_frames_that_no_run_shows_is_not_used(paper: Project, caplog: pytest.LogCaptureFixture) -> None:
@@ -91,7 +91,7 @@ def test_temporalbench_names_its_tasks(paper: Project) -> None:
 @pytest.mark.parametrize(
     ("folder", "names", "said"),
     [
-        ("vinoground/llava-video-7b", BOTH, [f"{IMPORTS}/vinoground/llava-video-7b/textscore-response.jsonl: could be the answers of several runs of 'llava-video-7b': vinoground/authors/linspace128, vinoground/authors/linspace16,", f"Put it into the folder of its run, {IMPORTS}/vinoground/llava-video-7b/<protocol>/<sampling>/, or name its run in config/external.yaml (`runs: {{vinoground/authors/linspace128: .}}`)."]),
+        ("vinoground/llava-video-7b", BOTH, [f"{IMPORTS}/vinoground/llava-video-7b/textscore-response.jsonl: could be the answers of several runs of 'llava-video-7b': vinoground/paper/linspace128, vinoground/paper/linspace16,", f"Put it into the folder of its run, {IMPORTS}/vinoground/llava-video-7b/<protocol>/<sampling>/, or name its run in config/external.yaml (`runs: {{vinoground/paper/linspace128: .}}`)."]),
         ("vinoground/llava-video-7b", (*BOTH, *NAMED), ["could be the answers of several runs of 'llava-video-7b'"]),
         ("temporalbench/ma-lmm", ("ma-lmm.jsonl",), ["temporalbench/caption/linspace4, temporalbench/long/linspace4, temporalbench/short/linspace4."]),
         ("velociti/gemini-1.5-flash", ("control.csv",), ["velociti/entail.gemini.subset/fps1, velociti/mc.subset/fps1."]),
@@ -115,7 +115,7 @@ def test_files_that_could_be_of_several_runs_are_named(
 def test_a_model_can_say_which_run_its_files_are_of(paper: Project, is_own_file: bool) -> None:
     lay(paper, "vinoground/llava-video-7b", *BOTH)
     lay(paper, "vinoground/llava-video-7b/few", *BOTH)
-    said = "{vinoground/authors/linspace16: ., vinoground/authors/linspace2: few, vinoground/authors/linspace4: none}"
+    said = "{vinoground/paper/linspace16: ., vinoground/paper/linspace2: few, vinoground/paper/linspace4: none}"
     line = "llava-video-7b: LLaVA-Video-7B-Qwen2\n"
     if is_own_file:
         paper.edit("config/external.yaml", line, "")
@@ -123,7 +123,7 @@ def test_a_model_can_say_which_run_its_files_are_of(paper: Project, is_own_file:
         paper.write("config/models/llava-video-7b.yaml", text)
     else:
         paper.edit("config/external.yaml", line, f"llava-video-7b: {{label: L, runs: {said}}}\n")
-    assert runs() == [f"vinoground/authors/linspace{frames}/llava-video-7b" for frames in (16, 2)]
+    assert runs() == [f"vinoground/paper/linspace{frames}/llava-video-7b" for frames in (16, 2)]
 
 
 def test_a_protocol_can_share_the_answers_of_another(paper: Project) -> None:

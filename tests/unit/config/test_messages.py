@@ -84,7 +84,7 @@ MISTAKES = [
     (SUITE, "demo/velociti.yaml", "demo/velocity.yaml", "benchmarks.velociti.tables: no file 'config/tables/demo/velocity.yaml'. Did you mean 'config/tables/demo/velociti.yaml'?"),
     (SUITE, "{per_test: 40}", "{per_test: 40}\n    extra_runs: [entail/fps1/oracel]", "benchmarks.velociti.extra_runs: 'entail/fps1/oracel': unknown model 'oracel'. Did you mean 'oracle'?"),
     (SUITE, "{per_test: 40}", "{per_test: 40}\n    extra_runs: [similarity/fps1/toy-llava-ov]", "extra_runs: 'similarity/fps1/toy-llava-ov': the protocol asks for 'similarity', adapter 'transformers' gives score, choose, write."),
-    (SUITE, "{per_test: 40}", "{per_test: 40}\n    extra_runs: [similarity/fps1/humans]", "extra_runs: 'similarity/fps1/humans': the authors' files hold no answers to form 'similarity'. Forms: entail, mc."),
+    (SUITE, "judges: [last-letter]", "judges: [last-letter]\n    extra_runs: [similarity/black8/humans]", "extra_runs: 'similarity/black8/humans': the authors' files hold no answers to form 'similarity'. Forms: questions."),
     (TABLES, "sampling: fps2", "sampling: none", "tables.table4: row 'Toy SigLIP': contrastive needs frames, but sampling 'none' shows none."),
     (TABLES, "model: toy-text, sampling: none", "model: toy-text, sampling: fps1", "row 'Toy Qwen2 (text only)': adapter 'text' takes no frames, but sampling 'fps1' shows some. Use `sampling: none`."),
     (TABLES, "protocol: similarity", "protocol: entail", "the protocol asks for 'score', adapter 'contrastive' gives similarity."),

@@ -20,6 +20,7 @@ from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, write_table
 from reprise.external import load_importer
 from reprise.external.answers import ImportedAnswers, of_frames, read_records, write_problems
 from reprise.external.mmbench_video import rating_files, read_ratings
+from reprise.models.adapters.base import Answer
 from reprise.plan.keys import write_keys
 from reprise.plan.runs import Plan
 from reprise.stages import metrics
@@ -553,8 +554,6 @@ def round_trip(
 
 
 def table_of(requests: pl.DataFrame, texts: Iterator[str], scores: bool = False) -> pl.DataFrame:
-    from reprise.models.adapters.base import Answer
-
     imported = ImportedAnswers()
     for number, request in enumerate(requests["request_id"].to_list()):
         share = (number % 7 + 1) / 9
@@ -593,6 +592,17 @@ def test_velociti_comes_back_as_it_went(tmp_path: Path, form: str, texts: tuple[
     prompt = "mc" if form == "mc" else ""
     table = table_of(requests_of("velociti", form, items, prompt), endless(*texts), scores)
     round_trip("velociti", form, items, table, tmp_path / "out", prompt)
+
+
+def test_similarities_of_velociti_come_back_as_they_went(tmp_path: Path) -> None:
+    """Cosines, which the authors' script of contrastive models writes, may be below zero."""
+    items, _ = samples(tmp_path, 8)
+    requests = requests_of("velociti", "similarity", items, "caption")
+    imported = ImportedAnswers()
+    for number, request in enumerate(requests["request_id"]):
+        imported.answers[request] = Answer(scores=(number % 7 / 9 - 0.3,))
+    table = responses(requests, imported, 8, "key")
+    round_trip("velociti", "similarity", items, table, tmp_path / "out", "caption")
 
 
 def test_mmbench_video_comes_back_as_it_went(tmp_path: Path) -> None:

@@ -139,6 +139,9 @@ def test_scores_and_words_side_by_side(reader: str) -> None:
         ("<<<output>>> [Yes or No] <<</output>>> then <<<output>>> No <<</output>>>", "No"),
         ("<<<OUTPUT>>>Yes<<</OUTPUT>>>", "Yes"),
         ("<<<output>>> Yes <</output>>>", "Yes"),  # one bracket short, as models write it
+        ("<output>Yes</output>", "Yes"),  # one bracket, as the paper's figure may have had it
+        ("<thinking>No, ...</thinking> <output>\n[ No ]\n</output>", "[ No ]"),
+        ("<output>Yes", "Yes"),
         ("the caption is right: Yes", ""),
         ("", ""),
     ],

@@ -120,9 +120,15 @@ def test_clip_models_see_the_frames_that_velocitis_code_picks(rate: int) -> None
     rows = {row.model: row for row in table("velociti", 4).rows()}
     wanted = [round((second + part) * rate) - 1 for second in range(10) for part in (0.25, 0.75)]
     frames = 10 * rate
-    for model in ("siglip", "negclip"):
+    for model in ("siglip", "vifi-clip", "negclip"):
+        assert rows[model].protocol == "similarity"
         rule = CONFIG.main.samplings[str(rows[model].sampling)]
         assert list(plan(rule, frames, [index / rate for index in range(frames)]).indices) == wanted
+
+
+def test_people_of_velociti_are_shown_the_video_itself() -> None:
+    """A.6 tells of no frames."""
+    assert of_model(table("velociti", 2), "humans") == ["all"]
 
 
 @pytest.mark.parametrize(
@@ -134,6 +140,12 @@ def test_runs_of_vinoground_follow_the_rules_of_their_runners(model: str, rule: 
     assert rows
     for row in rows:
         assert CONFIG.main.samplings[str(row.sampling)] == {"rule": rule, "frames": int(str(row.frames))}
+
+
+def test_models_of_vinoground_without_a_released_runner_get_no_suffix() -> None:
+    rows = [row.in_column(column) for _, row, column, _ in cells("vinoground")]
+    with_suffix = {row.model for row in rows if str(row.protocol).startswith("authors")}
+    assert with_suffix == {"llava-onevision-72b", "llava-onevision-7b", "minicpm-v-2.6", "videollama2-72b", "ma-lmm"}
 
 
 @pytest.mark.parametrize("number", [3, 7, 8])

@@ -171,13 +171,15 @@ def _cell(column: str, row: Mapping[str, Any]) -> str:
     if column not in SCORES:
         return "error" if row["error"] else str(row["text"])
     scores = row["scores"]
-    if row["error"] or not scores or sum(scores) <= 0:
+    if row["error"] or not scores:
         return ""
-    return repr(scores[0] if len(scores) == 1 else scores[0] / sum(scores))
+    if len(scores) == 1:
+        return repr(scores[0])
+    return repr(scores[0] / sum(scores)) if sum(scores) > 0 else ""
 
 
 def _answers(*pairs: tuple[str, str]) -> AnswerFiles:
     return AnswerFiles(_files, _candidates, partial(_read, pairs), partial(_write, pairs), has_file_per_task=True)
 
 
-FORMS = {"entail": _answers(SCORES, PREDICTIONS), "mc": _answers(CHOICES)}
+FORMS = {"entail": _answers(SCORES, PREDICTIONS), "similarity": _answers(SCORES), "mc": _answers(CHOICES)}

@@ -22,7 +22,8 @@ BARE_WORDS = {
     for said in (word, word.lower(), word.upper())
     for form in (said, f"{said}.", f" {said}")
 }
-OUTPUT_BLOCK = re.compile(r"<<<output>>>(.*?)(?:<<</?output>>>|<</output>>>|\Z)", re.DOTALL | re.IGNORECASE)
+# One to three brackets: the prompt has three, the paper perhaps one (docs/benchmarks/velociti.md).
+OUTPUT_BLOCK = re.compile(r"<{1,3}output>{1,3}(.*?)(?:<{1,3}/?output>{1,3}|\Z)", re.DOTALL | re.IGNORECASE)
 # What VLMEvalKit's matching of option letters takes for blanks, and for a refusal.
 PUNCTUATION = str.maketrans(dict.fromkeys(".()[],:;!*#{}", " "))
 REFUSALS = (
@@ -115,7 +116,7 @@ def begins_with_a_word(caption: str) -> bool:
 
 
 def output_block(text: str) -> str:
-    """What a chain of thought says inside its last `<<<output>>>` tags; empty when it never got there."""
+    """What a chain of thought says inside its last `<<<output>>>` or `<output>` tags; empty when it never got there."""
     blocks = OUTPUT_BLOCK.findall(text)
     return blocks[-1].strip() if blocks else ""
 

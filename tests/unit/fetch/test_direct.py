@@ -26,7 +26,9 @@ def video(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 def route(url: str, **more: Any) -> Fetcher:
-    return http(Http(kind="http", url=f"{url}/{{source_id}}.mp4", backoff_s=0.01, timeout_s=3, **({"retries": 2} | more)))
+    return http(
+        Http(kind="http", url=f"{url}/{{source_id}}.mp4", backoff_s=0.01, timeout_s=3, **({"retries": 2} | more))
+    )
 
 
 def test_a_download_is_kept_under_what_it_was_asked_as_and_never_asked_for_again(video: bytes, tmp_path: Path) -> None:

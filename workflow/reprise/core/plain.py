@@ -76,12 +76,12 @@ def _secrets() -> Iterator[str]:
     yield from (value for name, value in os.environ.items() if SECRET_NAMES.search(name))
     try:
         yield _token_file().read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
-        return  # nobody is signed in
+    except (OSError, RuntimeError):
+        return  # nobody is signed in, or this user has no home
 
 
 def _token_file() -> Path:
     """Where huggingface_hub keeps that token."""
-    caches = os.environ.get("XDG_CACHE_HOME", "~/.cache")
-    home = os.environ.get("HF_HOME", os.path.join(caches, "huggingface"))
-    return Path(os.path.expanduser(os.environ.get("HF_TOKEN_PATH", os.path.join(home, "token"))))
+    caches = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache"))
+    home = Path(os.environ.get("HF_HOME", caches / "huggingface"))
+    return Path(os.environ.get("HF_TOKEN_PATH", home / "token")).expanduser()

@@ -160,7 +160,9 @@ def _copied(fetched: Fetched, asked_as: Any, scratch: Path) -> Fetched:
     copy = scratch / fetched.path.name
     copy_file(fetched.path, copy)
     if ["file", file_digest(copy)] != asked_as:
-        raise FetchError("changed", f"{fetched.path.name}: changed while it was copied, or damaged since it was written")
+        raise FetchError(
+            "changed", f"{fetched.path.name}: changed while it was copied, or damaged since it was written"
+        )
     if fetched.subtitles is None:
         return replace(fetched, path=copy)
     subtitles = scratch / fetched.subtitles.name

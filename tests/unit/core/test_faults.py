@@ -60,7 +60,7 @@ def test_a_source_comes_when_there_is_room_again(tmp_path: Path, barcode: Path) 
     def fetch(source_id: str, folder: Path) -> Fetched:
         return Fetched(barcode, is_borrowed=True)
 
-    record = fetch_source("a", Fetcher(lambda source_id: ["test", source_id], fetch, nothing), store)
+    record = fetch_source("a", Fetcher(lambda source_id: ["file", file_digest(barcode)], fetch, nothing), store)
     assert (record.status, record.attempts) == ("ok", 1)
 
 

@@ -67,6 +67,30 @@ def test_secrets_are_in_no_message(monkeypatch: pytest.MonkeyPatch) -> None:
         assert "the server said" in found and "id=7" in found
 
 
+def test_tokens_are_known_by_their_shape() -> None:
+    for token in ("hf_", "sk-", "sk-proj-", "ghp_", "github_pat_"):
+        said = plain(f"401 for {token}{'0aZ' * 6} and for key={token}{'0aZ' * 6}.")
+        assert "0aZ" not in said and said.startswith("401 for ***")
+    for name in ("hf_hub_download_timeout", "risk-of-many-long-words", "sk-short", "a_video_task-0123456789abcdefgh"):
+        assert plain(name) == name
+
+
+@pytest.mark.parametrize(
+    ("variable", "place"),
+    [("HF_TOKEN_PATH", "mine"), ("HF_HOME", "token"), ("XDG_CACHE_HOME", "huggingface/token")],
+)
+def test_the_token_of_who_is_signed_in_is_in_no_message(
+    variable: str, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HF_TOKEN_PATH", "HF_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    is_file = variable == "HF_TOKEN_PATH"
+    monkeypatch.setenv(variable, str(tmp_path / place if is_file else tmp_path))
+    (tmp_path / place).parent.mkdir(exist_ok=True)
+    (tmp_path / place).write_text("signed-in-as-me\n")
+    assert plain("refused: signed-in-as-me") == "refused: ***"
+
+
 def test_a_message_is_one_line_of_bounded_length() -> None:
     assert plain("a\r\n  b\t\u2028c") == "a b [U+2028]c"
     assert len(plain("x" * 10**6)) <= LONGEST + 3

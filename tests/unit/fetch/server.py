@@ -29,6 +29,8 @@ class Behaviour:
     bytes_per_s: int | None = None
     is_endless: bool = False
     """The content again and again, without a stated length."""
+    part: int | None = None
+    """Who asks for the rest gets no more than so many bytes of it."""
     headers: dict[str, str] = field(default_factory=dict)
 
 
@@ -60,11 +62,12 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(behaviour.status, {"Content-Length": "0"} | behaviour.headers)
             return
         start = self._start(behaviour)
-        body = behaviour.content[start:]
+        end = len(behaviour.content) if behaviour.part is None or not start else start + behaviour.part
+        body = behaviour.content[start:end]
         stated = {} if behaviour.is_endless else {"Content-Length": str(len(body))}
         headers = {"Content-Type": behaviour.kind} | stated | behaviour.headers
         if start:
-            headers["Content-Range"] = f"bytes {start}-{len(behaviour.content) - 1}/{len(behaviour.content)}"
+            headers["Content-Range"] = f"bytes {start}-{start + len(body) - 1}/{len(behaviour.content)}"
         if behaviour.has_ranges:
             headers["Accept-Ranges"] = "bytes"
         self._send(206 if start else 200, headers)

@@ -26,7 +26,9 @@ def video(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 def route(url: str, **more: Any) -> Fetcher:
-    return http(Http(kind="http", url=f"{url}/{{source_id}}.mp4", retries=2, backoff_s=0.01, timeout_s=3, **more))
+    return http(
+        Http(kind="http", url=f"{url}/{{source_id}}.mp4", backoff_s=0.01, timeout_s=3, **({"retries": 2} | more))
+    )
 
 
 def test_a_download_is_kept_under_what_it_was_asked_as_and_never_asked_for_again(video: bytes, tmp_path: Path) -> None:
@@ -45,6 +47,13 @@ def test_a_cut_connection_is_resumed_with_a_range(video: bytes, tmp_path: Path) 
     assert record.status == "ok", record
     assert (tmp_path / record.object).read_bytes() == video
     assert log.ranges == ["bytes=2000-"]
+
+
+def test_a_part_shorter_than_the_rest_is_no_whole_file(tmp_path: Path) -> None:
+    content = bytes(range(250)) * 36
+    with serving({"/a.mp4": Behaviour(content, cut_after=2000, part=3000)}) as (url, log):
+        assert route(url, retries=3).fetch("a", tmp_path).path.read_bytes() == content
+        assert log.ranges == ["bytes=2000-", "bytes=5000-", "bytes=8000-"]
 
 
 def test_a_cut_connection_without_ranges_starts_again(video: bytes, tmp_path: Path) -> None:

@@ -63,8 +63,8 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(ROOT / "config", tmp_path / "config")
     (tmp_path / "resources").mkdir()
     for path in (ROOT / "resources").iterdir():
-        if path.name == "prompts":
-            shutil.copytree(path, tmp_path / "resources/prompts")
+        if path.name in ("prompts", "published", "rehearsal"):
+            shutil.copytree(path, tmp_path / "resources" / path.name)
         else:
             (tmp_path / "resources" / path.name).symlink_to(path)
     monkeypatch.chdir(tmp_path)
@@ -192,6 +192,24 @@ def test_an_edited_file_reaches_what_it_shapes(
 ) -> None:
     edit(root / file, old, new)
     assert_differ(before["demo"], named(collect_keys(Plan(load(root)), code), "demo"), patterns)
+
+
+@pytest.mark.parametrize(
+    ("file", "patterns"),
+    [
+        ("resources/published/velociti.csv", ["tables/velociti/.+"]),
+        ("resources/rehearsal/mmbench_video_ratings.csv", ["metrics/mmbench_video/(?!mm(bench|star)).+"]),
+    ],
+)
+def test_a_file_of_numbers_reaches_by_its_content_what_is_made_of_it(
+    root: Path, code: CodeDigests, before: dict[str, Keys], file: str, patterns: list[str]
+) -> None:
+    (root / file).touch()
+    plan = Plan(load(root, {"suite": "rehearsal"}))
+    assert_differ(before["rehearsal"], named(collect_keys(plan, code), "rehearsal"), [])
+    path = root / file
+    path.write_text(path.read_text() + path.read_text().splitlines()[-1] + "\n")
+    assert_differ(before["rehearsal"], named(collect_keys(plan, code), "rehearsal"), patterns)
 
 
 def test_keys_hold_no_more_than_their_job_needs(before: dict[str, Keys]) -> None:

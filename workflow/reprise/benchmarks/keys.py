@@ -79,3 +79,5 @@ class MetricsKey(BenchmarkKey):
     frames_min: dict[str, int] = Field({})
     level: float
     """of intervals"""
+    ratings_sha256: str = ""
+    """digest of people's ratings, against which a judge is measured"""

@@ -8,6 +8,7 @@ import polars as pl
 
 from reprise.config.load import load
 from reprise.core.paths import Ledger
+from reprise.core.plain import plain
 from reprise.core.schemas import CLIP_LEDGER, SOURCES, read_table
 from reprise.fetch.outcome import PERMANENT, TRANSIENT
 from reprise.media.errors import STATUSES
@@ -72,6 +73,6 @@ def _lines(what: str, count: int, failed: pl.DataFrame, due: Counter[str]) -> It
         again = f"; the next run tries {due[reason]} again" if due[reason] else ""
         yield f"  {number} {reason} ({MEANINGS.get(reason, reason)}){again}"
         for name, message in failed.filter(reason=reason).select("name", "message").head(SHOWN).iter_rows():
-            yield f"    {name}: {message}"
+            yield f"    {plain(name)}: {plain(message)}"
         if number > SHOWN:
             yield f"    and {number - SHOWN} more"

@@ -2,6 +2,8 @@
 
 import os
 import re
+from collections.abc import Iterator
+from pathlib import Path
 
 LONGEST = 2000
 HIDDEN = "***"
@@ -16,6 +18,8 @@ SECRETS_IN_TEXT = (
         re.compile(r"([?&][\w.-]*(?:token|key|secret|sig|signature|auth|password|credential)=)[^&\s'\"#]+", re.I),
         rf"\1{HIDDEN}",
     ),
+    # Tokens of Hugging Face, GitHub and of services behind an API, by their shape.
+    (re.compile(r"(?<![A-Za-z0-9])(?:(?:hf_|ghp_)[A-Za-z0-9]{16,}|(?:github_pat_|sk-)[\w-]{16,})"), HIDDEN),
 )
 ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
 # Controls other than tab and line feed, bidirectional marks and overrides, other line ends, tags, lone surrogates.
@@ -59,9 +63,25 @@ def of_cell(cell: str) -> str:
 
 def without_secrets(text: str) -> str:
     """The text without this user's secrets, should a server or a program repeat them."""
-    for name, value in os.environ.items():
-        if len(value) >= SHORTEST_SECRET and SECRET_NAMES.search(name):
-            text = text.replace(value, HIDDEN)
+    for secret in _secrets():
+        if len(secret) >= SHORTEST_SECRET:
+            text = text.replace(secret, HIDDEN)
     for pattern, shown in SECRETS_IN_TEXT:
         text = pattern.sub(shown, text)
     return text
+
+
+def _secrets() -> Iterator[str]:
+    """The secrets in the environment, and the token with which this user is signed in at Hugging Face."""
+    yield from (value for name, value in os.environ.items() if SECRET_NAMES.search(name))
+    try:
+        yield _token_file().read_text(encoding="utf-8", errors="replace").strip()
+    except (OSError, RuntimeError):
+        return  # nobody is signed in, or this user has no home
+
+
+def _token_file() -> Path:
+    """Where huggingface_hub keeps that token."""
+    caches = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache"))
+    home = Path(os.environ.get("HF_HOME", caches / "huggingface"))
+    return Path(os.environ.get("HF_TOKEN_PATH", home / "token")).expanduser()

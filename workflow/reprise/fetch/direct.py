@@ -18,7 +18,7 @@ from reprise.fetch.settings import Http
 
 CHUNK = 1 << 18
 NO_VIDEO = ("text/", "application/json", "application/xml", "application/xhtml")
-RANGE = re.compile(r"bytes ([0-9]{1,18})-")
+RANGE = re.compile(r"bytes ([0-9]{1,18})-(?:[0-9]{1,18}/([0-9]{1,18}))?")
 LENGTH = re.compile(r"[0-9]{1,18}")
 
 
@@ -126,6 +126,10 @@ def _continues(response: HTTPResponse, have: int) -> bool:
 
 
 def _total(response: HTTPResponse, have: int) -> int | None:
+    """The bytes of the whole file, if the server states them; a part may be shorter than what was asked for."""
+    part = RANGE.match(response.headers.get("Content-Range", "")) if have else None
+    if part is not None and part[2]:
+        return int(part[2])
     length = response.headers.get("Content-Length", "")
     return have + int(length) if LENGTH.fullmatch(length) else None
 

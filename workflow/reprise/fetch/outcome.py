@@ -22,6 +22,7 @@ TRANSIENT = {
     "too_slow": "not done within `max_s`, or slower than `min_kb_s`",
     "stopped": "not asked for: an earlier source met a bot check or a rate limit",
     "disk_full": "no room in the store",
+    "changed": "the file changed while it was copied",
 }
 PERMANENT = {
     "removed": "taken down by its uploader or by the site",
@@ -73,7 +74,7 @@ class Fetched:
 
     path: Path
     is_borrowed: bool = False
-    """In a folder outside the store: to be copied, not moved."""
+    """In a folder outside the store, known by its digest: to be copied, not moved."""
     subtitles: Path | None = None
     note: str = ""
     """What the ledger says about it, such as the link that led to it."""

@@ -12,6 +12,7 @@ from reprise.core.checksums import write_record as write_checked
 from reprise.core.schemas import SOURCES, read_table
 from reprise.core.store import Store
 from reprise.fetch.outcome import TRANSIENT
+from reprise.media.settings import Limits
 
 
 class Record(BaseModel):
@@ -26,6 +27,15 @@ class Record(BaseModel):
     bytes: int = 0
     message: str = ""
     is_transient: bool = False
+    limits: Limits | None = None
+    """under which the source was accepted"""
+
+    def was_accepted_under(self, limits: Limits) -> bool:
+        """Whether it was accepted under these limits, or under stricter ones."""
+        if self.limits is None:
+            return False
+        accepted = self.limits.model_dump()
+        return all(accepted[name] <= limit for name, limit in limits.model_dump().items())
 
 
 def record_path(store: Store, asked: str) -> Path:

@@ -1,6 +1,5 @@
 """YouTube through yt-dlp: whole videos, stopping for a while as soon as the site asks whether we are a bot."""
 
-import json
 import re
 import shutil
 import time
@@ -15,8 +14,8 @@ from yt_dlp.globals import supported_js_runtimes
 from yt_dlp.networking.exceptions import RequestError
 from yt_dlp.utils import DownloadError, YoutubeDLError
 
+from reprise.core.checksums import read_record, write_record
 from reprise.core.errors import UserError
-from reprise.core.files import canonical_json, write_text
 from reprise.core.store import Store
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError
 from reprise.fetch.retry import check_bounds, with_retries, within
@@ -29,6 +28,8 @@ RUNTIME, SCRIPTS = "deno", "yt-dlp-ejs"
 ID = re.compile(r"^[A-Za-z0-9_-]{11}$")
 # Going on after one of these makes it worse for every shard.
 STOP_ON = frozenset({"bot_check", "rate_limited", "captcha"})
+# How far the clocks of machines that share a store may be apart.
+CLOCKS_APART_S = 60
 
 
 class _Quiet:
@@ -63,7 +64,7 @@ def youtube(settings: Youtube, store: Store) -> Fetcher:
                 return with_retries(lambda: download(url, folder, settings), settings, STOP_ON)
         except FetchError as error:
             if error.status in STOP_ON:
-                write_text(stop, canonical_json({"status": error.status, "message": error.message}))
+                write_record(stop, {"status": error.status, "message": error.message})
             raise
 
     def estimate(source_ids: Sequence[str]) -> int:
@@ -163,7 +164,7 @@ def _refusal(error: DownloadError) -> FetchError:
 
 def _check_stop(stop: Path, cooldown_s: float) -> None:
     """Stop while an earlier refusal, of this shard or another, is recent."""
-    if not stop.is_file() or time.time() - stop.stat().st_mtime > cooldown_s:
-        return
-    earlier = json.loads(stop.read_text(encoding="utf-8"))
+    earlier = read_record(stop)
+    if earlier is None or not -CLOCKS_APART_S <= time.time() - stop.stat().st_mtime <= cooldown_s:
+        return  # none, a damaged one, an old one, or one that would last until a wrong date has passed
     raise FetchError("stopped", f"{earlier['status']} less than {cooldown_s:g} s ago: {earlier['message']}")

@@ -29,6 +29,7 @@ from reprise.models.keys import ModelAnswers, ModelRunKey, RunKey
 from reprise.plan.runs import Plan
 from reprise.reading.keys import JudgementsKey, VerdictsKey
 from reprise.tables.keys import TableKey
+from reprise.tables.published import published_file
 
 UNPINNED = "unpinned"
 NO_FRAMES = {"rule": "none"}
@@ -129,13 +130,13 @@ class _Keys:
             benchmark=benchmark,
             clips=entry.clips,
             options=self._config.benchmarks[benchmark].options | {"subset": subset.model_dump() if subset else None},
-            subset_sha256=self._subset_digest(subset.file) if isinstance(subset, SubsetFile) else "",
+            subset_sha256=self._digest_of(subset.file) if isinstance(subset, SubsetFile) else "",
             text_chars_max=self._config.suite.text_chars_max,
         )
 
-    def _subset_digest(self, file: str) -> str:
-        """The digest of a subset's list; where it is missing, the stage that reads it says so."""
-        return self._plan.store.digest(Path(file)) if Path(file).is_file() else ""
+    def _digest_of(self, file: str | Path | None) -> str:
+        """The digest of a file that a stage reads; where it is missing, the stage says so."""
+        return self._plan.store.digest(Path(file)) if file and Path(file).is_file() else ""
 
     def _missing(self) -> MissingKey:
         shards, ledger = range(self._config.suite.shards), self._plan.results.ledger
@@ -155,7 +156,7 @@ class _Keys:
 
     def _of_protocol(self, benchmark: str, name: str) -> Iterator[tuple[Path, Settings]]:
         protocol, key = self._config.benchmarks[benchmark].protocols[name], self._plan.results.key
-        prompts = self._prompts[benchmark]
+        prompts, ratings = self._prompts[benchmark], self._config.suite.benchmarks[benchmark].ratings
         requests = RequestsKey(
             benchmark=benchmark,
             form=protocol.form,
@@ -174,6 +175,7 @@ class _Keys:
             items=protocol.items,
             frames_min=protocol.frames_min,
             level=self._config.main.confidence,
+            ratings_sha256=self._digest_of(ratings if protocol.judge is not None else None),
         )
         yield key("requests", benchmark, name), self._coded(requests)
         yield key("verdicts", benchmark, name), self._coded(verdicts)
@@ -294,6 +296,7 @@ class _Keys:
             paper=settings.paper,
             table=table,
             show_published=suite.show_published,
+            published_sha256=self._digest_of(published_file(benchmark) if suite.show_published else None),
             spec=spec,
             forms={name: protocol.form for name, protocol in settings.protocols.items()},
             runs=tuple(one.name for one in scored),

@@ -9,7 +9,6 @@ from reprise.core.errors import UserError, run_command
 from reprise.core.files import file_digest, matching_files, value_digest, write_text
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
-from reprise.core.plain import plain
 from reprise.core.store import Store
 from reprise.fetch.keys import ReleaseKey
 from reprise.fetch.plugins import load_world
@@ -66,22 +65,11 @@ def _hub_folder(benchmark: str, release: ReleaseHub, patterns: Sequence[str], st
             f"release of {benchmark}: {repo} is 'unpinned'. Run `python -m reprise pin` with network access first, "
             "or use a folder of the released files (`release: {kind: folder, path: ...}`)."
         )
-    from httpx2 import HTTPError
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import GatedRepoError, LocalEntryNotFoundError
+    from reprise.fetch.snapshot import fetch_snapshot  # slow to import, and of no use to other releases
 
     folder = store.root / "release" / value_digest([repo, revision])[:16]
     _drop_damaged(folder)
-    try:
-        snapshot_download(repo, repo_type="dataset", revision=revision, local_dir=folder, allow_patterns=list(patterns))
-    except GatedRepoError as error:
-        raise UserError(
-            f"{repo} is gated. Accept its licence at https://huggingface.co/datasets/{repo}, then set HF_TOKEN."
-        ) from error
-    except (HTTPError, LocalEntryNotFoundError, ValueError) as error:
-        raise UserError(
-            f"release of {benchmark}: {repo}@{revision} could not be fetched: {plain(str(error))}"
-        ) from error
+    fetch_snapshot(f"release of {benchmark}", "dataset", repo, revision, folder, patterns)
     write_record(
         folder.with_suffix(".json"),
         {name: file_digest(path) for name, path in matching_files(folder, patterns).items()},

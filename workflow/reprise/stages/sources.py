@@ -2,14 +2,14 @@
 
 import errno
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from reprise.core.errors import UserError, run_command, stop_on_fault
-from reprise.core.files import value_digest
+from reprise.core.files import file_digest, value_digest
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.plain import plain
@@ -30,6 +30,8 @@ from reprise.stages.arguments import arguments
 
 # Judged again whenever the shard is: another limit may have been set.
 LIMITED = {"too_large", "too_many_pixels", "too_long"}
+# They say nothing of the source: no attempt is spent.
+UNCOUNTED = {"stopped", "changed"}
 IMAGE_SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".webp"}
 
 
@@ -66,12 +68,26 @@ def fetch_shard(wanted: list[Wanted], fetcher: Fetcher, store: Store, limits: Li
 def fetch_source(source_id: str, fetcher: Fetcher, store: Store, limits: Limits = DEFAULT_LIMITS) -> Record:
     """The outcome for one source: the recorded one where it is final, else of another try."""
     known = _known_outcome(source_id, fetcher, store)
-    if known is not None:
+    if known is None:
+        asked_as = fetcher.identity(source_id)
+        with store.alone(value_digest(asked_as)):
+            # Another job, of this clone or of another one that shares the store, may have fetched it meanwhile.
+            known = _known_outcome(source_id, fetcher, store) or _try(source_id, asked_as, fetcher, store, limits)
+    if known.status != "ok" or known.was_accepted_under(limits):
         return known
-    asked_as = fetcher.identity(source_id)
-    with store.alone(value_digest(asked_as)):
-        # Another job, of this clone or of another one that shares the store, may have fetched it meanwhile.
-        return _known_outcome(source_id, fetcher, store) or _try(source_id, asked_as, fetcher, store, limits)
+    return _judged_again(source_id, known, store, limits)
+
+
+def _judged_again(source_id: str, known: Record, store: Store, limits: Limits) -> Record:
+    """The outcome under stricter limits for a source that the store has; it keeps what they refuse, for others."""
+    try:
+        check_decodes(store.checked(known.object, known.sha256, f"source {source_id}"), limits)
+    except MediaError as error:
+        stop_on_fault(error, store.root)
+        return _failure(known.asked_as, error.status, error.message, known.attempts, is_remote=False)
+    accepted = known.model_copy(update={"limits": limits})
+    write_record(store, value_digest(known.asked_as), accepted)
+    return accepted
 
 
 def _try(source_id: str, asked_as: Any, fetcher: Fetcher, store: Store, limits: Limits) -> Record:
@@ -83,13 +99,15 @@ def _try(source_id: str, asked_as: Any, fetcher: Fetcher, store: Store, limits: 
     scratch.mkdir(parents=True, exist_ok=True)
     try:
         fetched = fetcher.fetch(source_id, scratch)
+        if fetched.is_borrowed:
+            fetched = _copied(fetched, asked_as, scratch)
         check_decodes(fetched.path, limits)
-        record = _record_success(fetched, asked, asked_as, attempts + 1, store)
+        record = _record_success(fetched, asked, asked_as, attempts + 1, store).model_copy(update={"limits": limits})
     except (FetchError, MediaError) as error:
         stop_on_fault(error, store.root)
         if error.status == "disk_full":
             stop_on_fault(OSError(errno.ENOSPC, error.message, str(store.root)))
-        tried = attempts + (error.status != "stopped")
+        tried = attempts + (error.status not in UNCOUNTED)
         record = _failure(asked_as, error.status, error.message, tried, fetcher.is_remote)
     except OSError as error:
         stop_on_fault(error, store.root)
@@ -124,8 +142,8 @@ def _known_outcome(source_id: str, fetcher: Fetcher, store: Store) -> Record | N
 
 def _record_success(fetched: Fetched, asked: str, asked_as: Any, attempts: int, store: Store) -> Record:
     if fetched.subtitles is not None:
-        _move_into_store(fetched.subtitles, fetched.is_borrowed, asked, ".vtt", store)
-    kept = _move_into_store(fetched.path, fetched.is_borrowed, asked, fetched.path.suffix.lower() or ".mp4", store)
+        store.keep_file(fetched.subtitles, "sources", asked, ".vtt")
+    kept = store.keep_file(fetched.path, "sources", asked, fetched.path.suffix.lower() or ".mp4")
     return Record(
         asked_as=asked_as,
         status="ok",
@@ -137,16 +155,19 @@ def _record_success(fetched: Fetched, asked: str, asked_as: Any, attempts: int, 
     )
 
 
-def _move_into_store(path: Path, is_borrowed: bool, asked: str, suffix: str, store: Store) -> Path:
-    """Move a file into the store; a file outside the store is copied instead."""
-    if is_borrowed:
-        copy = store.scratch(f"{asked}.copy{suffix}")
-        try:
-            copy_file(path, copy)
-            return store.keep_file(copy, "sources", asked, suffix)
-        finally:
-            copy.unlink(missing_ok=True)
-    return store.keep_file(path, "sources", asked, suffix)
+def _copied(fetched: Fetched, asked_as: Any, scratch: Path) -> Fetched:
+    """A user's files as copies that nobody changes while they are judged: those bytes, and no later ones, are kept."""
+    copy = scratch / fetched.path.name
+    copy_file(fetched.path, copy)
+    if ["file", file_digest(copy)] != asked_as:
+        raise FetchError(
+            "changed", f"{fetched.path.name}: changed while it was copied, or damaged since it was written"
+        )
+    if fetched.subtitles is None:
+        return replace(fetched, path=copy)
+    subtitles = scratch / fetched.subtitles.name
+    copy_file(fetched.subtitles, subtitles)
+    return replace(fetched, path=copy, subtitles=subtitles)
 
 
 def _failure(asked_as: Any, status: str, message: str, attempts: int, is_remote: bool) -> Record:

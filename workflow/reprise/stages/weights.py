@@ -7,6 +7,7 @@ from reprise.core.errors import UserError, run_command
 from reprise.core.files import write_text
 from reprise.core.log import log
 from reprise.core.store import Store
+from reprise.fetch.snapshot import fetch_snapshot
 from reprise.models.weights import PATTERNS, record_files, snapshot_folder
 from reprise.stages.arguments import arguments
 
@@ -21,9 +22,7 @@ def main() -> None:
         )
     store = Store(args.store)
     folder = snapshot_folder(args.repo, args.revision, store)
-    from huggingface_hub import snapshot_download
-
-    snapshot_download(args.repo, revision=args.revision, local_dir=folder, allow_patterns=list(PATTERNS))
+    fetch_snapshot(f"config/models/{args.model}.yaml", "model", args.repo, args.revision, folder, PATTERNS)
     if not any(folder.glob("*.safetensors")):
         raise UserError(
             f"config/models/{args.model}.yaml: repo: {args.repo}@{args.revision} holds no *.safetensors. "

@@ -21,6 +21,8 @@ class TableKey(Key):
     paper: str
     table: str
     show_published: bool
+    published_sha256: str = ""
+    """digest of the paper's own numbers, where they are shown"""
     spec: TableSpec
     forms: dict[str, str]
     """protocol -> form of question"""

@@ -1,0 +1,90 @@
+"""What a store already has decides no number: an old store and a fresh one give the same outcome."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from reprise.core.errors import UserError
+from reprise.core.store import Store
+from reprise.fetch.local import folder
+from reprise.fetch.outcome import Fetched, Fetcher
+from reprise.fetch.settings import Folder
+from reprise.media.settings import Limits
+from reprise.stages.sources import fetch_source
+
+LOW, HIGH = Limits(pixels=100), Limits(pixels=10_000)
+
+
+@pytest.fixture
+def picture(tmp_path: Path) -> Path:
+    path = tmp_path / "videos/a.png"
+    path.parent.mkdir()
+    Image.new("RGB", (20, 20), "red").save(path)
+    return path
+
+
+def route(picture: Path, store: Store) -> Fetcher:
+    return folder(Folder(kind="folder", path=str(picture.parent), pattern="{source_id}.png"), store)
+
+
+def test_lowered_limits_refuse_what_the_store_has(picture: Path, tmp_path: Path) -> None:
+    old, fresh = Store(tmp_path / "old"), Store(tmp_path / "fresh")
+    first = fetch_source("a", route(picture, old), old, HIGH)
+    assert first.status == "ok"
+    lowered = [fetch_source("a", route(picture, store), store, LOW) for store in (old, fresh, old)]
+    assert {record.status for record in lowered} == {"too_many_pixels"}
+    assert fetch_source("a", route(picture, old), old, HIGH) == first
+    assert (old.root / first.object).is_file()
+
+
+def test_stricter_limits_are_recorded_and_looser_ones_need_no_look(picture: Path, tmp_path: Path) -> None:
+    store = Store(tmp_path / "store")
+    fetch_source("a", route(picture, store), store, HIGH)
+    stricter = Limits(pixels=5_000)
+    kept = [fetch_source("a", route(picture, store), store, limits) for limits in (stricter, HIGH, stricter)]
+    assert [(record.status, record.limits) for record in kept] == [("ok", stricter)] * 3, kept
+
+
+def test_what_is_damaged_in_the_store_is_not_judged(picture: Path, tmp_path: Path) -> None:
+    store = Store(tmp_path / "store")
+    path = store.root / fetch_source("a", route(picture, store), store, HIGH).object
+    path.write_bytes(path.read_bytes()[:-1] + b"?")
+    with pytest.raises(UserError, match=r"source a was damaged, and is removed.* run the same command again"):
+        fetch_source("a", route(picture, store), store, LOW)
+    assert fetch_source("a", route(picture, store), store, HIGH).status == "ok"
+
+
+def test_a_file_that_changes_before_it_is_copied_is_not_kept_under_its_old_digest(
+    picture: Path, tmp_path: Path
+) -> None:
+    store, red = Store(tmp_path / "store"), picture.read_bytes()
+    fetcher = route(picture, store)
+
+    def fetch(source_id: str, scratch: Path) -> Fetched:
+        Image.new("RGB", (20, 20), "blue").save(picture)  # after its digest was taken
+        return fetcher.fetch(source_id, scratch)
+
+    missed = fetch_source("a", replace(fetcher, fetch=fetch), store)
+    assert (missed.status, missed.is_transient, missed.attempts) == ("changed", True, 0)
+    assert not list(store.root.rglob("*.png"))
+    picture.write_bytes(red)
+    again = fetch_source("a", route(picture, store), store)
+    assert (store.root / again.object).read_bytes() == red
+
+
+def test_a_file_that_changes_after_it_is_copied_leaves_the_copy(
+    picture: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from reprise.stages import sources
+
+    store, red, check = Store(tmp_path / "store"), picture.read_bytes(), sources.check_decodes
+
+    def check_slowly(path: Path, limits: Limits) -> None:
+        check(path, limits)
+        Image.new("RGB", (20, 20), "blue").save(picture)
+
+    monkeypatch.setattr(sources, "check_decodes", check_slowly)
+    record = fetch_source("a", route(picture, store), store)
+    assert record.status == "ok"
+    assert (store.root / record.object).read_bytes() == red

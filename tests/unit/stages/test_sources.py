@@ -50,7 +50,9 @@ def test_what_is_damaged_in_the_store_is_not_judged(picture: Path, tmp_path: Pat
     store = Store(tmp_path / "store")
     path = store.root / fetch_source("a", route(picture, store), store, HIGH).object
     path.write_bytes(path.read_bytes()[:-1] + b"?")
-    with pytest.raises(UserError, match=r"source a was damaged, and is removed.* run the same command again"):
+    with pytest.raises(
+        UserError, match=r"source a was damaged or replaced, and is removed.* run the same command again"
+    ):
         fetch_source("a", route(picture, store), store, LOW)
     assert fetch_source("a", route(picture, store), store, HIGH).status == "ok"
 

@@ -124,8 +124,8 @@ def _outdated_weights(plan: Plan) -> Iterator[tuple[Path, str]]:
     for slug, model in plan.config.models.items():
         note = plan.results.weights(slug)
         if model.repo is not None and note.is_file():
-            files = fetched_files(snapshot_folder(model.repo, model.revision or "", plan.store))
-            if not all(path.is_file() for path in files):
+            folder = snapshot_folder(model.repo, model.revision or "", plan.store)
+            if not any(folder.glob("*.safetensors")) or not all(path.is_file() for path in fetched_files(folder)):
                 yield note, LOST
 
 

@@ -21,6 +21,7 @@ from reprise.core.files import file_digest, text_digest
 
 from tests.faults.plugged import REGISTRATION
 from tests.unit.fetch.server import Behaviour, serving
+from tests.unit.rows import PAIR_COLUMNS, QUESTION_COLUMNS
 from tests.workflow.conftest import ROOT, Project, copy_project, make_video
 
 CHECKPOINT = ROOT / "resources/demo/checkpoints/siglip"
@@ -78,20 +79,6 @@ MODELS = {
     "pixels": "label: Pixels\nadapter: pixels\nsettings: {seed: 0}\n",
     "hub-siglip": f"label: SigLIP\nadapter: contrastive\nrepo: toy/siglip\nrevision: {REVISION}\n",
 }
-PAIR_COLUMNS = [
-    "index",
-    "major",
-    "minor",
-    "pos_vid",
-    "pos_start",
-    "pos_end",
-    "pos_cap",
-    "neg_vid",
-    "neg_start",
-    "neg_end",
-    "neg_cap",
-]
-QUESTION_COLUMNS = ["index", "video", "video_type", "question", "answer", "dimensions", "video_path"]
 PREVIEW = "results/reduced/frames/preview/vinoground/0.pos.linspace4.png"
 STARTED = re.compile(r"^(?:local)?rule (\w+):\n(?:    .*\n)*?    jobid: (\d+)$", re.MULTILINE)
 ENDED = re.compile(r"^Finished jobid: (\d+)", re.MULTILINE)

@@ -8,6 +8,13 @@ from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, VERDICTS
 
 Row = dict[str, Any]
 
+# Columns of the files that Vinoground and MMBench-Video release.
+PAIR_COLUMNS = [
+    *("index", "major", "minor", "pos_vid", "pos_start", "pos_end", "pos_cap"),
+    *("neg_vid", "neg_start", "neg_end", "neg_cap"),
+]
+QUESTION_COLUMNS = ["index", "video", "video_type", "question", "answer", "dimensions", "video_path"]
+
 
 def item_row(item_id: str, **known: Any) -> Row:
     """An item of clip `c` that belongs to no group and has no texts."""

@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from tests.unit.rows import PAIR_COLUMNS, QUESTION_COLUMNS
 from tests.workflow.conftest import Project, copy_project, make_video
 
 SUITE = """\
@@ -88,30 +89,17 @@ def judged_suite(project: Project) -> None:
     project.edit("config/config.yaml", "suite: demo", "suite: judged")
     for name in ("mmbench", "vinoground"):
         (project.root / "release" / name).mkdir(parents=True)
-    columns = ["index", "video", "video_type", "question", "answer", "dimensions", "video_path"]
     rows = [
         [str(i), "ab"[i % 2] * 11, "News", text, f"the circle {i}", "['OCR']", ""] for i, text in enumerate(QUESTIONS)
     ]
     with (project.root / "release/mmbench/MMBench-Video.tsv").open("w", newline="") as stream:
-        csv.writer(stream, delimiter="\t").writerows([columns, *rows])
-    columns = [
-        "index",
-        "major",
-        "minor",
-        "pos_vid",
-        "pos_start",
-        "pos_end",
-        "pos_cap",
-        "neg_vid",
-        "neg_start",
-        "neg_end",
-    ]
+        csv.writer(stream, delimiter="\t").writerows([QUESTION_COLUMNS, *rows])
     pairs = [
         [str(i), "action", "", "aaaaaaaaaaa", "0", "3", f"{i} eats", "bbbbbbbbbbb", "1", "4", f"{i} sleeps"]
         for i in "01"
     ]
     with (project.root / "release/vinoground/vinoground.csv").open("w", newline="") as stream:
-        csv.writer(stream).writerows([[*columns, "neg_cap"], *pairs])
+        csv.writer(stream).writerows([PAIR_COLUMNS, *pairs])
     make_video(project.root / "videos/aaaaaaaaaaa.mp4", 4)
     make_video(project.root / "videos/bbbbbbbbbbb.mp4", 5, "testsrc")
 

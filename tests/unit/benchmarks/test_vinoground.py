@@ -24,30 +24,17 @@ from reprise.stats.measures import Measure
 
 from tests.unit.asked import request, spec
 from tests.unit.benchmarks.whole import Whole
-from tests.unit.rows import request_table, response_row, verdict_row
+from tests.unit.rows import PAIR_COLUMNS, request_table, response_row, verdict_row
 
 vinoground = Whole("vinoground")
 
-COLUMNS = [
-    "index",
-    "major",
-    "minor",
-    "pos_vid",
-    "pos_start",
-    "pos_end",
-    "pos_cap",
-    "neg_vid",
-    "neg_start",
-    "neg_end",
-    "neg_cap",
-]
 LEVEL = 0.95
 PROMPTS = load_prompts(Path("resources/prompts/vinoground.yaml"))
 ROLES = ("text_pos", "text_neg", "video_pos", "video_neg")
 
 
 def row(index: int, major: str = "action", minor: str = "", **changes: str) -> list[str]:
-    values = dict(zip(COLUMNS, [str(index), major, minor, "aaaaaaaaaaa", "0", "10", f"{index} eats then sleeps",
+    values = dict(zip(PAIR_COLUMNS, [str(index), major, minor, "aaaaaaaaaaa", "0", "10", f"{index} eats then sleeps",
                                 "bbbbbbbbbbb", "5", "12.5", f"{index} sleeps then eats"], strict=True))  # fmt: skip
     return list((values | changes).values())
 
@@ -71,7 +58,7 @@ def release(
     rows: Sequence[Sequence[str]],
     text: Sequence[Mapping[str, str]] | None = None,
     video: Sequence[Mapping[str, str]] | None = None,
-    columns: Sequence[str] = COLUMNS,
+    columns: Sequence[str] = PAIR_COLUMNS,
 ) -> list[Path]:
     files = [folder / "vinoground.csv"]
     with files[0].open("w", newline="") as stream:
@@ -159,7 +146,7 @@ def test_the_papers_wording_and_what_the_letters_stand_for(tmp_path: Path) -> No
 
 
 def test_a_release_may_call_its_columns_otherwise(tmp_path: Path) -> None:
-    columns = ["video_1" if name == "pos_vid" else name for name in COLUMNS]
+    columns = ["video_1" if name == "pos_vid" else name for name in PAIR_COLUMNS]
     files = release(tmp_path, [row(0)], columns=columns)
     with pytest.raises(UserError, match=r"column 'pos_vid' is missing. Found: index, major, minor, video_1"):
         vinoground.annotations(files, "ids", {})

@@ -1,14 +1,13 @@
 """YAML files that are bombs, broken, or no files: one message with the file and, where there is one, the line."""
 
 import os
-import resource
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from reprise.core.errors import UserError
 from reprise.core.yaml_files import load_yaml
+
+from tests.unit.limited import run_limited
 
 LEVELS = "\n".join(
     [f"a0: &a0 [{', '.join(['x'] * 9)}]"] + [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 30)]
@@ -67,11 +66,6 @@ def test_ordinary_aliases_and_merges_are_read(tmp_path: Path) -> None:
     assert load_yaml(tmp_path / "a.yaml") is None
 
 
-def _limit() -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (2**29, 2**29))
-    resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
-
-
 @pytest.mark.parametrize("content", [LEVELS, MERGES], ids=["aliases", "merges"])
 def test_a_bomb_takes_neither_memory_nor_time(content: str, tmp_path: Path) -> None:
     (tmp_path / "bomb.yaml").write_text(content)
@@ -82,6 +76,5 @@ def test_a_bomb_takes_neither_memory_nor_time(content: str, tmp_path: Path) -> N
         "try:\n    load_yaml(pathlib.Path(sys.argv[1]))\n"
         "except UserError as error:\n    print(error)\n"
     )
-    command = [sys.executable, "-c", program, str(tmp_path / "bomb.yaml")]
-    done = subprocess.run(command, capture_output=True, text=True, preexec_fn=_limit)
+    done = run_limited(program, tmp_path / "bomb.yaml", 2**29)
     assert "aliases that stand for more than" in done.stdout, done.stderr

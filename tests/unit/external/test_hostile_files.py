@@ -12,6 +12,8 @@ from reprise.core.errors import UserError
 from reprise.external.answers import read_records
 from reprise.media.subtitles import read_vtt
 
+from tests.unit.limited import run_limited
+
 SHEET = (
     '<?xml version="1.0"?><worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'
     "{rows}</sheetData></worksheet>"
@@ -30,11 +32,6 @@ def workbook(path: Path, sheet: bytes) -> Path:
     return path
 
 
-def _limit() -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (2 * 2**30, 2 * 2**30))
-    resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
-
-
 def outcome_in_little_memory(path: Path) -> str:
     program = (
         "import sys, pathlib\n"
@@ -43,7 +40,7 @@ def outcome_in_little_memory(path: Path) -> str:
         "try:\n    print(len(read_records(pathlib.Path(sys.argv[1]))[1]), 'rows')\n"
         "except UserError as error:\n    print(error)\n"
     )
-    done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, preexec_fn=_limit)
+    done = run_limited(program, path, 2 * 2**30)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

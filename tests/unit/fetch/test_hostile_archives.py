@@ -4,7 +4,6 @@ import bz2
 import lzma
 import os
 import pickle
-import resource
 import struct
 import subprocess
 import sys
@@ -25,6 +24,7 @@ from reprise.fetch.pickles import read_videos
 from reprise.fetch.settings import Archive, Folder
 from reprise.stages.sources import Wanted, fetch_shard
 
+from tests.unit.limited import run_limited
 from tests.unit.videos import barcode_video
 
 HALF_A_GB = 2**29
@@ -186,11 +186,6 @@ PICKLES = {
 }
 
 
-def _limit_memory() -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (HALF_A_GB, HALF_A_GB))
-    resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
-
-
 @pytest.mark.parametrize("name", PICKLES)
 def test_no_pickle_runs_or_asks_for_memory(name: str, tmp_path: Path) -> None:
     path = tmp_path / "bad.pkl"
@@ -202,9 +197,7 @@ def test_no_pickle_runs_or_asks_for_memory(name: str, tmp_path: Path) -> None:
         "try:\n    read_videos(pathlib.Path(sys.argv[1]))\n"
         "except FetchError as error:\n    print(error.status)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program, path], capture_output=True, text=True, preexec_fn=_limit_memory
-    )
+    done = run_limited(program, path, HALF_A_GB)
     assert done.stdout.strip() in ("unsafe_pickle", "failed", "too_large"), done.stderr
 
 

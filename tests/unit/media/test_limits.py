@@ -1,9 +1,6 @@
 """Videos and images that are too large or odd: refused by name where they come in, or taken and measured later."""
 
-import resource
 import struct
-import subprocess
-import sys
 import zlib
 from pathlib import Path
 
@@ -17,6 +14,7 @@ from reprise.media.settings import Limits
 from reprise.stages.facts import measure
 from reprise.stages.sources import check_decodes
 
+from tests.unit.limited import run_limited
 from tests.unit.videos import X264, barcode_video, run_ffmpeg
 
 ONE_GB = 2**30
@@ -70,11 +68,6 @@ def test_pictures_have_the_same_limit(suffix: str, tmp_path: Path) -> None:
     assert refused(under_a_videos_name, Limits(pixels=64 * 48 - 1))[0] == "too_many_pixels"
 
 
-def _limit_memory() -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (2 * ONE_GB, 2 * ONE_GB))
-    resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
-
-
 def status_in_little_memory(path: Path) -> str:
     """The outcome in a process that may take 2 GB of addresses, libraries included; they take about one."""
     program = (
@@ -84,9 +77,7 @@ def status_in_little_memory(path: Path) -> str:
         "try:\n    check_decodes(pathlib.Path(sys.argv[1]))\n"
         "except MediaError as error:\n    print(error.status)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program, path], capture_output=True, text=True, preexec_fn=_limit_memory
-    )
+    done = run_limited(program, path, 2 * ONE_GB)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 

@@ -103,6 +103,7 @@ def hub() -> Iterator[None]:
     with hub_of_weights() as url, pytest.MonkeyPatch.context() as patch:
         patch.setenv("HF_ENDPOINT", url)
         patch.setenv("HF_HUB_DISABLE_XET", "1")
+        patch.delenv("HF_HUB_OFFLINE", raising=False)  # a test before these may have loaded a model in this process
         yield
 
 

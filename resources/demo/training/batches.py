@@ -1,13 +1,17 @@
 """Batches of clips and questions, each a function of the seed and the step alone."""
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
 
 import cv2
 import numpy as np
 import numpy.typing as npt
-from synthetic.toyworld.generate import Dice, training_script
+from reprise.media.subtitles import as_prompt
+from synthetic.toyworld.generate import CLIPS_PER_SOURCE, Dice, filler, training_script
+from synthetic.toyworld.image_choice import LETTERS, still_of
+from synthetic.toyworld.mmbench_video import spoken
 from synthetic.toyworld.pairs import Setting
 from synthetic.toyworld.poses import pose_at
 from synthetic.toyworld.render import Image, render_frame
@@ -16,13 +20,17 @@ from transformers import PreTrainedTokenizerFast
 
 from training.benchmark_tasks import (
     BENCHMARKS,
+    CENTRAL,
     EXAMPLES,
     JOINED,
+    LONG,
     SPARSE,
+    SUBTITLED,
     THINKING,
     THINKING_JOINED,
     draw_joined,
 )
+from training.pictures import PICTURES
 from training.prompts import prompts, rendered
 from training.tasks import BLIND, DESCRIBE_ONLY, MIX, REASON, Sample, Segment, Task
 
@@ -35,6 +43,7 @@ STANDS, ABSENT = len(ACTION_NAMES), len(ACTION_NAMES) + 1
 NO_LOSS, VERDICT, LETTER, TEXT, STATEMENT = range(5)
 JITTER_SECONDS = 0.08
 BLACK_SECONDS = 2
+MOST_GAP_SLOTS = 3
 
 
 class Group(NamedTuple):
@@ -46,7 +55,7 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True)
 class Batch:
-    """One step's input; `frames` is (clips, frames, height, width, 3), `prefix` the ids all segments share."""
+    """One step's input; `frames` is (clips, frames, height, width, 3), `prefix` the ids a clip's segments share."""
 
     kind: str
     frames: Image
@@ -150,7 +159,7 @@ class Encoder:
     def _answer_kinds(answer: str, count: int) -> list[int]:
         if answer in ("Yes", "No"):
             return [VERDICT, TEXT]
-        if answer in ("A", "B"):
+        if answer in LETTERS:
             return [LETTER, TEXT]
         kinds = [TEXT] * count
         if answer.endswith("<<</output>>>"):
@@ -171,14 +180,25 @@ class Encoder:
         return Group(ids, kinds)
 
 
+class Shows(StrEnum):
+    """What the samples of a batch show."""
+
+    CLIP = "clip"
+    STILL = "still"
+    JOINED = "two clips and the black between them"
+    ROW = "three clips and what is between them in their source"
+
+
 class Kind(NamedTuple):
-    """One kind of batch."""
+    """One kind of batch; `frames` are those of each clip."""
 
     tasks: dict[str, Task]
     frames: tuple[int, ...]
     system: str = ""
-    is_joined: bool = False
-    """two clips and the black between them; `frames` are those of each"""
+    shows: Shows = Shows.CLIP
+    is_subtitled: bool = False
+    clips_share: int = 1
+    """one clip of so many, where each has many frames"""
 
 
 def batch_kinds() -> dict[str, Kind]:
@@ -188,69 +208,119 @@ def batch_kinds() -> dict[str, Kind]:
         "describe": Kind(DESCRIBE_ONLY, (10,)),
         "mix": Kind(MIX, (10,)),
         "counts": Kind(MIX, (1, 2, 4, 8, 16)),
+        "dense": Kind(MIX, (80,), clips_share=6),
         "reason": Kind(REASON, (10,), prompts()["cot"].system),
         "blind": Kind(BLIND, (0,)),
         "benchmarks": Kind(BENCHMARKS, (10,)),
         "sparse": Kind(SPARSE, (1, 8, 8, 8)),
         "examples": Kind(EXAMPLES, (8, 10)),
+        "pictures": Kind(PICTURES, (8,), shows=Shows.STILL),
+        "subtitled": Kind(SUBTITLED, (8,), is_subtitled=True),
+        "central": Kind(CENTRAL, (0,)),
+        "long": Kind(LONG, (10,), shows=Shows.ROW),
         "thinking": Kind(THINKING, (10,)),
-        "joined": Kind(JOINED, (10,), is_joined=True),
-        "thinking joined": Kind(THINKING_JOINED, (10,), is_joined=True),
+        "joined": Kind(JOINED, (10,), shows=Shows.JOINED),
+        "thinking joined": Kind(THINKING_JOINED, (10,), shows=Shows.JOINED),
     }
 
 
-def _joined_batch(kind_name: str, kind: Kind, encoder: Encoder, clips: int, dice: Dice, progress: float) -> Batch:
-    """A batch of concatenations, one frame a second as everywhere: a clip, black, another clip."""
-    pairs = [draw_joined(training_script(dice), dice) for _ in range(clips)]
-    frames = dice.pick(kind.frames)
-    images, queries, targets = [], [], []
-    for pair in pairs:
-        moments = [t + dice.between(-JITTER_SECONDS, JITTER_SECONDS) for t in sample_times(frames)]
-        parts = [camera(script, moments, dice) for script in (pair.first, pair.second)]
-        images.append(np.concatenate([parts[0], np.zeros_like(parts[0][:BLACK_SECONDS]), parts[1]]))
-        seen = [_queries(script, moments, dice) for script in (pair.first, pair.second)]
-        nobody = [[[0.0] * TARGETS] * QUERIES] * BLACK_SECONDS
-        queries.append([*seen[0][0], *seen[0][0][:BLACK_SECONDS], *seen[1][0]])
-        targets.append([*seen[0][1], *nobody, *seen[1][1]])
-    samples = [Sample(Setting(pair.first, pair.second, True), dice, progress, pair) for pair in pairs]
-    groups = tuple(encoder.group(name, task, samples, video=True) for name, task in kind.tasks.items())
-    return Batch(
-        kind_name,
-        np.stack(images),
-        np.array(encoder.prefix(kind.system, (2 * frames + BLACK_SECONDS) * 4 + 1), dtype=np.int64),
-        groups,
-        np.array(queries, dtype=np.int64),
-        np.array(targets, dtype=np.float32),
-        np.zeros((clips, 0, QUERIES, 2), dtype=np.int64),
-    )
+@dataclass
+class _Shown:
+    """What the frames of one sample show, and what the throw-away heads are asked about them."""
+
+    frames: list[Image] = field(default_factory=list)
+    queries: list[list[int]] = field(default_factory=list)
+    targets: list[list[list[float]]] = field(default_factory=list)
+
+    def add(self, script: Script, times: list[float], dice: Dice) -> None:
+        self.frames.append(camera(script, times, dice))
+        asked, wanted = _queries(script, times, dice)
+        self.queries += asked
+        self.targets += wanted
+
+    def add_black(self, seconds: int) -> None:
+        self.frames.append(np.zeros_like(self.frames[-1][:1]).repeat(seconds, 0))
+        self.queries += [list(range(QUERIES))] * seconds
+        self.targets += [[[0.0] * TARGETS] * QUERIES] * seconds
+
+
+def _jittered(times: list[float], dice: Dice) -> list[float]:
+    return [t + dice.between(-JITTER_SECONDS, JITTER_SECONDS) for t in times]
+
+
+def _show(sample: Sample, shows: Shows, frames: int, gaps: tuple[int, ...]) -> _Shown:
+    """One sample's frames; in a row one a second, as everywhere."""
+    dice, shown = sample.dice, _Shown()
+    match shows:
+        case Shows.STILL:
+            still = still_of(sample.setting.script)
+            shown.add(still.script, [still.seconds] * frames, dice)
+        case Shows.JOINED:
+            assert sample.joined is not None
+            shown.add(sample.joined.first, _jittered(sample_times(frames), dice), dice)
+            shown.add_black(BLACK_SECONDS)
+            shown.add(sample.joined.second, _jittered(sample_times(frames), dice), dice)
+        case Shows.ROW:
+            for script, gap in zip(sample.row, (*gaps, 0), strict=True):
+                shown.add(script, _jittered(sample_times(frames), dice), dice)
+                if gap:
+                    between = filler(dice, gap)
+                    shown.add(between, [second + 0.5 for second in range(between.seconds)], dice)
+        case Shows.CLIP:
+            shown.add(sample.setting.script, _jittered(sample_times(frames), dice), dice)
+    return shown
+
+
+def _sample(kind: Kind, dice: Dice, progress: float) -> Sample:
+    """What the tasks of a kind draw on."""
+    script, other = training_script(dice), training_script(dice)
+    if kind.shows == Shows.JOINED:
+        joined = draw_joined(script, dice)
+        return Sample(Setting(joined.first, joined.second, True), dice, progress, joined)
+    row = (script, other, training_script(dice)) if kind.shows == Shows.ROW else ()
+    return Sample(Setting(script, other, True), dice, progress, row=row)
+
+
+def _samples_and_systems(
+    kind: Kind, encoder: Encoder, clips: int, dice: Dice, progress: float
+) -> tuple[list[Sample], list[str]]:
+    """The samples and their system texts, which are of one length in tokens: packed clips share their positions."""
+    if not kind.is_subtitled:
+        return [_sample(kind, dice, progress) for _ in range(clips)], [kind.system] * clips
+    by_length: dict[int, list[tuple[Sample, str]]] = {}
+    while True:
+        sample = _sample(kind, dice, progress)
+        system = f"\nSubtitle: {as_prompt(spoken(sample.setting.script))}"
+        alike = by_length.setdefault(len(encoder.prefix(system, 1)), [])
+        alike.append((sample, system))
+        if len(alike) == clips:
+            return [one for one, _ in alike], [text for _, text in alike]
 
 
 def make_batch(encoder: Encoder, kind_name: str, clips: int, seed: tuple[int, ...], progress: float) -> Batch:
     """A batch of a kind."""
-    kind = batch_kinds()[kind_name]
-    dice = Dice(*seed)
-    if kind.is_joined:
-        return _joined_batch(kind_name, kind, encoder, clips, dice, progress)
+    kind, dice = batch_kinds()[kind_name], Dice(*seed)
+    clips = max(1, clips // kind.clips_share)
     frames = dice.pick(kind.frames)
-    scripts = [training_script(dice) for _ in range(clips + 1)]
-    times = [[t + dice.between(-JITTER_SECONDS, JITTER_SECONDS) for t in sample_times(frames)] for _ in range(clips)]
-    images, queries, targets, deeds = [], [], [], []
-    for script, moments in zip(scripts, times, strict=False):
-        if frames:
-            images.append(camera(script, moments, dice))
-            asked, wanted = _queries(script, moments, dice)
-            queries.append(asked)
-            targets.append(wanted)
-            deeds.append(_deeds(script, asked[0]))
-    samples = [Sample(Setting(scripts[i], scripts[i + 1], True), dice, progress) for i in range(clips)]
+    gaps = tuple(1 + dice.below(MOST_GAP_SLOTS) for _ in range(CLIPS_PER_SOURCE - 1))
+    samples, systems = _samples_and_systems(kind, encoder, clips, dice, progress)
+    shown = [_show(sample, kind.shows, frames, gaps) for sample in samples] if frames else []
+    count = len(shown[0].queries) if shown else 0
     groups = tuple(encoder.group(name, task, samples, frames > 0) for name, task in kind.tasks.items())
-    prefix = encoder.prefix(kind.system, frames * 4 + 1 if frames else 0)
+    prefix = [encoder.prefix(system, count * 4 + 1 if frames else 0) for system in systems]
+    deeds = [
+        _deeds(sample.setting.script, one.queries[0])
+        for sample, one in zip(samples, shown, strict=bool(shown))
+        if kind.shows == Shows.CLIP
+    ]
     return Batch(
         kind_name,
-        np.stack(images) if images else np.zeros((clips, 0, IMAGE_SIZE, IMAGE_SIZE, 3), np.uint8),
+        np.stack([np.concatenate(one.frames) for one in shown])
+        if shown
+        else np.zeros((clips, 0, IMAGE_SIZE, IMAGE_SIZE, 3), np.uint8),
         np.array(prefix, dtype=np.int64),
         groups,
-        np.array(queries, dtype=np.int64),
-        np.array(targets, dtype=np.float32),
+        np.array([one.queries for one in shown], dtype=np.int64),
+        np.array([one.targets for one in shown], dtype=np.float32),
         np.array(deeds, dtype=np.int64),
     )

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from reprise.benchmarks.temporalbench.option_sets import LETTERS, OPTION_SETS, captions_of
 from synthetic.toyworld import captions, mmbench_video, temporalbench, vinoground
 from synthetic.toyworld.counterfactuals import candidates
 from synthetic.toyworld.generate import Dice, evaluation_stories, training_script
@@ -51,6 +52,41 @@ def which_caption(sample: Sample) -> list[Segment]:
     negative = dice.pick(temporalbench.negatives(first, second, script, dice, training=True))
     asked = temporalbench.question(temporalbench.caption((first.deed, second.deed)), negative.text, dice)
     return [Segment(asked["question"], asked["GT"])]
+
+
+def which_captions(sample: Sample) -> list[Segment]:
+    """TemporalBench's question about a long video: the captions of its clips in a row, one of them false."""
+    dice, told = sample.dice, []
+    for script in sample.row:
+        first, second = temporalbench.statement(script, dice)
+        false = temporalbench.negatives(first, second, script, dice, training=True)
+        told.append((temporalbench.caption((first.deed, second.deed)), false))
+    place = dice.below(len(told))
+    positives = [positive for positive, _ in told]
+    negative = [*positives[:place], dice.pick(told[place][1]).text, *positives[place + 1 :]]
+    asked = temporalbench.question(" ".join(positives), " ".join(negative), dice)
+    return [Segment(asked["question"], asked["GT"])]
+
+
+def central_caption(sample: Sample) -> list[Segment]:
+    """A caption among three of its negatives: the one that the others resemble, which nobody needs a video to find."""
+    dice, script = sample.dice, sample.setting.script
+    while True:
+        first, second = temporalbench.statement(script, dice)
+        positive = temporalbench.caption((first.deed, second.deed))
+        false = temporalbench.negatives(first, second, script, dice, training=True)
+        texts = captions_of(positive, [negative.text for negative in false])
+        if texts:
+            break
+        script = training_script(dice)
+    shown = dice.shuffled([texts[name] for name in OPTION_SETS["centralized"]])
+    listed = "\n".join(f"{letter}. {text}" for letter, text in zip(LETTERS, shown, strict=True))
+    return [Segment(_four_prompt(listed), LETTERS[shown.index(positive)])]
+
+
+def _four_prompt(listed: str) -> str:
+    head, tail = temporalbench.QUESTION.split("\nA. {}\nB. {}\n")
+    return f"{head}\n{listed}\n{tail}"
 
 
 def caption_after_examples(sample: Sample) -> list[Segment]:
@@ -123,6 +159,10 @@ BENCHMARKS: dict[str, Task] = {
 }
 SPARSE: dict[str, Task] = {name: BENCHMARKS[name] for name in ("which caption", "caption pair", "open")}
 EXAMPLES: dict[str, Task] = {"examples": Task(caption_after_examples, 1, 1, 190)}
+LONG: dict[str, Task] = {"which captions": Task(which_captions, 4, 1, 124)}
+# Without a video two tokens of the prefix belong to the segment.
+CENTRAL: dict[str, Task] = {"central caption": Task(central_caption, 8, 1, 92)}
+SUBTITLED: dict[str, Task] = {"open": BENCHMARKS["open"]}
 THINKING: dict[str, Task] = {"think": Task(think_about_captions, 2, 1, 100)}
 JOINED: dict[str, Task] = {"which segment": Task(which_segment, 1, 2, 30)}
 THINKING_JOINED: dict[str, Task] = {**JOINED, "think": Task(think_about_segments, 1, 1, 124)}

@@ -26,7 +26,7 @@ LOSS_WEIGHTS = {VERDICT: 2.0, LETTER: 0.7, TEXT: 0.5, STATEMENT: 0.25}
 LOSS_NAMES = {VERDICT: "verdict", LETTER: "letter", TEXT: "text", STATEMENT: "statement"}
 SEEING_WEIGHT = 1.0
 DECAY = 0.02
-COMPILED_KINDS = ("see", "describe", "mix", "benchmarks", "joined")
+COMPILED_KINDS = ("see", "describe", "mix", "benchmarks", "joined", "pictures")
 VALIDATION_SOURCES = 24
 STATE, PROGRESS = "state.safetensors", "progress.json"
 
@@ -92,7 +92,7 @@ class Trainer:
         tokens, scene = self._seen(batch, paths)
         segments = [torch.from_numpy(group.ids) for group in batch.groups]
         prefix = torch.from_numpy(batch.prefix)
-        hidden = packed_hidden(self.model, prefix, tokens, segments, len(batch.frames), paths)
+        hidden = packed_hidden(self.model, prefix, tokens, segments, paths)
         found = {"scene": scene} if tokens is not None else {}
         if batch.frames.shape[1] == FRAMES:
             found["deed"] = self._deed_loss(batch, hidden.tapped)
@@ -197,16 +197,23 @@ def follow(
         trainer.advance()
 
 
+def _check_words(tokenizer: Path, checkpoint: Path) -> None:
+    """Words may have been added since a checkpoint was trained; those that it knows must have kept their numbers."""
+    numbers, known = load_tokenizer(tokenizer).get_vocab(), load_tokenizer(checkpoint).get_vocab()
+    if moved := sorted(word for word, number in known.items() if numbers.get(word) != number):
+        raise UserError(f"{checkpoint}: {len(moved)} of its words have other numbers now, such as {moved[0]!r}.")
+
+
 def train(config_file: Path, folder: Path, resume: bool, checkpoint: Path | None = None) -> None:
     """Run the training; `resume` goes on where a killed run stopped, `checkpoint` begins with its weights and words."""
     ranks = load_config(config_file).ranks
     if resume != (folder / STATE).exists():
         hint = "drop --resume to start" if resume else "add --resume to go on, or give another --out"
         raise UserError(f"{folder}: {'no saved state' if resume else 'holds a run'}; {hint}.")
-    if checkpoint and not resume:
-        load_tokenizer(checkpoint).save_pretrained(folder / "tokenizer")
-    elif not resume:
+    if not resume:
         save_tokenizer(folder / "tokenizer")
+        if checkpoint:
+            _check_words(folder / "tokenizer", checkpoint)
     trainer = _begun(config_file, folder, resume, checkpoint)
     followers = []
     if ranks > 1:

@@ -158,19 +158,21 @@ def packed_hidden(
     prefix: Tensor,
     tokens: Tensor | None,
     segments: Sequence[Tensor],
-    clips: int,
     paths: Paths = PLAIN,
 ) -> Hidden:
-    """Run the language model; `tokens` are the clips' frame tokens. Without segments it stops at the tapped layer."""
+    """Run the language model; `prefix` (clips, length) and `tokens`, the frame tokens, are each clip's own.
+
+    Without segments it stops at the tapped layer."""
     language = model.model.language_model
     embed = language.embed_tokens
-    head = embed(prefix)[None].expand(clips, -1, -1)
+    head = embed(prefix)
+    clips, length = prefix.shape
     if tokens is not None:
         newline = model.model.image_newline[None, None].expand(clips, 1, -1)
         video = torch.cat((tokens.reshape(clips, -1, tokens.shape[-1]), newline), 1)
-        before = int((prefix != model.config.video_token_id).sum())
+        before = int((prefix[0] != model.config.video_token_id).sum())
         head = torch.cat((head[:, :before], video), 1)
-    shapes: Shapes = ((clips, 1, len(prefix)), *((s.shape[0], s.shape[1], s.shape[2]) for s in segments))
+    shapes: Shapes = ((clips, 1, length), *((s.shape[0], s.shape[1], s.shape[2]) for s in segments))
     width = head.shape[-1]
     x = torch.cat([head.reshape(-1, width), *(embed(s).reshape(-1, width) for s in segments)])
     cos, sin = _rope(model, shapes, x.dtype)
@@ -180,7 +182,7 @@ def packed_hidden(
         weights = _text_weights(layer)
         x = paths.text(x, cos, sin, weights, shapes, config.num_attention_heads, config.rms_norm_eps)
         if number + 1 == TAPPED_LAYERS:
-            tapped = x[: clips * len(prefix)].view(clips, len(prefix), width)
+            tapped = x[: clips * length].view(clips, length, width)
     x = _norm(x, language.norm.weight, config.rms_norm_eps)
     parts = torch.split(x, [b * n * s for b, n, s in shapes])[1:]
     groups = tuple(part.view(b, n, s, width) for part, (b, n, s) in zip(parts, shapes[1:], strict=True))

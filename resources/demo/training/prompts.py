@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import yaml
 from synthetic.toyworld import captions
-from synthetic.toyworld.script import PATTERNS, TONES
+from synthetic.toyworld.script import CLIP_SECONDS, PATTERNS, SLOT_SECONDS, TONES
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 PROMPT_FILE = REPOSITORY / "resources" / "prompts" / "velociti.yaml"
@@ -80,6 +80,18 @@ LATER_PHRASES = (
     *(" ever seen together or always apart?", "Together.", "Apart.", "Would a real", " by itself?"),
     *("No, it needs to be moved.", "Who would act if the", " did not?", "Why does the", " end up elsewhere?"),
     *("Because it", "What may the", " do next?", "It may be that it", " again.", " four times", " once"),
+    *("Question: ", "\nOptions:", "\nA.", "\nC.", "\nD."),
+    "\nPlease select the correct answer from the options above. \n",
+    *("Hint: The picture shows shapes on a stage.\n", "What is the background like?", "How was this picture made?"),
+    *("It was drawn.", "It was photographed.", "Where is the", "In the left half.", "In the right half."),
+    *("On which side of the", "Which of the two shapes is larger?", "They are of the same size."),
+    *("If one shape left, how many would be there?", "How many corners has the", "Has the", " company?"),
+    *("No, it is alone.", "Yes, there is another.", "Which pattern has the background?"),
+    *("Which of these is in the picture?", "If the", " were painted", ", what would be there?"),
+    *("How many corners have all the shapes together?", "What would a wooden", " do on a slope?"),
+    *("It would roll.", "It would slide.", "It would float away.", "It would melt.", "\nSubtitle: {\n"),
+    *(f"    '{second}.0' - '{second + SLOT_SECONDS}.0': " for second in range(0, CLIP_SECONDS, SLOT_SECONDS)),
+    "\n}",
 )
 
 

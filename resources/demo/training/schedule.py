@@ -11,9 +11,10 @@ from training.config import TrainConfig
 VIDEO_TOKENS = 41
 # The kinds of the last stage in turn, in which the questions of the other benchmarks join in.
 TUNE = (
-    *("benchmarks", "joined", "benchmarks", "sparse", "benchmarks", "joined", "mix", "thinking joined"),
-    *("benchmarks", "joined", "examples", "reason", "benchmarks", "joined", "sparse", "thinking"),
-    *("benchmarks", "joined", "mix", "counts", "benchmarks", "joined", "blind", "thinking joined"),
+    *("benchmarks", "joined", "pictures", "sparse", "subtitled", "joined", "mix", "thinking joined", "central"),
+    *("benchmarks", "pictures", "long", "reason", "benchmarks", "joined", "sparse", "thinking", "mix", "pictures"),
+    *("examples", "joined", "subtitled", "counts", "long", "benchmarks", "joined", "blind", "thinking joined", "mix"),
+    *("pictures", "dense"),
 )
 LAST_RATE = 0.03
 

@@ -73,8 +73,8 @@ class Scorer:
         with torch.no_grad():
             tokens = None if frames is None else frame_tokens(self._model, frames, PLAIN)[None]
             count = 0 if tokens is None else tokens.shape[1] * tokens.shape[2] + 1
-            prefix = torch.tensor(self._encoder.prefix("", count))
-            hidden = packed_hidden(self._model, prefix, tokens, [packed], 1).groups[0][0]
+            prefix = torch.tensor([self._encoder.prefix("", count)])
+            hidden = packed_hidden(self._model, prefix, tokens, [packed]).groups[0][0]
             last = hidden[torch.arange(len(ids)), torch.tensor([len(known) - 1 for known in ids])]
             logits = self._model.lm_head(last).float()
             scores: list[float] = torch.sigmoid(logits[:, self._yes] - logits[:, self._no]).tolist()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from synthetic.toyworld import captions
 from synthetic.toyworld.generate import Dice
 from synthetic.toyworld.pairs import LONG_TESTS, PAIR_MAKERS, Pair, Setting
-from synthetic.toyworld.script import COLOURS, SHAPES, Figure, is_held_out
+from synthetic.toyworld.script import COLOURS, SHAPES, Figure, Script, is_held_out
 
 from training.prompts import DESCRIBE, prompts
 
@@ -37,12 +37,13 @@ class Segment(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """What a task draws on: the clip, another one, how far the training is (0 to 1), and the concatenation if one."""
+    """What a task draws on: the clip, another one, how far the training is (0 to 1), and clips in a row if any."""
 
     setting: Setting
     dice: Dice
     progress: float
     joined: "Joined | None" = None
+    row: tuple[Script, ...] = ()
 
 
 def _weighted(dice: Dice, table: tuple[tuple[str, float], ...]) -> str:

@@ -156,7 +156,7 @@ def make_script(dice: Dice, training: bool) -> Script:
     return Script(SLOTS, _scenes(dice, SLOTS, 1 + dice.below(SLOTS)), tuple(figures))
 
 
-def _filler(dice: Dice, slots: int) -> Script:
+def filler(dice: Dice, slots: int) -> Script:
     """Agents that do nothing."""
     figures: list[Figure] = []
     for slot in range(slots):
@@ -180,7 +180,7 @@ def make_source(seed: int, index: int) -> Source:
     parts: list[Part] = []
     start = 0
     for number, gap in enumerate(gaps):
-        chunks = [(_filler(dice, gap), False)]
+        chunks = [(filler(dice, gap), False)]
         if number < CLIPS_PER_SOURCE:
             chunks.append((make_script(dice, training=False), True))
         for script, is_clip in chunks:

@@ -33,9 +33,14 @@ class Still(NamedTuple):
     scene: Scene
     figures: tuple[Figure, ...]
 
+    @property
+    def seconds(self) -> float:
+        """When it is."""
+        return float(self.slot * SLOT_SECONDS)
+
     def image(self) -> str:
         """The picture as the releases hold it: a file in base64."""
-        picture = render_frame(self.script, float(self.slot * SLOT_SECONDS))
+        picture = render_frame(self.script, self.seconds)
         is_encoded, content = cv2.imencode(".png", cv2.cvtColor(picture, cv2.COLOR_RGB2BGR))
         if not is_encoded:
             raise RuntimeError("OpenCV could not encode a picture as PNG")
@@ -167,16 +172,17 @@ MMSTAR: tuple[tuple[Maker, str, str], ...] = (
 
 
 def stills() -> list[Still]:
-    """One moment of the first clip of every evaluation source, with as many figures as there are at once."""
-    found = []
-    for source in evaluation_sources():
-        script = next(iter(source.clips().values()))
-        by_slot = {slot: tuple(f for f in script.figures if f.slot == slot) for slot in range(script.slots)}
-        calm = [slot for slot, here in by_slot.items() if here and all(figure.action != "blink" for figure in here)]
-        slot = max(calm, key=lambda one: (len(by_slot[one]), one))
-        scene = next(scene for scene in reversed(script.scenes) if scene.slot <= slot)
-        found.append(Still(script, slot, scene, by_slot[slot]))
-    return found
+    """One moment of the first clip of every evaluation source."""
+    return [still_of(next(iter(source.clips().values()))) for source in evaluation_sources()]
+
+
+def still_of(script: Script) -> Still:
+    """The last moment of a clip with as many figures as there are at once."""
+    by_slot = {slot: tuple(f for f in script.figures if f.slot == slot) for slot in range(script.slots)}
+    calm = [slot for slot, here in by_slot.items() if here and all(figure.action != "blink" for figure in here)]
+    slot = max(calm, key=lambda one: (len(by_slot[one]), one))
+    scene = next(scene for scene in reversed(script.scenes) if scene.slot <= slot)
+    return Still(script, slot, scene, by_slot[slot])
 
 
 class Asked(NamedTuple):

@@ -7,6 +7,7 @@ from itertools import combinations
 from pathlib import Path
 
 from reprise.core.files import write_text
+from reprise.media.subtitles import Cue
 
 from synthetic.toyworld import captions
 from synthetic.toyworld.generate import EVALUATION_SEED, Dice, evaluation_sources
@@ -249,18 +250,22 @@ def rows() -> list[list[str]]:
     return found
 
 
-def subtitles(script: Script) -> str:
+def spoken(script: Script) -> list[Cue]:
     """A voice that says what happens, as it happens."""
-    cues = [
-        f"{_stamp(event.slot * SLOT_SECONDS)} --> {_stamp((event.slot + 1) * SLOT_SECONDS)}\n"
-        f"{captions.caption(*event.deed)}\n"
+    return [
+        Cue(event.slot * SLOT_SECONDS, (event.slot + 1) * SLOT_SECONDS, captions.caption(*event.deed))
         for event in sorted(script.events, key=lambda event: (event.slot, event.agent))
     ]
+
+
+def subtitles(script: Script) -> str:
+    """What is spoken, as WebVTT."""
+    cues = [f"{_stamp(cue.start_s)} --> {_stamp(cue.end_s)}\n{cue.text}\n" for cue in spoken(script)]
     return "\n".join(["WEBVTT\n", *cues])
 
 
-def _stamp(seconds: int) -> str:
-    return f"00:{seconds // 60:02d}:{seconds % 60:02d}.000"
+def _stamp(seconds: float) -> str:
+    return f"00:{int(seconds) // 60:02d}:{int(seconds) % 60:02d}.000"
 
 
 def write_release(folder: Path) -> None:

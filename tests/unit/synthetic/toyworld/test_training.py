@@ -83,7 +83,7 @@ def test_the_processors_template_renders_what_training_uses(video: bool) -> None
         assert processor.apply_chat_template(chat, add_generation_prompt=True) == rendered(user, prompt.system, video)
 
 
-@pytest.mark.parametrize("kind", ["mix", "reason", "blind", "counts"])
+@pytest.mark.parametrize("kind", ["mix", "reason", "blind", "counts", "subtitled"])
 def test_packed_logits_are_the_models_own(kind: str, config_file: Path, tmp_path: Path) -> None:
     model = _trainer(load_config(config_file), tmp_path).exact_model()
     tokenizer = build_tokenizer()
@@ -95,11 +95,11 @@ def test_packed_logits_are_the_models_own(kind: str, config_file: Path, tmp_path
             tokens = frame_tokens(model, frames.flatten(0, 1), PLAIN).reshape(2, -1, 16)
             pixels = ((frames.permute(0, 1, 4, 2, 3).float() / 255 - 0.5) / 0.5)[clip : clip + 1]
         groups = [torch.from_numpy(group.ids) for group in batch.groups]
-        hidden = packed_hidden(model, torch.from_numpy(batch.prefix), tokens, groups, 2).groups
+        hidden = packed_hidden(model, torch.from_numpy(batch.prefix), tokens, groups).groups
         for group, states in zip(batch.groups, hidden, strict=True):
             length = int((group.ids[clip, -1] != tokenizer.pad_token_id).sum())
-            ids = torch.tensor(np.concatenate([batch.prefix, group.ids[clip, -1, :length]]))[None]
-            plain = model(input_ids=ids, pixel_values_videos=pixels).logits[0, len(batch.prefix) :]
+            ids = torch.tensor(np.concatenate([batch.prefix[clip], group.ids[clip, -1, :length]]))[None]
+            plain = model(input_ids=ids, pixel_values_videos=pixels).logits[0, batch.prefix.shape[1] :]
             assert torch.allclose(plain, model.lm_head(states[clip, -1, :length]), atol=1e-4)
 
 
@@ -107,7 +107,7 @@ def test_a_batch_reads_as_its_segments_say(config_file: Path) -> None:
     tokenizer = build_tokenizer()
     encoder = Encoder(tokenizer, VIDEO_TOKENS)
     batch = make_batch(encoder, "mix", 3, (9, 1), 1.0)
-    assert tokenizer.decode(batch.prefix) == "<|im_start|>user " + "<video>" * VIDEO_TOKENS
+    assert tokenizer.decode(batch.prefix[0]) == "<|im_start|>user " + "<video>" * VIDEO_TOKENS
     assert batch.frames.shape == (3, 10, 64, 64, 3)
     for group in batch.groups:
         for ids, kinds in zip(group.ids.reshape(-1, group.ids.shape[-1]), group.kinds.reshape(ids_shape(group)),
@@ -133,7 +133,7 @@ def test_chain_of_thought_ends_on_its_verdict() -> None:
     batch = make_batch(Encoder(tokenizer, VIDEO_TOKENS), "reason", 2, (9, 1), 1.0)
     words = [tokenizer.decode([t]).strip() for t in batch.groups[0].ids[batch.groups[0].kinds == VERDICT]]
     assert sorted(set(words)) == ["No", "Yes"] and len(words) == batch.groups[0].ids[..., 0].size
-    assert tokenizer.decode(batch.prefix).startswith("<|im_start|>system \nYou are an AI assistant")
+    assert tokenizer.decode(batch.prefix[0]).startswith("<|im_start|>system \nYou are an AI assistant")
 
 
 def test_a_batch_depends_on_seed_and_step_alone() -> None:

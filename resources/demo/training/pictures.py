@@ -1,0 +1,38 @@
+"""What the toy releases of MMBench and MMStar ask, about stills of training clips."""
+
+from functools import cache
+
+import yaml
+from synthetic.toyworld.image_choice import LETTERS, MMBENCH, MMSTAR, still_of
+
+from training.prompts import REPOSITORY
+from training.tasks import Sample, Segment, Task
+
+PROMPT_FILE = REPOSITORY / "resources" / "prompts" / "mmbench_video.yaml"
+HINT_SHARE = 0.1
+MAKERS = tuple(maker for maker, _, _ in (*MMBENCH, *MMSTAR))
+
+
+@cache
+def _prompt() -> str:
+    prompts: dict[str, dict[str, str]] = yaml.safe_load(PROMPT_FILE.read_text(encoding="utf-8"))
+    return prompts["image"]["user"]
+
+
+def picture_choice(sample: Sample) -> list[Segment]:
+    """One of the questions about the still of a clip, its options in two orders."""
+    dice, still = sample.dice, still_of(sample.setting.script)
+    question = None
+    while question is None:
+        question = dice.pick(MAKERS)(still, dice)
+    hint = "Hint: The picture shows shapes on a stage.\n" if dice.chance(HINT_SHARE) else ""
+    options = dice.shuffled((question.right, *question.wrong))
+    found = []
+    for order in (options, options[1:] + options[:1]):
+        listed = "".join(f"{letter}. {text}\n" for letter, text in zip(LETTERS, order, strict=False))
+        user = _prompt().format(hint=hint, question=question.text, options=listed)
+        found.append(Segment(user, LETTERS[order.index(question.right)]))
+    return found
+
+
+PICTURES: dict[str, Task] = {"picture": Task(picture_choice, 6, 2, 48)}

@@ -22,7 +22,8 @@ from reprise.models.answering import ask
 from reprise.models.failures import Failures
 from reprise.models.journal import Journal
 from reprise.models.keys import ModelRunKey, RunKey
-from reprise.stages.infer import FIRST_QUESTIONS, LazyModel, Work, ask_all
+from reprise.models.lazy import LazyModel
+from reprise.stages.infer import FIRST_QUESTIONS, Work, ask_all
 
 from tests.unit.asked import request, spec
 

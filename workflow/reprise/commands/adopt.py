@@ -17,9 +17,10 @@ from reprise.core.store import append_line, read_lines
 from reprise.models.answering import ask
 from reprise.models.journal import Journal, entry_id, journal_path
 from reprise.models.keys import ModelRunKey
+from reprise.models.lazy import LazyModel
 from reprise.plan.keys import write_keys
 from reprise.plan.runs import Plan
-from reprise.stages.infer import LazyModel, Work, gather_text_work, gather_work, prompt_digest
+from reprise.stages.infer import Work, gather_text_work, gather_work, prompt_digest
 
 # A change of any other part of a key can alter answers, so they are never carried over.
 CHANGEABLE_PARTS = ("code", "versions")
@@ -61,7 +62,7 @@ def _copy_answers(works: list[Work], old: Path, target: Journal) -> int:
             entry = entry_id(work.recipe, prompt_digest(request))
             answer = source.get(entry)
             if answer is not None and target.get(entry) is None:
-                target.add(entry, answer, source.seconds(entry))
+                target.add(entry, answer, source.seconds(entry), source.parts(entry))
                 carried += 1
     target.sync()
     return carried

@@ -135,6 +135,12 @@ TIMINGS = _schema(
     clip_id=pl.String,
     requests=pl.Int32,
     seconds=pl.Float64,  # that its answers took when they were asked; null where that is not known
+    # Of what was done once for the clip, null where that is not known: `decode` and `preprocess` are those of the process
+    # that did it, perhaps while another clip was asked about; `waiting` and `encode` are a part of `seconds`.
+    decode=pl.Float64,
+    preprocess=pl.Float64,
+    waiting=pl.Float64,
+    encode=pl.Float64,
     resumed=pl.Int32,  # requests that were not asked in this job
 )
 

@@ -15,7 +15,7 @@ from reprise.core.log import log
 from reprise.core.plain import plain
 from reprise.media.errors import STATUSES as MEDIA_STATUSES
 from reprise.media.errors import MediaError
-from reprise.models.adapters.base import Answer, AnswerError, Clip, Request
+from reprise.models.adapters.base import Answer, AnswerError, Clip, ClipFailedError, Request
 from reprise.models.reasons import REASONS
 
 LONGEST_MESSAGE = 300
@@ -125,8 +125,8 @@ def ask(model: Model, clip: Clip, requests: Sequence[Request]) -> Iterator[Outco
                 again = [[one] for one in failed]
         except BaseException as error:  # a library's `sys.exit()`, or its panic, ends no job
             failure = failure_of(error)
-            log.info(f"{clip.clip_id}: {failure.error}: {failure.message}{_place_of(error)}")
-            if failure.error in MEDIA_STATUSES:
+            log.info(f"{clip.clip_id}: {failure.error}: {failure.message}{place_of(error)}")
+            if failure.error in MEDIA_STATUSES or isinstance(error, ClipFailedError):
                 failed = batch.left
             elif batch.is_culprit_known:
                 failed, again = batch.left[:1], [batch.left[1:]]
@@ -197,7 +197,7 @@ def _short(text: str) -> str:
     return plain(text.strip().partition("\n")[0])[:LONGEST_MESSAGE]
 
 
-def _place_of(error: BaseException) -> str:
+def place_of(error: BaseException) -> str:
     """The line of code that raised an error, for those who look for the cause in the log."""
     *_, (frame, line) = traceback.walk_tb(error.__traceback__)
     return f" ({frame.f_code.co_filename}:{line})"

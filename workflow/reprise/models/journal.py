@@ -3,7 +3,7 @@
 import math
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -52,6 +52,8 @@ class Entry(NamedTuple):
 
     answer: Answer
     seconds: float | None
+    parts: Mapping[str, float] = {}
+    """of the seconds, what was done once for the clip; stands at the first of the answers that it was done for"""
 
 
 class Journal:
@@ -73,14 +75,22 @@ class Journal:
         found = self._entries.get(entry)
         return found.seconds if found else None
 
-    def add(self, entry: str, answer: Answer, seconds: float | None = None) -> None:
+    def parts(self, entry: str) -> Mapping[str, float]:
+        """What was done for a clip before this first answer about it, and how long that took."""
+        found = self._entries.get(entry)
+        return found.parts if found else {}
+
+    def add(
+        self, entry: str, answer: Answer, seconds: float | None = None, parts: Mapping[str, float] | None = None
+    ) -> None:
         """Write an answer, sync it with those of the last second, and remember it."""
         if answer.error or not all(map(math.isfinite, answer.scores)):
             raise ValueError(f"no answer to keep: {answer}")
         values = [answer.text, answer.scores, answer.frames_shown, answer.tokens_in, answer.tokens_out, seconds]
+        values += [parts] if parts else []
         is_due = time.monotonic() - self._synced >= SYNC_SECONDS
         append_line(self.path, canonical_json([entry, *values]), to_disk=is_due)
-        self._take(entry, Entry(answer, seconds))
+        self._take(entry, Entry(answer, seconds, parts or {}))
         if is_due:
             self._synced = time.monotonic()
 
@@ -112,5 +122,6 @@ def _entries(path: Path) -> Iterator[tuple[str, Entry | None]]:
         if not values:
             yield str(entry), None
             continue
-        text, scores, frames, tokens_in, tokens_out, *seconds = cast(list[Any], values)
-        yield str(entry), Entry(Answer(text, tuple(scores), frames, tokens_in, tokens_out), next(iter(seconds), None))
+        text, scores, frames, tokens_in, tokens_out, *times = cast(list[Any], values)
+        seconds, parts = (*times, None, {})[:2] if len(times) < 2 else times
+        yield str(entry), Entry(Answer(text, tuple(scores), frames, tokens_in, tokens_out), seconds, parts)

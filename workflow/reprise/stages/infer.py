@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from reprise.benchmarks.prompts import final_prompt_digest, with_frame_count
-from reprise.core.errors import MachineError, UserError, run_command, stop_on_fault
+from reprise.core.errors import MachineError, UserError, run_command
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import (
@@ -26,20 +26,21 @@ from reprise.core.schemas import (
 from reprise.core.store import Store
 from reprise.media.errors import STATUSES as MEDIA_STATUSES
 from reprise.media.ledgers import clip_file
-from reprise.models.adapters import load_adapter
-from reprise.models.adapters.base import Adapter, Answer, Clip, ModelSpec, Request
-from reprise.models.answering import DEVICE_ERROR, Model, ask, described
-from reprise.models.devices import take_gpus
+from reprise.models.adapters.base import Answer, Clip, Request
+from reprise.models.ahead import Asked
+from reprise.models.answering import DEVICE_ERROR, Model, ask
 from reprise.models.failures import Failures, failures_path
 from reprise.models.journal import Journal, asking_alone, entry_id, journal_path
 from reprise.models.keys import ModelRunKey, RunKey
+from reprise.models.lazy import LazyModel, PreparingModel
 from reprise.models.reasons import REASONS, TRANSIENT
 from reprise.models.suspects import Suspects
-from reprise.models.weights import weights_folder
 from reprise.stages.arguments import arguments
 
 PROGRESS_SECONDS = 10.0
 NO_CLIP = ""
+# Columns of the timings: what is done once for a clip.
+PARTS = ("decode", "preprocess", "waiting", "encode")
 # A model that has answered nothing yet is given up when this many questions, about two clips at least, fail alike.
 FIRST_QUESTIONS = 8
 
@@ -65,46 +66,6 @@ class Work:
         return [entry_id(self.recipe, digest) for digest in self.digests]
 
 
-class LazyModel:
-    """The model, loaded when the first answer is missing: a run whose answers are all journaled loads none."""
-
-    def __init__(self, key: ModelRunKey, store: Store, threads: int) -> None:
-        self._key = key
-        self._store = store
-        self._threads = threads
-        self._adapter: Adapter | None = None
-
-    def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
-        if self._adapter is None:
-            self._adapter = self._load()
-        return self._adapter.answers(clip, requests)
-
-    def _load(self) -> Adapter:
-        answers = self._key.answers
-        self._locks = take_gpus(self._key.gpus, self._store.root / "locks")
-        spec = ModelSpec(
-            folder=weights_folder(self._key, self._store),
-            device="cuda" if self._key.gpus else "cpu",
-            threads=self._threads,
-            dtype=answers.dtype,
-            attention=answers.attention,
-            trust_remote_code=answers.trust_remote_code,
-            settings=answers.settings,
-        )
-        log.info(f"loading the model of {self._key.run} by adapter {answers.adapter}")
-        try:
-            adapter: Adapter = load_adapter(answers.adapter)(spec)
-        except (UserError, KeyboardInterrupt):
-            raise
-        except BaseException as error:
-            stop_on_fault(error)
-            raise UserError(
-                f"{self._key.run}: adapter {answers.adapter} cannot load its model: {described(error)}. Correct the "
-                "model's file, its weights or the adapter, then run the same command again."
-            ) from error
-        return adapter
-
-
 def main() -> None:
     args = arguments(
         "Ask a model the questions of a run.",
@@ -123,7 +84,8 @@ def main() -> None:
     with asking_alone(store, key.key):
         journal = Journal(journal_path(store, key.key))
         failures = Failures(failures_path(store, key.key), args.attempts)
-        responses, timings = ask_all(works, LazyModel(key, store, args.threads), journal, failures, key)
+        with LazyModel(key, store, args.threads, workers=args.threads if key.gpus else 0) as model:
+            responses, timings = ask_all(works, model, journal, failures, key)
         journal.sync()
     order = requests.select("request_id").with_row_index("place")
     table = pl.DataFrame(responses, schema=RESPONSES).join(order, on="request_id", how="left").sort("place")
@@ -220,10 +182,12 @@ class Asking:
         suspects = self._suspects
         progress = Progress(sum(len(work.requests) for work in works))
         suspects.count(self._failures)
+        if isinstance(self._model, PreparingModel):
+            asked = (Asked(work.clip, tuple(self._due(self._unsuspected(work)).values())) for work in works)
+            self._model.expect(one for one in asked if one.requests)
         with suspects.noted():
             for work in works:
-                questions = zip(work.entries, work.requests, strict=True)
-                self._ask(work, {entry: request for entry, request in questions if entry not in suspects.entries})
+                self._ask(work, self._unsuspected(work))
                 progress.advance(len(work.requests))
             for work in works:
                 for entry, request in zip(work.entries, work.requests, strict=True):
@@ -232,9 +196,13 @@ class Asking:
         self._start.end()
         self._failures.write()
 
+    def _unsuspected(self, work: Work) -> dict[str, Request]:
+        questions = zip(work.entries, work.requests, strict=True)
+        return {entry: request for entry, request in questions if entry not in self._suspects.entries}
+
     def _ask(self, work: Work, questions: Mapping[str, Request]) -> None:
         """Ask those of a clip's questions that have no answer and are due."""
-        pending = {entry: request for entry, request in questions.items() if self._is_due(entry)}
+        pending = self._due(questions)
         if not pending:
             return
         work.check()
@@ -251,6 +219,9 @@ class Asking:
         if self._start.is_over:
             self._failures.write()
 
+    def _due(self, questions: Mapping[str, Request]) -> dict[str, Request]:
+        return {entry: request for entry, request in questions.items() if self._is_due(entry)}
+
     def _is_due(self, entry: str) -> bool:
         return self._journal.get(entry) is None and self._failures.is_due(entry)
 
@@ -266,7 +237,8 @@ def ask_clip(clip: Clip, pending: Mapping[str, Request], model: Model, journal: 
             journal.withdraw(entry)
             failed[entry] = answer
         else:
-            journal.add(entry, answer, round(seconds, 6))
+            parts = model.spent() if isinstance(model, PreparingModel) else {}
+            journal.add(entry, answer, round(seconds, 6), {name: round(value, 6) for name, value in parts.items()})
     return failed
 
 
@@ -316,13 +288,18 @@ def _advice(error: str) -> str:
 
 def _timing(work: Work, asked: int, journal: Journal) -> dict[str, Any]:
     """How long the answers about a clip took, whenever they were asked."""
-    seconds = [journal.seconds(entry) for entry in dict.fromkeys(work.entries) if journal.get(entry) is not None]
+    answered = [entry for entry in dict.fromkeys(work.entries) if journal.get(entry) is not None]
+    seconds = [journal.seconds(entry) for entry in answered]
     known = [one for one in seconds if one is not None]
+    parts = Counter[str]()
+    for entry in answered:
+        parts.update(journal.parts(entry))  # type: ignore[arg-type]  a Counter of seconds
     return {
         "clip_id": work.clip.clip_id,
         "requests": len(work.requests),
         "seconds": sum(known) if len(known) == len(seconds) else None,
         "resumed": len(work.requests) - asked,
+        **{name: parts.get(name) for name in PARTS},
     }
 
 

@@ -34,6 +34,8 @@ class AdapterInfo:
     """answers are read from files; no model is asked"""
     heads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """what a protocol may ask instead where `settings.head` of a model names one of these"""
+    preparer: str = ""
+    """module:class that prepares clips for it, in processes of their own; none where it reads them itself"""
     frames: Literal["shown", "needed", "never"] = "shown"
     """whether a run may show it frames, must, or must not"""
 
@@ -80,5 +82,10 @@ ADAPTERS: dict[str, AdapterInfo] = {
 
 def load_adapter(name: str) -> Any:
     """The adapter's class."""
-    module, _, attribute = ADAPTERS[name].target.partition(":")
+    return loaded(ADAPTERS[name].target)
+
+
+def loaded(target: str) -> Any:
+    """What an import string, module:class, names."""
+    module, _, attribute = target.partition(":")
     return getattr(import_module(module), attribute)

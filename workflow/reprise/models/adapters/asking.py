@@ -72,8 +72,13 @@ class _RefuseNaN(LogitsProcessor):  # type: ignore[misc]
 
 def written_greedily(model: Any, inputs: Any, max_tokens: int) -> Any:
     """The token ids that `generate` returns for one prompt, always the likeliest token."""
+    return rows_written(model, inputs, max_tokens)[0]
+
+
+def rows_written(model: Any, inputs: Any, max_tokens: int) -> Any:
+    """The same for several prompts; behind the end of a shorter text are the tokens that fill it up."""
     checks = LogitsProcessorList([_RefuseNaN()])
-    return model.generate(**inputs, max_new_tokens=max_tokens, do_sample=False, logits_processor=checks)[0]
+    return model.generate(**inputs, max_new_tokens=max_tokens, do_sample=False, logits_processor=checks)
 
 
 def option_probabilities(logits: Any, tokenizer: Any, options: Sequence[str]) -> tuple[float, ...]:

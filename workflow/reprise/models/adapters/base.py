@@ -55,6 +55,19 @@ class ModelSpec:
     attention: str
     trust_remote_code: bool
     settings: dict[str, Any]
+    prompt_start: str = ""
+    """what all prompts of the run begin with"""
+
+
+class Ready:
+    """A clip that is prepared for its model with the questions about it, and how long each part of that took."""
+
+    def __init__(self, value: Any, requests: Sequence[Request], seconds: dict[str, float]) -> None:
+        self.value = value
+        self.requests = tuple(requests)
+        self.seconds = seconds
+        self.bytes = 0
+        """of the memory that it passed through, where another process prepared it"""
 
 
 class AnswerError(Exception):
@@ -64,6 +77,24 @@ class AnswerError(Exception):
         super().__init__(f"{status}: {message}")
         self.status = status
         self.message = message
+
+
+class ClipFailedError(AnswerError):
+    """A clip could not be prepared: all questions about it count as failed."""
+
+
+class Preparer(Protocol):
+    """Makes of a clip's frames and questions what a model is given; the same in every process, without the model."""
+
+    def __init__(self, spec: ModelSpec) -> None: ...
+
+    def read(self, clip: Clip) -> Any:
+        """The frames of a clip, decoded."""
+        ...
+
+    def prepare(self, clip: Clip, frames: Any, requests: Sequence[Request]) -> Any:
+        """What the model is given of them; passes from process to process, so tensors are numpy arrays."""
+        ...
 
 
 class Adapter(Protocol):
@@ -76,4 +107,14 @@ class Adapter(Protocol):
 
     def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
         """One answer per request, in order, each yielded as soon as it is ready."""
+        ...
+
+
+class PreparingAdapter(Adapter, Protocol):
+    """An adapter whose clips can be prepared ahead, by the preparer that `AdapterInfo.preparer` names."""
+
+    preparer: Preparer
+
+    def answers_about(self, ready: Ready, requests: Sequence[Request]) -> Iterator[Answer]:
+        """The same about a clip that is prepared."""
         ...

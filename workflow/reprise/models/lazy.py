@@ -1,0 +1,123 @@
+"""The model of a run: loaded when the first answer is missing, its clips prepared ahead where there are workers."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import NamedTuple, Protocol, Self, cast, runtime_checkable
+
+from reprise.core.errors import UserError, stop_on_fault
+from reprise.core.log import log
+from reprise.core.store import Store
+from reprise.models.adapters import ADAPTERS, load_adapter
+from reprise.models.adapters.base import Adapter, Answer, Clip, ModelSpec, PreparingAdapter, Ready, Request
+from reprise.models.ahead import Ahead, Asked, serves
+from reprise.models.answering import Batch, described
+from reprise.models.devices import take_gpus
+from reprise.models.keys import ModelRunKey
+from reprise.models.preparing import Outcome, outcome_of, ready
+from reprise.models.weights import weights_folder
+
+
+@runtime_checkable
+class PreparingModel(Protocol):
+    """A model that can use to know what it will be asked, and says what it did beside answering."""
+
+    def expect(self, upcoming: Iterator[Asked]) -> None: ...
+
+    def spent(self) -> dict[str, float]: ...
+
+
+class Latest(NamedTuple):
+    """The clip that is asked about now: questions that are asked again need no other preparation."""
+
+    asked: Asked
+    outcome: Outcome
+
+
+class LazyModel:
+    """A run whose answers are all journaled loads no model and starts no worker."""
+
+    def __init__(self, key: ModelRunKey, store: Store, threads: int, workers: int = 0) -> None:
+        self._key, self._store, self._threads, self._workers = key, store, threads, workers
+        self._adapter: Adapter | None = None
+        self._ahead: Ahead | None = None
+        self._prepare: Callable[[Clip, Sequence[Request]], Outcome] | None = None
+        self._latest: Latest | None = None
+        self._upcoming: Iterator[Asked] = iter(())
+
+    def expect(self, upcoming: Iterator[Asked]) -> None:
+        """What will be asked next, in this order."""
+        self._upcoming = upcoming
+        if self._ahead is not None:
+            self._ahead.expect(upcoming)
+
+    def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
+        if self._adapter is None:
+            self._adapter = self._load()
+        if self._prepare is None:
+            return self._adapter.answers(clip, requests)
+        # To look at a batch is to take its questions, which the adapter does.
+        asked = Asked(clip, requests.requests if isinstance(requests, Batch) else requests)
+        if self._latest is None or not serves(self._latest.asked, asked):
+            self._latest = Latest(asked, self._prepare(*asked))
+        return cast(PreparingAdapter, self._adapter).answers_about(ready(self._latest.outcome), requests)
+
+    def spent(self) -> dict[str, float]:
+        """Seconds of what was done for the clip beside its questions, since this was asked last."""
+        if self._latest is None or not isinstance(self._latest.outcome, Ready):
+            return {}
+        seconds = dict(self._latest.outcome.seconds)
+        self._latest.outcome.seconds.clear()
+        return seconds
+
+    def close(self) -> None:
+        """End the workers."""
+        if self._ahead is not None:
+            self._ahead.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _load(self) -> Adapter:
+        answers = self._key.answers
+        self._locks = take_gpus(self._key.gpus, self._store.root / "locks")
+        spec = ModelSpec(
+            folder=weights_folder(self._key, self._store),
+            device="cuda" if self._key.gpus else "cpu",
+            threads=self._threads,
+            dtype=answers.dtype,
+            attention=answers.attention,
+            trust_remote_code=answers.trust_remote_code,
+            settings=answers.settings,
+            prompt_start=constant_start(answers.prompt.get("user", "")),
+        )
+        log.info(f"loading the model of {self._key.run} by adapter {answers.adapter}")
+        self._prepare_ahead(spec)
+        try:
+            adapter: Adapter = load_adapter(answers.adapter)(spec)
+        except (UserError, KeyboardInterrupt):
+            raise
+        except BaseException as error:
+            stop_on_fault(error)
+            raise UserError(
+                f"{self._key.run}: adapter {answers.adapter} cannot load its model: {described(error)}. Correct the "
+                "model's file, its weights or the adapter, then run the same command again."
+            ) from error
+        if ADAPTERS[answers.adapter].preparer and self._prepare is None:
+            self._prepare = partial(outcome_of, cast(PreparingAdapter, adapter).preparer)
+        return adapter
+
+    def _prepare_ahead(self, spec: ModelSpec) -> None:
+        """Begin with the first clips while the model loads."""
+        target = ADAPTERS[self._key.answers.adapter].preparer
+        if target and self._workers:
+            self._ahead = Ahead(target, spec, self._workers)
+            self._prepare = self._ahead.take
+            self._ahead.expect(self._upcoming)
+
+
+def constant_start(template: str) -> str:
+    """What all prompts of a template begin with."""
+    return template.partition("{")[0]

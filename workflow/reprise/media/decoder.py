@@ -26,7 +26,29 @@ class Frame(NamedTuple):
     image: Image
 
 
-def read_frames(path: Path, indices: Sequence[int], size: Size | None = None) -> Image:
+class Footage(NamedTuple):
+    """The frames of a plan as they are decoded, and where in their clip they are."""
+
+    frames: Image
+    """(n, height, width, 3), in the order of the plan"""
+    places: tuple[int, ...]
+    """The number of each frame at the clip's rate, by its time: place / rate is when it is shown."""
+    rate: float
+    """Frames a second of the clip."""
+    total: int
+    """Frames of the clip."""
+
+
+def read_footage(path: Path, indices: Sequence[int]) -> Footage:
+    """The frames of a plan, with their places: where the rate varies, those that the same times have at a constant one."""
+    index = packet_index(path)
+    frames, rate = read_frames(path, indices, index=index), float(index.rate)
+    return Footage(frames, tuple(round(index.times[number] * rate) for number in indices), rate, index.frames)
+
+
+def read_frames(
+    path: Path, indices: Sequence[int], size: Size | None = None, index: PacketIndex | None = None
+) -> Image:
     """Frames (n, height, width, 3) in the order of `indices`, which may repeat; `size` is (width, height)."""
     wanted = sorted(set(indices))
     if not wanted:
@@ -34,7 +56,7 @@ def read_frames(path: Path, indices: Sequence[int], size: Size | None = None) ->
         return np.empty((0, height, width, 3), dtype=np.uint8)
     place = {index: at for at, index in enumerate(wanted)}
     pictures: Image | None = None
-    for frame in iter_frames(path, wanted, size):
+    for frame in iter_frames(path, wanted, size, index=index):
         if pictures is None:
             pictures = np.empty((len(wanted), *frame.image.shape), dtype=np.uint8)
         pictures[place[frame.number]] = frame.image
@@ -51,9 +73,10 @@ def iter_frames(
     pixels: str = "rgb24",
     threads: int = 1,
     scaling: Scaling = "BICUBIC",
+    index: PacketIndex | None = None,
 ) -> Iterator[Frame]:
     """Frames in display order, each wanted index once, all of them without `indices`; holds one frame at a time."""
-    index = packet_index(path)
+    index = index or packet_index(path)
     wanted = range(index.frames) if indices is None else sorted(set(indices))
     if wanted and not (wanted[0] >= 0 and wanted[-1] < index.frames):
         raise MediaError("out_of_range", f"{path.name}: frame {wanted[-1]} of {index.frames}")

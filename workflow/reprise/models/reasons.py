@@ -18,6 +18,8 @@ PERMANENT = {
     "bad_text": "a text that is no valid Unicode",
     "too_few": "no answer to the question",
     "too_many": "more answers than questions",
+    "not_shown": "the frames that reached the model are not those of the plan",
+    "beyond_context": "the prompt is longer than the model's context",
     "failed": "failed for a reason that is in the message",
 }
 REASONS = TRANSIENT | PERMANENT | MEDIA_STATUSES

@@ -1,14 +1,37 @@
 """`settings:` of every adapter. Imports neither torch nor an SDK, so that a configuration can."""
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from reprise.core.settings import Settings
+from reprise.core.settings import Settings, mistake
 
 
 class NoSettings(Settings):
     """An adapter without settings."""
+
+
+class TransformersSettings(Settings):
+    """Settings of the adapter `transformers`. The limits of pixels are those of one frame as the model sees it."""
+
+    frames: Literal["video", "images"] | None = None
+    """How frames are shown: as one `video`, or as `images`, one a frame. By default as a video where processor and
+    chat template take one, else as images."""
+    min_pixels: int | None = Field(None, ge=1)
+    """Least pixels of a frame; smaller ones are enlarged. By default what the checkpoint says."""
+    max_pixels: int | None = Field(None, ge=1)
+    """Most pixels of a frame; larger ones are made smaller. By default what the checkpoint says."""
+    total_pixels: int | None = Field(None, ge=1)
+    """Most pixels of all frames together, two frames counted as one, as `qwen_vl_utils` does: with many frames each
+    gets fewer, down to 1.05 times `min_pixels`. Needs the two others."""
+
+    @model_validator(mode="after")
+    def _limits_that_agree(self) -> Self:
+        if self.total_pixels is not None and None in (self.min_pixels, self.max_pixels):
+            raise mistake("total_pixels needs min_pixels and max_pixels beside it.")
+        if self.min_pixels is not None and self.max_pixels is not None and self.min_pixels > self.max_pixels:
+            raise mistake(f"min_pixels {self.min_pixels} is more than max_pixels {self.max_pixels}.")
+        return self
 
 
 class TextSettings(Settings):

@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
-from reprise.media.decoder import read_frames
+from reprise.media.decoder import read_footage, read_frames
 from reprise.models.adapters.base import Answer, Clip, Request
-from reprise.models.adapters.transformers import TransformersAdapter, metadata_of
+from reprise.models.adapters.clip_inputs import metadata_of
+from reprise.models.adapters.transformers import TransformersAdapter
 from tokenizers.processors import TemplateProcessing
 from training.prompts import REPOSITORY, rendered
 from transformers import (
@@ -263,15 +264,14 @@ def test_a_processor_that_would_choose_frames_itself_does_not(
 def test_a_clip_is_decoded_once(subject: Subject, video: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     decoded = []
     monkeypatch.setattr(
-        "reprise.models.adapters.transformers.read_frames",
-        lambda path, indices: decoded.append(indices) or read_frames(path, indices),
+        "reprise.models.adapters.transformers.read_footage",
+        lambda path, indices: decoded.append(indices) or read_footage(path, indices),
     )
     list(subject.adapter.answers(shown(video, INDICES), [request(str(n), "score", YES_NO) for n in range(3)]))
     assert decoded == [INDICES]
 
 
-def test_a_processor_is_told_how_fast_the_shown_frames_follow_one_another() -> None:
-    second_frames = metadata_of(Clip("clip", None, (12, 36, 60), (0.5, 1.5, 2.5)))
-    assert second_frames == {"total_num_frames": 3, "fps": 1.0, "duration": 3.0, "frames_indices": [0, 1, 2]}
-    assert metadata_of(Clip("clip", None, (0, 5), (0.0, 0.2)))["fps"] == 5.0
-    assert metadata_of(Clip("clip", None, (9,), (0.3,)))["fps"] == 1.0
+def test_a_processor_is_told_where_in_the_clip_the_frames_are(video: Path) -> None:
+    told = metadata_of(read_footage(video, (3, 17, 17, 30)))
+    assert told == {"total_num_frames": 48, "fps": 24.0, "duration": 2.0, "frames_indices": [3, 17, 17, 30]}
+    assert metadata_of(read_footage(video, (0,)))["fps"] == 24.0

@@ -44,11 +44,12 @@ def test_a_full_device_fails_the_clip_by_name(folder: Path, video: Path, monkeyp
     assert caught.value.status == "out_of_memory"
 
 
-def test_options_that_begin_with_the_same_token_cannot_be_scored(folder: Path) -> None:
+def test_options_of_several_tokens_cannot_be_scored(folder: Path) -> None:
     tiny.change(folder / "tokenizer.json", normalizer={"type": "Prepend", "prepend": "_"})
     adapter = TransformersAdapter(spec(folder))
     message = (
-        r"options \['Yes', 'No'\] begin with tokens \['_', '_'\]; .* Ask this model by a protocol with `ask: choose`"
+        r"'Yes' is \['_', 'Yes'\], 'No' is \['_', 'No'\]; a score needs options that are one token each\. "
+        r"Ask this model by a protocol with `ask: choose`"
     )
     with pytest.raises(UserError, match=message):
         list(adapter.answers(BLIND, [request(QUESTION, "score", YES_NO)]))

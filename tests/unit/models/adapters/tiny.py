@@ -1,6 +1,7 @@
 """Tiny checkpoints of real classes with random weights, saved as a hub snapshot has them."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -68,8 +69,14 @@ def tokenizer(*, ends: bool = True, template: str | None = None) -> PreTrainedTo
     return made
 
 
-def _ids(made: PreTrainedTokenizerFast) -> dict[str, int]:
+def ids_of(made: PreTrainedTokenizerFast) -> dict[str, int]:
     return {"pad_token_id": made.pad_token_id, "bos_token_id": made.pad_token_id, "eos_token_id": made.eos_token_id}
+
+
+def save(folder: Path, make: Callable[[], Any], processor: Any) -> Path:
+    """A model of fixed random weights with its processor."""
+    torch.manual_seed(1)
+    return _save(folder, make(), processor)
 
 
 def _save(folder: Path, model: Any, images: Any = None, words: Any = None) -> Path:
@@ -86,7 +93,7 @@ def _save(folder: Path, model: Any, images: Any = None, words: Any = None) -> Pa
 def clip(folder: Path) -> Path:
     words = tokenizer()
     config = CLIPConfig(
-        text_config={**WORDS, **_ids(words)}, vision_config={**TOWER, "image_size": SIDE, "patch_size": 16},
+        text_config={**WORDS, **ids_of(words)}, vision_config={**TOWER, "image_size": SIDE, "patch_size": 16},
         projection_dim=12,
     )  # fmt: skip
     images = CLIPImageProcessor(size={"shortest_edge": SIDE}, crop_size=SQUARE)
@@ -96,7 +103,7 @@ def clip(folder: Path) -> Path:
 def siglip(folder: Path) -> Path:
     words = tokenizer(ends=False)
     config = SiglipConfig(
-        text_config={**WORDS, **_ids(words), "projection_size": 16},
+        text_config={**WORDS, **ids_of(words), "projection_size": 16},
         vision_config={**TOWER, "image_size": SIDE, "patch_size": 16},
     )
     return _save(folder, SiglipModel(config), SiglipImageProcessor(size=SQUARE), words)
@@ -105,7 +112,7 @@ def siglip(folder: Path) -> Path:
 def xclip(folder: Path, frames: int) -> Path:
     words = tokenizer()
     config = XCLIPConfig(
-        text_config={**WORDS, **_ids(words)},
+        text_config={**WORDS, **ids_of(words)},
         vision_config={
             **TOWER, "image_size": SIDE, "patch_size": 16, "num_frames": frames, "mit_hidden_size": 12,
             "mit_intermediate_size": 24, "mit_num_hidden_layers": 1, "mit_num_attention_heads": 2,
@@ -134,13 +141,13 @@ def vera(folder: Path, rows: int = 32128) -> Path:
 def _t5_config(words: PreTrainedTokenizerFast, rows: int) -> T5Config:
     return T5Config(
         vocab_size=rows, d_model=16, d_kv=8, d_ff=32, num_layers=2, num_heads=2, feed_forward_proj="gated-gelu",
-        decoder_start_token_id=words.pad_token_id, **_ids(words),
+        decoder_start_token_id=words.pad_token_id, **ids_of(words),
     )  # fmt: skip
 
 
 def llama(folder: Path, template: str | None = None) -> Path:
     words = tokenizer(ends=False, template=template)
-    config = LlamaConfig(**{**WORDS, "max_position_embeddings": 256}, **_ids(words), num_key_value_heads=2)
+    config = LlamaConfig(**{**WORDS, "max_position_embeddings": 256}, **ids_of(words), num_key_value_heads=2)
     return _save(folder, LlamaForCausalLM(config), words=words)
 
 
@@ -162,7 +169,7 @@ def qwen2_vl(folder: Path) -> Path:
     ids = {name: words.convert_tokens_to_ids(mark) for name, mark in marks.items()}
     config = Qwen2VLConfig(
         text_config={
-            **TOWER, "hidden_size": 32, "num_key_value_heads": 2, "vocab_size": MANY_WORDS, **_ids(words),
+            **TOWER, "hidden_size": 32, "num_key_value_heads": 2, "vocab_size": MANY_WORDS, **ids_of(words),
             "max_position_embeddings": 1024,
             "rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 3, 3]},
         },

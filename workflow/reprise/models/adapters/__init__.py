@@ -12,6 +12,7 @@ from reprise.models.settings import (
     NoSettings,
     RandomSettings,
     TextSettings,
+    TransformersSettings,
     WordMatchSettings,
 )
 
@@ -53,6 +54,7 @@ ANYTHING = ("score", "choose", "write", "similarity")
 ADAPTERS: dict[str, AdapterInfo] = {
     "transformers": AdapterInfo(
         "reprise.models.adapters.transformers:TransformersAdapter",
+        settings=TransformersSettings,
         needs_weights=True,
         packages=("torch", "torchvision", "transformers", "av"),
     ),

@@ -6,38 +6,17 @@ from contextlib import contextmanager
 from typing import Any
 
 from reprise.core.errors import UserError
-from reprise.models.adapters.base import Answer, AnswerError, ModelSpec
+from reprise.models.adapters.base import Answer, AnswerError
 from reprise.models.torch_setup import prepare
 
 prepare()
 
 import torch  # noqa: E402  prepare() must come first
-from safetensors import SafetensorError  # noqa: E402
 from transformers import LogitsProcessor, LogitsProcessorList  # noqa: E402
 
 
 class NotFiniteError(Exception):
     """A model computed NaN, as half precision may; its likeliest token would be token 0."""
-
-
-def load_part(kind: Any, spec: ModelSpec, **options: Any) -> Any:
-    """A model, processor or tokenizer of a checkpoint, by one of transformers' auto classes."""
-    try:
-        return kind.from_pretrained(
-            spec.folder, trust_remote_code=spec.trust_remote_code, local_files_only=True, **options
-        )
-    except (OSError, ValueError, ImportError, SafetensorError) as error:
-        reason = str(error).partition("\n")[0]
-        raise UserError(
-            f"{spec.folder}: {kind.__name__} cannot load this checkpoint: {reason} "
-            "Correct the checkpoint, or `adapter`, `attention` or `trust_remote_code` in the model's file."
-        ) from error
-
-
-def load_model(kind: Any, spec: ModelSpec) -> Any:
-    """A model with the settings of its file, ready to be asked."""
-    model = load_part(kind, spec, dtype=getattr(torch, spec.dtype), attn_implementation=spec.attention)
-    return model.to(spec.device).eval()
 
 
 @contextmanager
@@ -81,19 +60,28 @@ def rows_written(model: Any, inputs: Any, max_tokens: int) -> Any:
     return model.generate(**inputs, max_new_tokens=max_tokens, do_sample=False, logits_processor=checks)
 
 
-def option_probabilities(logits: Any, tokenizer: Any, options: Sequence[str]) -> tuple[float, ...]:
-    """Softmax over the whole vocabulary at the first answer position, at each option's first sub-token."""
-    tokens = _first_tokens(tokenizer, options)
+def option_probabilities(logits: Any, tokens: Sequence[int]) -> tuple[float, ...]:
+    """Softmax over the whole vocabulary at the first answer position, at each option's token."""
     probabilities = torch.softmax(logits.double(), dim=-1)
     return tuple(float(probabilities[token]) for token in tokens)
 
 
-def _first_tokens(tokenizer: Any, options: Sequence[str]) -> list[int]:
-    tokens = [int(tokenizer(option, add_special_tokens=False)["input_ids"][0]) for option in options]
-    if len(set(tokens)) < len(tokens):
+def option_tokens(tokenizer: Any, options: Sequence[str]) -> list[int]:
+    """The token of each option, which must be one."""
+    found = [tokenizer(option, add_special_tokens=False)["input_ids"] for option in options]
+    if any(len(tokens) != 1 for tokens in found):
+        listed = ", ".join(
+            f"'{option}' is {tokenizer.convert_ids_to_tokens(tokens)}"
+            for option, tokens in zip(options, found, strict=True)
+        )
         raise UserError(
-            f"{tokenizer.name_or_path}: options {list(options)} begin with tokens "
-            f"{tokenizer.convert_ids_to_tokens(tokens)}; a score needs a first token of its own for each of them. "
+            f"{tokenizer.name_or_path}: {listed}; a score needs options that are one token each. "
             "Ask this model by a protocol with `ask: choose` or `ask: write`."
         )
-    return tokens
+    return [int(tokens[0]) for tokens in found]
+
+
+def check_length(tokens: int, new: int, context: int | None) -> None:
+    """A prompt and what is to be written must fit in what the model can read."""
+    if context is not None and tokens + new > context:
+        raise AnswerError("beyond_context", f"{tokens} tokens and {new} to write; the model reads {context}")

@@ -5,8 +5,15 @@ from functools import partial
 from typing import Any, Protocol
 
 from reprise.core.errors import UserError
-from reprise.models.adapters.asking import answered, load_model, load_part, option_probabilities, written_greedily
+from reprise.models.adapters.asking import (
+    answered,
+    check_length,
+    option_probabilities,
+    option_tokens,
+    written_greedily,
+)
 from reprise.models.adapters.base import Answer, Clip, ModelSpec, Request
+from reprise.models.adapters.loading import load_model, load_part
 from reprise.models.settings import TextSettings
 from reprise.models.torch_setup import prepare
 
@@ -58,8 +65,12 @@ class LanguageModel:
     def answer(self, request: Request) -> Answer:
         inputs = self._inputs(request)
         tokens_in = int(inputs["input_ids"].shape[1])
+        # Beside an encoder, what is written is read apart from the prompt.
+        new = 0 if request.ask == "score" or self._has_encoder else request.max_tokens
+        check_length(tokens_in, new, getattr(self._model.config, "max_position_embeddings", None))
         if request.ask == "score":
-            scores = option_probabilities(self._first_logits(inputs), self._tokenizer, request.options)
+            options = option_tokens(self._tokenizer, request.options)
+            scores = option_probabilities(self._first_logits(inputs), options)
             return Answer(scores=scores, tokens_in=tokens_in)
         written = written_greedily(self._model, inputs, request.max_tokens)
         # A decoder goes on after the prompt; beside an encoder it begins with one token of its own.

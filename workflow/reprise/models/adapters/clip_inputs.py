@@ -1,0 +1,223 @@
+"""What a processor makes of a clip and of the questions about it, and the proof that the plan's frames are in it.
+
+Needs the processor and the configuration of a checkpoint, not its weights: it can work ahead, in another process.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from reprise.core.errors import UserError
+from reprise.media.decoder import Footage
+from reprise.models.adapters.asking import check_length
+from reprise.models.adapters.base import AnswerError, Request
+from reprise.models.adapters.pixels import check_limits, pictures_in, size_for
+from reprise.models.adapters.prompt import Template
+from reprise.models.settings import TransformersSettings
+from reprise.models.torch_setup import prepare
+
+prepare()
+
+import torch  # noqa: E402  prepare() must come first
+from PIL import Image  # noqa: E402
+from transformers import ProcessorMixin  # noqa: E402
+
+VIDEO, IMAGES = "video", "images"
+KINDS = {VIDEO: "video", IMAGES: "image"}
+"""A way to show frames -> what a chat template calls each part of it."""
+TYPES = ("mm_token_type_ids", "token_type_ids")
+TEXTUAL = ("input_ids", "attention_mask", *TYPES)
+PLACEHOLDERS = ("image_token_id", "video_token_id", "image_token_index", "video_token_index")
+
+
+@dataclass(frozen=True)
+class ClipInputs:
+    """A clip as it was prepared, once for all questions about it; without frames in a blind run."""
+
+    frames: int = 0
+    """of the plan, each of them found in what the processor made"""
+    tensors: Mapping[str, Any] = field(default_factory=dict)
+    """what the model is given besides a question's tokens"""
+    replacements: tuple[str, ...] = ()
+    """what stands in a question's text for the video, or for each image"""
+    placeholders: int = 0
+    """tokens of a question in whose place the model sees the clip"""
+    types: tuple[str, ...] = ()
+    """what says of each token whether the clip is in its place"""
+    footage: Footage | None = None
+    """the frames themselves, for a processor that cannot prepare a clip apart from a question"""
+
+    def on(self, device: str, dtype: Any) -> "ClipInputs":
+        """The same on a device, its pixels in the model's type."""
+        return replace(self, tensors=placed(self.tensors, device, dtype))
+
+
+def placed(tensors: Mapping[str, Any], device: str, dtype: Any) -> dict[str, Any]:
+    """Tensors on a device; pixels in the model's type, times and positions as they are."""
+    return {
+        name: value.to(device, dtype) if name.startswith("pixel_values") else value.to(device)
+        for name, value in tensors.items()
+    }
+
+
+def metadata_of(footage: Footage) -> dict[str, Any]:
+    """What processors want to know of frames that are sampled already: where they are in their clip.
+
+    Without it they assume 24 frames a second, and models with temporal positions squeeze the clip together.
+    """
+    return {
+        "total_num_frames": footage.total,
+        "fps": footage.rate,
+        "duration": footage.total / footage.rate,
+        "frames_indices": list(footage.places),  # a list of its own: some classes lengthen it
+    }
+
+
+class ClipProcessor:
+    """Prepares clips and questions for a model; `prepare` is for a clip, `ask` for each question about it."""
+
+    def __init__(self, processor: Any, config: Any, settings: TransformersSettings) -> None:
+        self.processor = processor
+        self._settings = settings
+        self._template = Template(processor)
+        self._placeholders = [
+            number for name in PLACEHOLDERS if isinstance(number := getattr(config, name, None), int)
+        ]
+        self._context: int | None = getattr(config.get_text_config(), "max_position_embeddings", None)
+        if settings != TransformersSettings():
+            check_limits(settings, self._videos if self.mode == VIDEO else None)
+
+    @property
+    def _videos(self) -> Any:
+        return getattr(self.processor, "video_processor", None)
+
+    @cached_property
+    def mode(self) -> str:
+        """How frames are shown: as the settings say, or as a video if the checkpoint takes one, or as images."""
+        wanted = self._settings.frames
+        for mode in [wanted] if wanted else KINDS:
+            if self._can_show(mode):
+                return mode
+        what = f"frames as {wanted}" if wanted else "frames, neither as a video nor as images"
+        raise UserError(
+            f"{self.processor.tokenizer.name_or_path}: {type(self.processor).__name__} and its chat template do not show "
+            f"the model {what}. Use a checkpoint or a revision that does, correct `settings.frames` in the "
+            "model's file, or ask this model by `sampling: none`."
+        )
+
+    def _can_show(self, mode: str) -> bool:
+        if not self._placeholders or getattr(self.processor, f"{KINDS[mode]}_processor", None) is None:
+            return False
+        return self._template.places(KINDS[mode], getattr(self.processor, f"{KINDS[mode]}_token", None)) == 2
+
+    @cached_property
+    def _is_apart(self) -> bool:
+        """Whether a clip can be prepared apart from the questions, as nearly all of the library's processors can."""
+        name = f"replace_{KINDS[self.mode]}_token"
+        return getattr(type(self.processor), name) is not getattr(ProcessorMixin, name)
+
+    # --- a clip --------------------------------------------------------------------------------------------------
+
+    def prepare(self, footage: Footage | None) -> ClipInputs:
+        """A clip's inputs; an AnswerError where what the processor made of it is not the frames of the plan."""
+        if footage is None or not len(footage.frames):
+            return ClipInputs()
+        text = self._text("", "", len(footage.frames))
+        made = self._made(text, footage, **({"return_text_replacement_offsets": True} if self._is_apart else {}))
+        self._check_pictures(made, footage)
+        offsets = made.pop("text_replacement_offsets", [[]])[0]
+        apart = ClipInputs(
+            frames=len(footage.frames),
+            tensors={name: torch.as_tensor(value) for name, value in made.items() if name not in TEXTUAL},
+            replacements=tuple(one["replacement"] for one in offsets),
+            placeholders=self._places_in(made["input_ids"]),
+            types=tuple(name for name in TYPES if name in made),
+        )
+        if self._is_apart and _equal(self._tokens(text, apart), made):
+            return apart
+        return replace(apart, tensors={}, footage=footage)
+
+    def _made(self, text: str, footage: Footage, **options: Any) -> dict[str, Any]:
+        """All that the processor makes of a text and frames."""
+        images = {"images": [Image.fromarray(frame) for frame in footage.frames]}
+        given = images if self.mode == IMAGES else self._video(footage)
+        return dict(self.processor(text=[text], return_tensors="pt", **given, **self._specials(text), **options))
+
+    def _video(self, footage: Footage) -> dict[str, Any]:
+        """Frames that are sampled already, whatever the checkpoint's own setting is, with the times that they have.
+
+        A class that looks at several frames together refuses fewer: they are filled with the last frame, as the
+        classes themselves fill an odd number.
+        """
+        together, frames, places = self._together, footage.frames, list(footage.places)
+        if len(frames) < together:
+            repeated = [*range(len(frames)), *[len(frames) - 1] * (together - len(frames))]
+            frames, places = frames[repeated], [places[at] for at in repeated]
+        metadata = metadata_of(footage._replace(places=tuple(places)))
+        options = {"do_sample_frames": False, **size_for(self._settings, self._videos, len(frames))}
+        return {"videos": [frames], "video_metadata": [metadata], **options}
+
+    @property
+    def _together(self) -> int:
+        """How many frames the model looks at together, as one picture."""
+        return int(getattr(self._videos, "temporal_patch_size", 1)) if self.mode == VIDEO else 1
+
+    def _check_pictures(self, made: Mapping[str, Any], footage: Footage) -> None:
+        """The pictures that were made must be those of the frames: as many for each as for one alone."""
+        frames, together = len(footage.frames), self._together
+        wanted = -(-frames // together)
+        if self.mode == IMAGES:
+            alone = footage._replace(frames=footage.frames[:1], places=footage.places[:1])
+            wanted *= pictures_in(self._made(self._text("", "", 1), alone))
+        found = pictures_in(made)
+        if found != wanted or found == 0 or self._places_in(made["input_ids"]) == 0:
+            raise AnswerError(
+                "not_shown",
+                f"{frames} frames are {wanted} pictures, {found} came out of {type(self.processor).__name__}",
+            )
+
+    def _places_in(self, ids: Any) -> int:
+        return int(torch.isin(ids, torch.tensor(self._placeholders)).sum())
+
+    # --- a question ----------------------------------------------------------------------------------------------
+
+    def ask(self, request: Request, clip: ClipInputs) -> dict[str, Any]:
+        """What the model is given of a question: its tokens and, where they are not in `clip`, the frames."""
+        text = self._text(request.system, request.prompt, clip.frames)
+        made = self._tokens(text, clip) if clip.footage is None else self._made(text, clip.footage)
+        places, length = self._places_in(made["input_ids"]), int(made["input_ids"].shape[1])
+        if places != clip.placeholders:
+            raise AnswerError(
+                "not_shown", f"{places} tokens of the prompt stand for frames, {clip.placeholders} are needed"
+            )
+        new = 0 if request.ask == "score" else request.max_tokens
+        check_length(length, new, self._context)
+        return made
+
+    def _text(self, system: str, prompt: str, frames: int) -> str:
+        if frames == 0:
+            return self._template.render(system, prompt)
+        return self._template.render(system, prompt, ["video"] if self.mode == VIDEO else ["image"] * frames)
+
+    def _tokens(self, text: str, clip: ClipInputs) -> dict[str, Any]:
+        """The tokens of a text as the processor's own call makes them, with the parts of the clip in their places."""
+        if not clip.frames:
+            return dict(self.processor(text=[text], return_tensors="pt", **self._specials(text)))
+        parts = {f"{KINDS[self.mode]}s_replacements": list(clip.replacements)}
+        (text,), _ = self.processor.get_text_with_replacements([text], **parts)
+        own = getattr(self.processor, "text_kwargs", {})
+        made = dict(self.processor.tokenizer([text], return_tensors="pt", **own, **self._specials(text)))
+        types = torch.tensor(self.processor.create_mm_token_type_ids(made["input_ids"])) if clip.types else None
+        return made | dict.fromkeys(clip.types, types)
+
+    def _specials(self, text: str) -> dict[str, bool]:
+        """A tokenizer adds the token that begins a text, unless the chat template wrote it already."""
+        begin = self.processor.tokenizer.bos_token
+        return {"add_special_tokens": False} if begin and text.startswith(begin) else {}
+
+
+def _equal(tokens: Mapping[str, Any], made: Mapping[str, Any]) -> bool:
+    """Whether these are the tokens of what a processor made, bit for bit."""
+    names = [name for name in TEXTUAL if name in made]
+    return sorted(tokens) == sorted(names) and all(torch.equal(tokens[name], made[name]) for name in names)

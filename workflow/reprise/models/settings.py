@@ -25,6 +25,10 @@ class TransformersSettings(Settings):
     """Most pixels of all frames together, two frames counted as one, as `qwen_vl_utils` does: with many frames each
     gets fewer, down to 1.05 times `min_pixels`. Needs the two others."""
 
+    engine: Literal["shared", "plain"] = "shared"
+    """`shared`: what all questions about a clip begin with is encoded once, where the model's class allows it. `plain`: each
+    question is asked from its beginning; the same numbers but for rounding."""
+
     @model_validator(mode="after")
     def _limits_that_agree(self) -> Self:
         if self.total_pixels is not None and None in (self.min_pixels, self.max_pixels):

@@ -115,6 +115,7 @@ def gather_work(requests: pl.DataFrame, plans: pl.DataFrame, ledger: pl.DataFram
             path=store.root / found[name]["object"],
             indices=tuple(planned[name]["indices"]),
             times_s=tuple(planned[name]["times_s"]),
+            questions=rows.height,
         )
         asked = tuple(_request(row, len(clip.indices)) for row in rows.iter_rows(named=True))
         works.append(Work(clip, found[name]["recipe"], asked, partial(clip_file, store, found[name])))

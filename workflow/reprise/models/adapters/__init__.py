@@ -55,6 +55,7 @@ ADAPTERS: dict[str, AdapterInfo] = {
     "transformers": AdapterInfo(
         "reprise.models.adapters.transformers:TransformersAdapter",
         settings=TransformersSettings,
+        preparer="reprise.models.adapters.prepared:ClipPreparer",
         needs_weights=True,
         packages=("torch", "torchvision", "transformers", "av"),
     ),

@@ -29,6 +29,8 @@ class Clip:
     path: Path | None
     indices: tuple[int, ...]
     times_s: tuple[float, ...]
+    questions: int = 0
+    """how many the run has about it, answered or not"""
 
 
 @dataclass(frozen=True)

@@ -177,6 +177,11 @@ class ClipProcessor:
                 f"{frames} frames are {wanted} pictures, {found} came out of {type(self.processor).__name__}",
             )
 
+    def end_of_clip(self, ids: Any) -> int:
+        """How many tokens of a question there are up to the last one in whose place the model sees the clip."""
+        places = torch.isin(ids[0], torch.tensor(self._placeholders)).nonzero()
+        return int(places[-1]) + 1 if len(places) else 0
+
     def _places_in(self, ids: Any) -> int:
         return int(torch.isin(ids, torch.tensor(self._placeholders)).sum())
 

@@ -5,6 +5,7 @@ asked alone after the shared tokens, on a GPU in batches whose shape follows fro
 """
 
 import copy
+import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -121,3 +122,33 @@ def _batches(lengths: Sequence[int], rows: int) -> Iterator[list[int]]:
         for start in range(0, len(group), rows):
             chunk = group[start : start + rows]
             yield chunk + chunk[-1:] * (rows - len(chunk))
+
+
+class EncodedOnce:
+    """A model's look at frames, which is taken once as long as the same frames are looked at."""
+
+    def __init__(self, model: Any, name: str) -> None:
+        self._model, self._name = model, name
+        # `generate` reads off it what it is to be given.
+        self.__signature__ = inspect.signature(getattr(model, name))
+        self._given: dict[str, Any] = {}
+        self._found: Any = None
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        arguments = self.__signature__.bind(*given, **named).arguments
+        now = {**arguments, **arguments.pop("kwargs", {})}
+        if self._found is None or now.keys() != self._given.keys() or not all(map(_is_same, self._given.values(), now.values())):
+            self._found = getattr(type(self._model), self._name)(self._model, *given, **named)
+            self._given = now
+        return copy.copy(self._found)
+
+
+def _is_same(before: Any, now: Any) -> bool:
+    return before is now or not (isinstance(before, torch.Tensor) or isinstance(now, torch.Tensor)) and before == now
+
+
+def encode_once(model: Any) -> None:
+    """Have a model encode the frames of a clip once, however often it is asked about them."""
+    for name in ("get_video_features", "get_image_features"):
+        if hasattr(model, name):
+            setattr(model, name, EncodedOnce(model, name))

@@ -1,0 +1,123 @@
+"""A prepared clip at its model: the questions about it, each from its beginning or after what they all begin with."""
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from reprise.models.adapters.asking import (
+    NotFiniteError,
+    answered,
+    asking,
+    option_probabilities,
+    option_tokens,
+    written_greedily,
+)
+from reprise.models.adapters.base import Answer, Ready, Request
+from reprise.models.adapters.clip_inputs import TEXTUAL, placed
+from reprise.models.adapters.prepared import Prepared, Tokens, as_tensors
+from reprise.models.adapters.sharing import Prefix
+from reprise.models.torch_setup import prepare
+
+prepare()
+
+import torch  # noqa: E402  prepare() must come first
+
+NOT_FINITE = Answer(error="not_finite")
+
+
+class AskedClip:
+    """Keeps what was encoded until another clip is asked about."""
+
+    def __init__(self, model: Any, words: Any, ready: Ready) -> None:
+        value: Prepared = ready.value
+        clip = replace(value.clip, tensors=as_tensors(value.clip.tensors))
+        self.ready = ready
+        self._model, self._words = model, words
+        self._clip = clip.on(model.device, model.dtype)
+        self._questions, self._in_run = value.questions, value.asked
+        self._prefix: tuple[bytes, Prefix] | None = None
+
+    def alone(self, request: Request, *, is_shared: bool) -> Answer:
+        """The answer to one question; its failure fails no other."""
+        tokens = self._questions[request]
+        if isinstance(tokens, Answer):
+            return tokens
+        if is_shared and tokens.shared:
+            return answered(lambda: self._after_prefix([request], tokens, rows=1)[0])
+        return answered(partial(self._from_beginning, request, tokens))
+
+    def together(self, requests: Sequence[Request]) -> list[Answer]:
+        """The same for all of them, those at once that share an encoding and are asked alike."""
+        found: dict[Request, Answer] = {}
+        groups: dict[tuple[object, ...], list[Request]] = {}
+        for request in requests:
+            tokens = self._questions[request]
+            if isinstance(tokens, Answer) or not tokens.shared:
+                found[request] = self.alone(request, is_shared=False)
+            else:
+                alike = (_start(tokens), request.ask == "score", request.max_tokens)
+                groups.setdefault(alike, []).append(request)
+        for group in groups.values():
+            found.update(zip(group, self._group(group), strict=True))
+        return [found[request] for request in requests]
+
+    def _group(self, requests: Sequence[Request]) -> list[Answer]:
+        tokens = self._questions[requests[0]]
+        assert isinstance(tokens, Tokens)
+        try:
+            with asking():
+                rows = self._encoded(tokens).rows(self._in_run)
+                answers = self._after_prefix(requests, tokens, rows)
+        except NotFiniteError:
+            return [NOT_FINITE] if len(requests) == 1 else [self._group([one])[0] for one in requests]
+        return [one if all(map(math.isfinite, one.scores)) else NOT_FINITE for one in answers]
+
+    def _from_beginning(self, request: Request, tokens: Tokens) -> Answer:
+        inputs = {**self._placed(tokens), **self._clip.tensors}
+        length = int(inputs["input_ids"].shape[1])
+        if request.ask == "score":
+            options = option_tokens(self._words, request.options)
+            return self._scored(options, self._model(**inputs, logits_to_keep=1).logits[0, -1], length)
+        return self._worded(written_greedily(self._model, inputs, request.max_tokens)[length:], length)
+
+    def _after_prefix(self, requests: Sequence[Request], tokens: Tokens, rows: int) -> list[Answer]:
+        """Answers to questions that are asked alike and begin with the same tokens."""
+        prefix = self._encoded(tokens)
+        ids = [self._placed(self._questions[request])["input_ids"] for request in requests]
+        lengths = [int(one.shape[1]) for one in ids]
+        if requests[0].ask == "score":
+            options = [option_tokens(self._words, request.options) for request in requests]
+            return list(map(self._scored, options, prefix.logits(ids, rows), lengths))
+        return list(map(self._worded, prefix.written(ids, requests[0].max_tokens, rows), lengths))
+
+    def _encoded(self, tokens: Tokens) -> Prefix:
+        start = _start(tokens)
+        if self._prefix is None or self._prefix[0] != start:
+            begun = time.monotonic()
+            own = {name: value[:, : tokens.shared] for name, value in self._placed(tokens).items() if name in TEXTUAL}
+            own.pop("attention_mask", None)
+            self._prefix = start, Prefix(self._model, {**own, **self._clip.tensors})
+            if self._model.device.type == "cuda":
+                torch.cuda.synchronize()
+            self.ready.seconds["encode"] = self.ready.seconds.get("encode", 0) + time.monotonic() - begun
+        return self._prefix[1]
+
+    def _placed(self, tokens: Any) -> dict[str, Any]:
+        return placed(as_tensors(tokens.tensors), self._model.device, self._model.dtype)
+
+    def _scored(self, options: Sequence[int], logits: Any, length: int) -> Answer:
+        scores = option_probabilities(logits, options)
+        return Answer(scores=scores, frames_shown=self._clip.frames, tokens_in=length)
+
+    def _worded(self, new: Any, length: int) -> Answer:
+        text = self._words.decode(new, skip_special_tokens=True)
+        return Answer(text=text, frames_shown=self._clip.frames, tokens_in=length, tokens_out=len(new))
+
+
+def _start(tokens: Tokens) -> bytes:
+    """The tokens that a question shares with others, as one value."""
+    found: bytes = tokens.tensors["input_ids"][0, : tokens.shared].tobytes()
+    return found

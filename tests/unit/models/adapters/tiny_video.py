@@ -10,7 +10,7 @@ from training.tokenizer import build_tokenizer
 
 from tests.unit.models.adapters.tiny import HALF, MANY_WORDS, PATCH, SQUARE, TOWER, ids_of, llava, qwen2_vl, save
 
-CONTEXT = 4096
+CONTEXT = 8192
 TEXT = {**TOWER, "num_key_value_heads": 2, "vocab_size": MANY_WORDS, "max_position_embeddings": CONTEXT}
 HEADS_OF_16 = {"hidden_size": 32, "num_key_value_heads": 2, "head_dim": 16}
 MROPE = {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 3, 3]}

@@ -211,10 +211,12 @@ class ClipProcessor:
             return dict(self.processor(text=[text], return_tensors="pt", **self._specials(text)))
         parts = {f"{KINDS[self.mode]}s_replacements": list(clip.replacements)}
         (text,), _ = self.processor.get_text_with_replacements([text], **parts)
-        own = getattr(self.processor, "text_kwargs", {})
-        made = dict(self.processor.tokenizer([text], return_tensors="pt", **own, **self._specials(text)))
-        types = torch.tensor(self.processor.create_mm_token_type_ids(made["input_ids"])) if clip.types else None
-        return made | dict.fromkeys(clip.types, types)
+        options = {**getattr(self.processor, "text_kwargs", {}), **self._specials(text), "return_tensors": "pt"}
+        made = dict(self.processor.tokenizer([text], **options))
+        if clip.types:
+            types = torch.tensor(self.processor.create_mm_token_type_ids(made["input_ids"].tolist()))
+            made |= dict.fromkeys(clip.types, types)
+        return made
 
     def _specials(self, text: str) -> dict[str, bool]:
         """A tokenizer adds the token that begins a text, unless the chat template wrote it already."""

@@ -1,0 +1,126 @@
+"""A native class asked twice, by the adapter and by hand as its model card does it, and the frames that it was shown."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from PIL import Image
+from reprise.media.decoder import read_frames
+from reprise.models.adapters.base import Answer, Clip, Request
+from reprise.models.adapters.transformers import TransformersAdapter
+from transformers import AutoModelForImageTextToText, AutoProcessor
+
+from tests.unit.asked import request, spec
+from tests.unit.models.adapters.tiny import PATCH
+from tests.unit.models.adapters.tiny_video import IMAGES
+from tests.unit.videos import RATE, numbers
+
+FRAMES = 48
+"""of the test's video"""
+YES_NO = ("Yes", "No")
+QUESTION = "Does the red circle slide left quickly?"
+SPLIT = {"idefics2": slice(4, None, 5)}
+"""The pictures that show a whole frame, where there are parts of it too."""
+
+
+class Native(NamedTuple):
+    """The same checkpoint twice: by the adapter, and by the library's own classes."""
+
+    name: str
+    folder: Path
+    adapter: TransformersAdapter
+    model: Any
+    processor: Any
+
+    @property
+    def is_video(self) -> bool:
+        return self.name not in IMAGES
+
+    @property
+    def together(self) -> int:
+        """How many frames it looks at together."""
+        return int(getattr(getattr(self.processor, "video_processor", None), "temporal_patch_size", 1))
+
+    def by_hand(self, clip: Clip, asked: Request) -> dict[str, Any]:
+        """What a model card's call gives the model."""
+        frames = read_frames(clip.path, clip.indices) if clip.path else ()
+        kinds = (["video"] if self.is_video else ["image"] * len(frames)) if len(frames) else []
+        content = [*({"type": kind} for kind in kinds), {"type": "text", "text": asked.prompt}]
+        messages: list[dict[str, Any]] = [{"role": "user", "content": content}]
+        if asked.system:
+            messages.insert(0, {"role": "system", "content": [{"type": "text", "text": asked.system}]})
+        text = self.processor.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
+        return dict(self.processor(text=[text], return_tensors="pt", **self._given(clip, frames)))
+
+    def _given(self, clip: Clip, frames: Any) -> dict[str, Any]:
+        if not len(frames):
+            return {}
+        if not self.is_video:
+            return {"images": [Image.fromarray(frame) for frame in frames]}
+        places = list(clip.indices)
+        if len(frames) < self.together:
+            frames, places = np.concatenate([frames, frames]), places * 2
+        metadata = {"total_num_frames": FRAMES, "fps": RATE, "duration": FRAMES / RATE, "frames_indices": places}
+        return {"videos": [frames], "video_metadata": [metadata], "do_sample_frames": False}
+
+    def ask(self, clip: Clip, asked: Request) -> tuple[Answer, dict[str, Any]]:
+        """The adapter's answer, and what it gave the model."""
+        given: list[dict[str, Any]] = []
+        hook = self.adapter.model.register_forward_pre_hook(
+            lambda _, __, options: given.append(options), with_kwargs=True
+        )
+        with hook:
+            (answer,) = self.adapter.answers(clip, [asked])
+        return answer, given[0] if given else {}
+
+    def seen(self, given: dict[str, Any]) -> list[int]:
+        """The numbers of the frames in what the model was given."""
+        pixels = given.get("pixel_values_videos", given.get("pixel_values"))
+        grid = given.get("video_grid_thw")
+        return numbers(_pictures(self.name, pixels, self.together, grid)) if pixels is not None else []
+
+    def shown(self, indices: tuple[int, ...]) -> list[int]:
+        """What it sees of a plan: the last frame is repeated where it looks at several together."""
+        return [*indices, *[indices[-1]] * (-len(indices) % self.together)]
+
+
+def load(name: str, make: Callable[[Path], Path], folder: Path, **settings: Any) -> Native:
+    made = make(folder)
+    model = AutoModelForImageTextToText.from_pretrained(made, dtype=torch.float32).eval()
+    return Native(name, made, TransformersAdapter(spec(made, **settings)), model, AutoProcessor.from_pretrained(made))
+
+
+def check(native: Native, clip: Clip, *, system: str = "", question: str = QUESTION) -> Answer:
+    """The adapter's answer is that of the call by hand bit for bit, and the frames are those of the plan."""
+    asked = request(question, "score", YES_NO, system=system)
+    expected = native.by_hand(clip, asked)
+    with torch.inference_mode():
+        logits = native.model(**expected, logits_to_keep=1).logits[0, -1]
+    answer, given = native.ask(clip, asked)
+    for name, value in expected.items():
+        assert torch.equal(torch.as_tensor(value), given[name]), name
+    assert native.seen(given) == (native.shown(clip.indices) if clip.indices else [])
+    probabilities = torch.softmax(logits.double(), -1)
+    words = native.processor.tokenizer.convert_tokens_to_ids([*YES_NO])
+    assert answer == Answer(
+        scores=tuple(probabilities[words].tolist()),
+        frames_shown=len(clip.indices),
+        tokens_in=expected["input_ids"].shape[1],
+    )
+    return answer
+
+
+def _pictures(name: str, pixels: torch.Tensor, together: int, grid: torch.Tensor | None) -> npt.NDArray[np.uint8]:
+    """The frames (frames, height, width, 3) that a model's pixel tensor holds."""
+    if grid is not None:
+        time, rows, columns = grid[0].tolist()
+        patches = pixels.reshape(time, rows // 2, columns // 2, 2, 2, 3, together, PATCH, PATCH)
+        frames = patches.permute(0, 6, 5, 1, 3, 7, 2, 4, 8).reshape(together * time, 3, rows * PATCH, columns * PATCH)
+    elif name == "llava_next":
+        frames = pixels[:, 0]
+    else:
+        frames = (pixels[0] if pixels.ndim == 5 else pixels)[SPLIT.get(name, slice(None))]
+    return ((frames.permute(0, 2, 3, 1) * 0.5 + 0.5) * 255).round().clamp(0, 255).byte().numpy()

@@ -4,10 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from reprise.core.errors import UserError
 from reprise.media.decoder import Footage, read_footage
 from reprise.models.adapters.base import Answer, AnswerError, Clip, ModelSpec, Request
-from reprise.models.adapters.clip_inputs import ClipInputs, ClipProcessor
+from reprise.models.adapters.clip_inputs import TEXTUAL, ClipInputs, ClipProcessor
 from reprise.models.adapters.loading import load_part, load_processor
 from reprise.models.settings import TransformersSettings
 from reprise.models.torch_setup import prepare
@@ -24,7 +26,7 @@ CONTINUATIONS = ("a", "A", "1", " a", "\n", ".", '"', "(", "é", "中")
 class Tokens(NamedTuple):
     """A question's tokens, and how many of them all questions of its run about this clip begin with."""
 
-    tensors: Mapping[str, Any]
+    tensors: dict[str, Any]
     shared: int
 
 
@@ -53,9 +55,10 @@ class ClipPreparer:
     def prepare(self, clip: Clip, frames: Footage | None, requests: Sequence[Request]) -> Prepared:
         inputs = self.processor.prepare(frames)
         questions = {request: self._question(request, inputs) for request in requests}
-        # The frames themselves are needed no more.
-        passed = replace(inputs, tensors=as_arrays(inputs.tensors), footage=None)
-        return Prepared(passed, questions, clip.questions or len(requests))
+        tensors = as_arrays(inputs.tensors)
+        if inputs.footage is not None:
+            tensors = _taken_out(questions)
+        return Prepared(replace(inputs, tensors=tensors, footage=None), questions, clip.questions or len(requests))
 
     def _question(self, request: Request, clip: ClipInputs) -> Tokens | Answer:
         try:
@@ -86,6 +89,18 @@ class ClipPreparer:
             ids = self.processor.ask(replace(request, prompt=start + more, ask="score"), clip)["input_ids"]
             found.append(ids[0, self.processor.end_of_clip(ids) :].tolist())
         return common_start(found)
+
+
+def _taken_out(questions: Mapping[Request, Tokens | Answer]) -> dict[str, Any]:
+    """What a processor that cannot prepare a clip apart made of it again for each question: kept once."""
+    found: dict[str, Any] = {}
+    for tokens in questions.values():
+        if isinstance(tokens, Answer):
+            continue
+        for name in tokens.tensors.keys() - set(TEXTUAL):
+            if np.array_equal(found.setdefault(name, tokens.tensors[name]), tokens.tensors[name]):
+                del tokens.tensors[name]
+    return found
 
 
 def _goes_on(ids: Any, end: int, constant: Sequence[int]) -> bool:

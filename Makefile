@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: help demo rehearsal pdf test test-faults coverage check reference bench clean
+.PHONY: help demo rehearsal pdf test test-faults test-models coverage check reference bench clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,6 +22,9 @@ test: $(READY)  ## all tests
 
 test-faults: $(READY)  ## kills, full disks, damage, odd clocks and faulty models at every stage: half an hour
 	FAULTS=whole $(BIN)/pytest tests/faults -s
+
+test-models: $(READY)  ## every native class of models with many frames, long prompts and none: minutes
+	$(BIN)/pytest tests/models
 
 coverage: $(READY)  ## the unit tests, and which lines of the library they run
 	$(BIN)/pytest tests/unit --cov --cov-report=term

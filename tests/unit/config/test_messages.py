@@ -57,7 +57,7 @@ MISTAKES = [
     (TOY, "checkpoint: ", "# checkpoint: ", "set either checkpoint (a local folder) or repo (a hub id), not both."),
     (ONEVISION, "revision: unpinned", "", "revision: missing; write `unpinned` and run `python -m reprise pin` to resolve it."),
     (ONEVISION, "revision: unpinned", "revision: main", "revision: should be a commit (40 hexadecimal digits) or 'unpinned', found 'main'."),
-    (ONEVISION, "dtype: float16", "dtype: fp16", "dtype: should be 'float32', 'bfloat16' or 'float16', found 'fp16'."),
+    (ONEVISION, "dtype: checkpoint", "dtype: fp16", "dtype: should be 'float32', 'bfloat16', 'float16' or 'checkpoint', found 'fp16'."),
     (VERA, "head: vera", "head: verra", "settings.head: should be 'vera', found 'verra'. Did you mean 'vera'?"),
     ("config/models/wordmatch.yaml", "adapter: wordmatch", "adapter: wordmatch\nsettings: {measure: bleu}", "settings.measure: should be 'f1' or 'recall', found 'bleu'."),
     ("config/models/last-letter.yaml", "adapter: lastletter", "adapter: lastletter\nsettings: {measure: f1}", "settings.measure: unknown key. Allowed: nothing."),

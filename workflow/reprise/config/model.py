@@ -37,8 +37,8 @@ class Model(Settings):
     """Number of CPU threads."""
     reference: bool = False
     """Whether it is a yardstick for models, as people and guessers are: no table marks its numbers as best."""
-    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
-    """Number format of the weights."""
+    dtype: Literal["float32", "bfloat16", "float16", "checkpoint"] = "float32"
+    """Number format of the weights; `checkpoint`: the one that the checkpoint's configuration names."""
     attention: Literal["sdpa", "eager", "flash_attention_2"] = "sdpa"
     """Implementation of attention."""
     trust_remote_code: bool = False

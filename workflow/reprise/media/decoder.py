@@ -40,7 +40,7 @@ class Footage(NamedTuple):
 
 
 def read_footage(path: Path, indices: Sequence[int]) -> Footage:
-    """The frames of a plan, with their places: where the rate varies, those that the same times have at a constant one."""
+    """The frames of a plan with their places; where the rate varies, those of the same times at a constant one."""
     index = packet_index(path)
     frames, rate = read_frames(path, indices, index=index), float(index.rate)
     return Footage(frames, tuple(round(index.times[number] * rate) for number in indices), rate, index.frames)

@@ -106,3 +106,13 @@ def test_another_type_or_attention_never_reaches_the_adapter(key: str, value: st
     Model.model_validate(known)
     with pytest.raises(ValidationError, match=rf"{key}\n.*should be '"):
         Model.model_validate({**known, key: value})
+
+
+def test_weights_that_are_not_in_the_files_are_named_instead_of_made_up(folder: Path) -> None:
+    weights = load_file(folder / "model.safetensors")
+    gone = [name for name in weights if "multi_modal_projector" in name]
+    kept = {name: value for name, value in weights.items() if name not in gone}
+    save_file(kept, folder / "model.safetensors", {"format": "pt"})
+    message = rf"{len(gone)} weights of LlavaOnevisionForConditionalGeneration are not in its files.*: .*linear_1\.bias.* 1 more"
+    with pytest.raises(UserError, match=message):
+        TransformersAdapter(spec(folder))

@@ -170,7 +170,7 @@ def qwen2_vl(folder: Path) -> Path:
     config = Qwen2VLConfig(
         text_config={
             **TOWER, "hidden_size": 32, "num_key_value_heads": 2, "vocab_size": MANY_WORDS, **ids_of(words),
-            "max_position_embeddings": 1024,
+            "max_position_embeddings": 8192,
             "rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 3, 3]},
         },
         vision_config={

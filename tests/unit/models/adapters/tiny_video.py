@@ -23,7 +23,8 @@ VISION = {**TOWER, "image_size": 32, "patch_size": PATCH}
 def chat(start: str, end: str, marks: dict[str, str]) -> str:
     """A chat template with one mark for each kind of content."""
     parts = "".join(
-        f"{{% {'elif' if at else 'if'} part['type'] == '{kind}' %}}{mark}" for at, (kind, mark) in enumerate(marks.items())
+        f"{{% {'elif' if at else 'if'} part['type'] == '{kind}' %}}{mark}"
+        for at, (kind, mark) in enumerate(marks.items())
     )
     turn, answer = start.format(role="{{ message['role'] }}"), start.format(role="assistant")
     return (
@@ -69,7 +70,13 @@ def _id(made: Any, mark: str) -> int:
 
 
 def qwen2_5_vl(folder: Path) -> Path:
-    template = chat(*CHATML, {"video": "<|vision_start|><|video_pad|><|vision_end|>", "image": "<|vision_start|><|image_pad|><|vision_end|>"})
+    template = chat(
+        *CHATML,
+        {
+            "video": "<|vision_start|><|video_pad|><|vision_end|>",
+            "image": "<|vision_start|><|image_pad|><|vision_end|>",
+        },
+    )
     made = words(("<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>"), template)
     config = hf.Qwen2_5_VLConfig(
         text_config={**TEXT, **ids_of(made), **HEADS_OF_16, "rope_parameters": MROPE},
@@ -94,7 +101,13 @@ def _qwen_ids(made: Any) -> dict[str, int]:
 
 
 def qwen3_vl(folder: Path) -> Path:
-    template = chat(*CHATML, {"video": "<|vision_start|><|video_pad|><|vision_end|>", "image": "<|vision_start|><|image_pad|><|vision_end|>"})
+    template = chat(
+        *CHATML,
+        {
+            "video": "<|vision_start|><|video_pad|><|vision_end|>",
+            "image": "<|vision_start|><|image_pad|><|vision_end|>",
+        },
+    )
     made = words(("<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>"), template)
     config = hf.Qwen3VLConfig(
         text_config={**TEXT, **ids_of(made), **HEADS_OF_16, "rope_parameters": {**MROPE, "mrope_interleaved": True}},
@@ -189,7 +202,12 @@ def smolvlm(folder: Path) -> Path:
         text_config=_llama(made), vision_config={**VISION, "model_type": "smolvlm_vision"},
         image_token_id=_id(made, "<image>"), scale_factor=2,
     )  # fmt: skip
-    edges = {"size": {"longest_edge": 64}, "max_image_size": {"longest_edge": 32}, "image_mean": HALF, "image_std": HALF}
+    edges = {
+        "size": {"longest_edge": 64},
+        "max_image_size": {"longest_edge": 32},
+        "image_mean": HALF,
+        "image_std": HALF,
+    }
     processor = hf.SmolVLMProcessor(
         image_processor=hf.SmolVLMImageProcessor(**edges), tokenizer=made,
         video_processor=hf.SmolVLMVideoProcessor(**edges, fps=1, num_frames=8), image_seq_len=4, chat_template=template,

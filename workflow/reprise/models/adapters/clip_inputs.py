@@ -81,9 +81,7 @@ class ClipProcessor:
         self.processor = processor
         self._settings = settings
         self._template = Template(processor)
-        self._placeholders = [
-            number for name in PLACEHOLDERS if isinstance(number := getattr(config, name, None), int)
-        ]
+        self._placeholders = [number for name in PLACEHOLDERS if isinstance(number := getattr(config, name, None), int)]
         self._context: int | None = getattr(config.get_text_config(), "max_position_embeddings", None)
         if settings != TransformersSettings():
             check_limits(settings, self._videos if self.mode == VIDEO else None)
@@ -101,8 +99,8 @@ class ClipProcessor:
                 return mode
         what = f"frames as {wanted}" if wanted else "frames, neither as a video nor as images"
         raise UserError(
-            f"{self.processor.tokenizer.name_or_path}: {type(self.processor).__name__} and its chat template do not show "
-            f"the model {what}. Use a checkpoint or a revision that does, correct `settings.frames` in the "
+            f"{self.processor.tokenizer.name_or_path}: {type(self.processor).__name__} and its chat template do not "
+            f"show the model {what}. Use a checkpoint or a revision that does, correct `settings.frames` in the "
             "model's file, or ask this model by `sampling: none`."
         )
 
@@ -209,6 +207,9 @@ class ClipProcessor:
         """The tokens of a text as the processor's own call makes them, with the parts of the clip in their places."""
         if not clip.frames:
             return dict(self.processor(text=[text], return_tensors="pt", **self._specials(text)))
+        mark, needed = getattr(self.processor, f"{KINDS[self.mode]}_token"), len(clip.replacements)
+        if text.count(mark) != needed:
+            raise AnswerError("not_shown", f"the prompt has {text.count(mark)} marks {mark}, {needed} are for frames")
         parts = {f"{KINDS[self.mode]}s_replacements": list(clip.replacements)}
         (text,), _ = self.processor.get_text_with_replacements([text], **parts)
         options = {**getattr(self.processor, "text_kwargs", {}), **self._specials(text), "return_tensors": "pt"}

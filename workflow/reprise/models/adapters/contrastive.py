@@ -10,6 +10,7 @@ from reprise.core.errors import UserError
 from reprise.media.decoder import read_frames
 from reprise.models.adapters.asking import answered, asking
 from reprise.models.adapters.base import Answer, Clip, ModelSpec, Request
+from reprise.models.adapters.loading import dtype_of
 from reprise.models.adapters.open_clip import is_open_clip, load_open_clip
 from reprise.models.torch_setup import prepare
 
@@ -161,7 +162,7 @@ def load_encoder(spec: ModelSpec) -> Encoder:
         # As the papers' scripts, which resize with PIL.
         images = AutoImageProcessor.from_pretrained(spec.folder, backend="pil", **options)
     tokenizer = AutoTokenizer.from_pretrained(spec.folder, **options)
-    ready = model.to(spec.device, getattr(torch, spec.dtype)).eval()
+    ready = model.to(device=spec.device, dtype=dtype_of(spec)).eval()
     ready.set_attn_implementation(spec.attention)
     return ENCODERS[ready.config.model_type](Parts(ready, images, tokenizer))
 

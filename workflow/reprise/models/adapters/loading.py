@@ -37,12 +37,14 @@ def load_part(kind: Any, spec: ModelSpec, **options: Any) -> Any:
         ) from error
 
 
+def dtype_of(spec: ModelSpec) -> Any:
+    """The type of the weights; none where it is the checkpoint's own."""
+    return None if spec.dtype == OWN_DTYPE else getattr(torch, spec.dtype)
+
+
 def load_model(kind: Any, spec: ModelSpec) -> Any:
     """A model with the settings of its file, ready to be asked."""
-    dtype = "auto" if spec.dtype == OWN_DTYPE else getattr(torch, spec.dtype)
-    model, found = load_part(
-        kind, spec, dtype=dtype, attn_implementation=spec.attention, output_loading_info=True
-    )
+    model, found = load_part(kind, spec, dtype=dtype_of(spec) or "auto", attn_implementation=spec.attention, output_loading_info=True)
     missing = sorted({*found["missing_keys"], *(name for name, *_ in found["mismatched_keys"])})
     if missing:
         listed = ", ".join(missing[:LISTED]) + (f" and {len(missing) - LISTED} more" if len(missing) > LISTED else "")

@@ -1,0 +1,211 @@
+"""What reaches a model: limits of pixels, frames as images, times, and what cannot be shown."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from pydantic import ValidationError
+from reprise.config.model import Model
+from reprise.core.errors import UserError
+from reprise.media.decoder import read_footage
+from reprise.models.adapters.base import AnswerError
+from reprise.models.adapters.clip_inputs import ClipProcessor
+from reprise.models.adapters.transformers import TransformersAdapter, clip_processor
+from transformers import Qwen3VLVideoProcessor
+
+from tests.unit.asked import BLIND, request, shown, spec
+from tests.unit.models.adapters import tiny, tiny_video
+from tests.unit.models.adapters.natives import load
+from tests.unit.videos import barcode_video
+
+QUESTION = "Does the red circle slide left quickly?"
+YES_NO = ("Yes", "No")
+INDICES = (3, 17, 30, 42)
+SCORE = request(QUESTION, "score", YES_NO)
+
+
+def frames_of(video: Path, indices: tuple[int, ...] = INDICES) -> Any:
+    return read_footage(video, indices)
+
+
+# --- frames as images --------------------------------------------------------------------------------------------
+
+
+def test_a_class_that_takes_both_shows_frames_as_its_file_says(tmp_path: Path, video: Path) -> None:
+    folder = tiny.llava(tmp_path / "m")
+    as_video, as_images = (
+        clip_processor(spec(folder, **settings)).prepare(frames_of(video)) for settings in ({}, {"frames": "images"})
+    )
+    assert as_video.tensors["pixel_values_videos"].shape[:2] == (1, len(INDICES))
+    assert as_images.tensors["pixel_values"].shape[0] == len(INDICES)
+    assert as_images.placeholders > as_video.placeholders, "a video's frames are pooled"
+    (answer,) = TransformersAdapter(spec(folder, frames="images")).answers(shown(video, INDICES), [SCORE])
+    assert answer.frames_shown == len(INDICES)
+
+
+def test_a_template_without_a_video_shows_images_and_one_without_images_nothing(tmp_path: Path, video: Path) -> None:
+    folder = tiny.llava(tmp_path / "m")
+    template = folder / "chat_template.jinja"
+    template.write_text(template.read_text().replace("'video'", "'film'"))
+    assert clip_processor(spec(folder)).mode == "images"
+    with pytest.raises(UserError, match=r"/m: LlavaOnevisionProcessor .* do not show the model frames as video\. Use"):
+        TransformersAdapter(spec(folder, frames="video"))
+    template.write_text(template.read_text().replace("'image'", "'picture'"))
+    adapter = TransformersAdapter(spec(folder))
+    with pytest.raises(
+        UserError, match=r"frames, neither as a video nor as images\. .* ask this model by `sampling: none`"
+    ):
+        list(adapter.answers(shown(video, INDICES), [SCORE]))
+    assert not next(iter(adapter.answers(BLIND, [SCORE]))).error, "without frames it can be asked"
+
+
+# --- what is not the plan ----------------------------------------------------------------------------------------
+
+
+def test_a_processor_that_chooses_frames_whatever_it_is_told_fails_the_question(
+    tmp_path: Path, video: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tiny_video.qwen3_vl(tmp_path / "m")
+    decode = Qwen3VLVideoProcessor._decode_and_sample_videos
+    monkeypatch.setattr(
+        Qwen3VLVideoProcessor,
+        "_decode_and_sample_videos",
+        lambda self, videos, **options: (
+            decode(self, videos, **{**options, "do_sample_frames": True})
+            if options["do_sample_frames"] is None
+            else ([video[:2] for video in videos], decode(self, videos, **options)[1])
+        ),
+    )
+    answers = list(TransformersAdapter(spec(folder)).answers(shown(video, INDICES), [SCORE, SCORE]))
+    assert [answer.error for answer in answers] == ["not_shown"] * 2
+    assert answers[0].message == "4 frames are 2 pictures, 1 came out of Qwen3VLProcessor"
+
+
+def test_a_question_that_names_the_models_own_marks_fails_alone(tmp_path: Path, video: Path) -> None:
+    adapter = TransformersAdapter(spec(tiny.llava(tmp_path / "m")))
+    inputs = adapter.prepare(frames_of(video))
+    assert not adapter.ask(SCORE, inputs).error
+    with pytest.raises(AnswerError, match=r"not_shown: the prompt has 2 marks <video>, 1 are for frames"):
+        adapter.ask(request("What is <video> here?", "score", YES_NO), inputs)
+
+
+def test_a_prompt_beyond_the_context_fails_and_says_how_long_it_is(tmp_path: Path, video: Path) -> None:
+    folder = tiny.llava(tmp_path / "m")
+    config = json.loads((folder / "config.json").read_text())
+    tiny.change(folder / "config.json", text_config=config["text_config"] | {"max_position_embeddings": 60})
+    processor = clip_processor(spec(folder))
+    inputs = processor.prepare(frames_of(video))
+    length = processor.ask(SCORE, inputs)["input_ids"].shape[1]
+    with pytest.raises(AnswerError, match=rf"beyond_context: {length} tokens and 40 to write; the model reads 60"):
+        processor.ask(request(QUESTION, "write", max_tokens=40), inputs)
+    with pytest.raises(AnswerError, match=r"tokens and 0 to write; the model reads 60"):
+        processor.ask(request(QUESTION * 9, "score", YES_NO), inputs)
+
+
+# --- limits of pixels --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return barcode_video(tmp_path_factory.mktemp("large") / "v.mp4", 12, width=320, height=160)
+
+
+@pytest.mark.parametrize(
+    ("make", "settings", "side"),
+    [
+        (tiny.qwen2_vl, {"min_pixels": 256, "max_pixels": 32 * 64}, (32, 64)),
+        (tiny_video.qwen3_vl, {"min_pixels": 256, "max_pixels": 32 * 64}, (32, 64)),
+        (tiny_video.video_llama_3, {"min_pixels": 256, "max_pixels": 32 * 64}, (32, 64)),
+        (tiny_video.glm4v, {"min_pixels": 256, "max_pixels": 32 * 64}, (32, 64)),
+        (tiny.qwen2_vl, {"min_pixels": 160 * 320, "max_pixels": 320 * 640}, (160, 320)),
+        # half of 3 * 32 * 64 for each of six frames, twice since two are one
+        (tiny.qwen2_vl, {"min_pixels": 256, "max_pixels": 9999, "total_pixels": 3 * 32 * 64}, (32, 64)),
+        (tiny.qwen2_vl, {"min_pixels": 32 * 64, "max_pixels": 9999, "total_pixels": 1000}, (32, 64)),
+    ],
+    ids=["qwen2", "qwen3", "videollama3", "glm", "least", "total", "total and least"],
+)  # fmt: skip
+def test_limits_of_pixels_are_those_of_a_frame(
+    make: Any, settings: dict[str, int], side: tuple[int, int], tmp_path: Path, large: Path
+) -> None:
+    processor = clip_processor(spec(make(tmp_path / "m"), **settings))
+    grid = processor.prepare(frames_of(large, (0, 2, 4, 6, 8, 10))).tensors["video_grid_thw"][0]
+    assert tuple((grid[1:] * tiny.PATCH).tolist()) == side
+
+
+def test_a_class_of_one_size_has_no_limits_of_pixels(tmp_path: Path) -> None:
+    with pytest.raises(
+        UserError, match=r"settings\.max_pixels: .* LlavaOnevisionVideoProcessor has a fixed size\. Remove"
+    ):
+        TransformersAdapter(spec(tiny.llava(tmp_path / "video"), max_pixels=9999))
+    with pytest.raises(UserError, match=r"settings\.min_pixels: .* it is shown images\. Remove min_pixels, max_pixels"):
+        TransformersAdapter(spec(tiny_video.llava_1_5(tmp_path / "images"), min_pixels=1, max_pixels=9))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"max_pixel": 9}, r"unknown key\. Did you mean 'max_pixels'\?"),
+        ({"frames": "pictures"}, r"should be 'video' or 'images', found 'pictures'"),
+        ({"total_pixels": 9}, "total_pixels needs min_pixels and max_pixels beside it"),
+        ({"min_pixels": 9, "max_pixels": 8}, "min_pixels 9 is more than max_pixels 8"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        Model.model_validate({"label": "M", "adapter": "transformers", "checkpoint": "weights", "settings": settings})
+
+
+# --- chat templates ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("{% for message", "{{ messages[0]['content'][0]['text'] if messages[0]['role'] == 'system' }}{% for message"),
+        ("{% for message in messages %}", "{% for message in messages if message['role'] != 'system' %}"),
+        (
+            "{% for message",
+            "{% if messages[0]['role'] == 'system' %}{{ raise_exception('no') }}{% endif %}{% for message",
+        ),
+    ],
+    ids=["twice", "not at all", "refused"],
+)
+def test_a_system_text_is_read_once_whatever_the_template_does(before: str, after: str, tmp_path: Path) -> None:
+    folder = tiny.llava(tmp_path / "m")
+    template = folder / "chat_template.jinja"
+    plain = clip_processor(spec(folder))
+    template.write_text(template.read_text().replace(before, after, 1))
+    changed = clip_processor(spec(folder))
+
+    def read_by(processor: ClipProcessor, system: str, prompt: str) -> str:
+        ids = processor.ask(request(prompt, "score", YES_NO, system=system), processor.prepare(None))["input_ids"]
+        return str(processor.processor.tokenizer.decode(ids[0]))
+
+    assert read_by(changed, "Be brief.", QUESTION) == read_by(plain, "", f"Be brief.\n\n{QUESTION}")
+    assert read_by(plain, "Be brief.", QUESTION).count("Be brief.") == 1
+
+
+# --- layouts of checkpoints --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["LlavaNextImageProcessor", "LlavaNextVideoImageProcessor"])
+def test_llava_next_video_loads_as_the_hub_has_it(kind: str, tmp_path: Path, video: Path) -> None:
+    made = load("llava_next_video", tiny_video.llava_next_video, tmp_path / "m")
+    expected, _ = made.ask(shown(video, INDICES), SCORE)
+    file = made.folder / "processor_config.json"
+    own = json.loads(file.read_text())
+    image = own.pop("image_processor") | {"image_processor_type": kind}
+    del own["video_processor"]
+    (made.folder / "preprocessor_config.json").write_text(json.dumps(image))
+    file.write_text(json.dumps(own))
+    (answer,) = TransformersAdapter(spec(made.folder)).answers(shown(video, INDICES), [SCORE])
+    assert answer == expected
+
+
+def test_weights_in_the_checkpoints_own_type(tmp_path: Path) -> None:
+    folder = tiny.llava(tmp_path / "m")
+    tiny.change(folder / "config.json", dtype="bfloat16")
+    assert TransformersAdapter(spec(folder, dtype="checkpoint")).model.dtype == torch.bfloat16
+    assert TransformersAdapter(spec(folder)).model.dtype == torch.float32

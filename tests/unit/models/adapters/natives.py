@@ -90,6 +90,7 @@ class Native(NamedTuple):
 def load(name: str, make: Callable[[Path], Path], folder: Path, **settings: Any) -> Native:
     made = make(folder)
     model = AutoModelForImageTextToText.from_pretrained(made, dtype=torch.float32).eval()
+    settings = {"engine": "plain", **settings}
     return Native(name, made, TransformersAdapter(spec(made, **settings)), model, AutoProcessor.from_pretrained(made))
 
 

@@ -12,7 +12,8 @@ from reprise.core.errors import UserError
 from reprise.media.decoder import read_footage
 from reprise.models.adapters.base import AnswerError
 from reprise.models.adapters.clip_inputs import ClipProcessor
-from reprise.models.adapters.transformers import TransformersAdapter, clip_processor
+from reprise.models.adapters.prepared import clip_processor
+from reprise.models.adapters.transformers import TransformersAdapter
 from transformers import Qwen3VLVideoProcessor
 
 from tests.unit.asked import BLIND, request, shown, spec
@@ -84,11 +85,11 @@ def test_a_processor_that_chooses_frames_whatever_it_is_told_fails_the_question(
 
 
 def test_a_question_that_names_the_models_own_marks_fails_alone(tmp_path: Path, video: Path) -> None:
-    adapter = TransformersAdapter(spec(tiny.llava(tmp_path / "m")))
-    inputs = adapter.prepare(frames_of(video))
-    assert not adapter.ask(SCORE, inputs).error
+    processor = clip_processor(spec(tiny.llava(tmp_path / "m")))
+    inputs = processor.prepare(frames_of(video))
+    assert processor.ask(SCORE, inputs)
     with pytest.raises(AnswerError, match=r"not_shown: the prompt has 2 marks <video>, 1 are for frames"):
-        adapter.ask(request("What is <video> here?", "score", YES_NO), inputs)
+        processor.ask(request("What is <video> here?", "score", YES_NO), inputs)
 
 
 def test_a_prompt_beyond_the_context_fails_and_says_how_long_it_is(tmp_path: Path, video: Path) -> None:

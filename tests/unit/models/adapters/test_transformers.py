@@ -84,7 +84,7 @@ class Subject(NamedTuple):
 
 
 def load(family: Family, folder: Path) -> Subject:
-    adapter = TransformersAdapter(spec(folder))
+    adapter = TransformersAdapter(spec(folder, engine="plain"))
     model = family.model.from_pretrained(folder, dtype=torch.float32).eval()
     return Subject(family, folder, adapter, model, family.processor.from_pretrained(folder))
 
@@ -170,7 +170,7 @@ def test_the_token_that_begins_a_text_comes_once(template: str, folder: Path) ->
     inputs = words(words.bos_token + rendered(QUESTION, video=False), add_special_tokens=False, return_tensors="pt")
     with torch.inference_mode():
         probabilities = torch.softmax(subject.model(**inputs, logits_to_keep=1).logits[0, -1].double(), -1)
-    (answer,) = TransformersAdapter(spec(folder)).answers(BLIND, [asked])
+    (answer,) = TransformersAdapter(spec(folder, engine="plain")).answers(BLIND, [asked])
     assert answer.tokens_in == plain.tokens_in + 1
     assert answer.scores == tuple(probabilities[words.convert_tokens_to_ids([*YES_NO])].tolist())
 
@@ -185,10 +185,10 @@ def test_sampling_that_a_checkpoint_asks_for_is_off(folder: Path) -> None:
 def test_no_question_and_no_clip_alters_another(subject: Subject, video: Path) -> None:
     asked = [request(QUESTION, "score", YES_NO), request(OTHER, "write"), request(OTHER, "score", YES_NO)]
     clip, other = shown(video, INDICES), shown(video, (40,))
-    together = list(subject.adapter.answers(clip, asked))
-    blind = list(subject.adapter.answers(BLIND, asked))
-    elsewhere = list(subject.adapter.answers(other, asked))
-    alone = TransformersAdapter(spec(subject.folder))
+    shared, alone = TransformersAdapter(spec(subject.folder)), TransformersAdapter(spec(subject.folder))
+    together = list(shared.answers(clip, asked))
+    blind = list(shared.answers(BLIND, asked))
+    elsewhere = list(shared.answers(other, asked))
     for found, where in ((elsewhere, other), (together, clip), (blind, BLIND)):
         assert found == [answer for one in reversed(asked) for answer in alone.answers(where, [one])][::-1]
     scores = {answer.scores for answers in (together, blind, elsewhere) for answer in answers[::2]}
@@ -198,7 +198,7 @@ def test_no_question_and_no_clip_alters_another(subject: Subject, video: Path) -
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_weights_and_frames_have_the_type_that_the_file_names(subject: Subject, video: Path, dtype: str) -> None:
     clip, asked = shown(video, INDICES), request(QUESTION, "score", YES_NO)
-    (answer,) = TransformersAdapter(spec(subject.folder, dtype=dtype)).answers(clip, [asked])
+    (answer,) = TransformersAdapter(spec(subject.folder, dtype=dtype, engine="plain")).answers(clip, [asked])
     model = subject.family.model.from_pretrained(subject.folder, dtype=getattr(torch, dtype)).eval()
     inputs = {
         name: value.to(model.dtype) if value.is_floating_point() else value
@@ -264,7 +264,7 @@ def test_a_processor_that_would_choose_frames_itself_does_not(
 def test_a_clip_is_decoded_once(subject: Subject, video: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     decoded = []
     monkeypatch.setattr(
-        "reprise.models.adapters.transformers.read_footage",
+        "reprise.models.adapters.prepared.read_footage",
         lambda path, indices: decoded.append(indices) or read_footage(path, indices),
     )
     list(subject.adapter.answers(shown(video, INDICES), [request(str(n), "score", YES_NO) for n in range(3)]))

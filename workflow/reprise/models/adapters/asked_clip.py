@@ -38,7 +38,8 @@ class AskedClip:
         self._model, self._words = model, words
         self._clip = clip.on(model.device, model.dtype)
         self._questions, self._in_run = value.questions, value.asked
-        self._prefix: tuple[bytes, Prefix] | None = None
+        self._start = b""
+        self.prefix: Prefix | None = None
 
     def alone(self, request: Request, *, is_shared: bool) -> Answer:
         """The answer to one question; its failure fails no other."""
@@ -95,15 +96,15 @@ class AskedClip:
 
     def _encoded(self, tokens: Tokens) -> Prefix:
         start = _start(tokens)
-        if self._prefix is None or self._prefix[0] != start:
+        if self.prefix is None or self._start != start:
             begun = time.monotonic()
             own = {name: value[:, : tokens.shared] for name, value in self._placed(tokens).items() if name in TEXTUAL}
             own.pop("attention_mask", None)
-            self._prefix = start, Prefix(self._model, {**own, **self._clip.tensors})
+            self.prefix, self._start = Prefix(self._model, {**own, **self._clip.tensors}), start
             if self._model.device.type == "cuda":
                 torch.cuda.synchronize()
             self.ready.seconds["encode"] = self.ready.seconds.get("encode", 0) + time.monotonic() - begun
-        return self._prefix[1]
+        return self.prefix
 
     def _placed(self, tokens: Any) -> dict[str, Any]:
         return placed(as_tensors(tokens.tensors), self._model.device, self._model.dtype)

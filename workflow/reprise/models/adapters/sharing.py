@@ -19,7 +19,12 @@ from torch.nn.functional import pad  # noqa: E402
 from transformers.cache_utils import DynamicLayer  # noqa: E402
 
 # Kinds of models for which a test shows the shared engine to give the same numbers as the plain one.
-PROVEN = frozenset({"llava_onevision", "qwen2_vl", "qwen2_5_vl"})
+PROVEN = frozenset(
+    {
+        "aria", "glm4v", "internvl", "llava", "llava_next", "llava_next_video", "llava_onevision", "qwen2_5_vl", "qwen2_vl",
+        "qwen3_vl", "video_llava",
+    }
+)  # fmt: skip
 # Rows of a batch on a GPU, what their copies of the cache may take of its memory, and what lengths are rounded up to.
 ROWS, ROWS_BYTES, LENGTHS = 16, 4 << 30, 32
 
@@ -31,8 +36,8 @@ class Prefix:
         self._model = model
         self.ids = inputs["input_ids"]
         self._cache = model(**inputs, use_cache=True, logits_to_keep=1).past_key_values
-        # Where a model counts positions in space and time, text that follows a video is not at the number of its token.
-        self._shift = getattr(model.model, "rope_deltas", None)
+        self.shift: Any = getattr(model.model, "rope_deltas", None)
+        """Where a model counts positions in space and time: how far what follows is from the number of its token."""
 
     @property
     def is_whole(self) -> bool:
@@ -50,7 +55,7 @@ class Prefix:
 
     def logits(self, questions: Sequence[Any], rows: int = 1) -> Any:
         """The logits of the first token after each question, whose tokens (1, length) begin with the shared ones."""
-        after = [ids[0, self._length :] for ids in questions]
+        after = [ids[0, self.length :] for ids in questions]
         found: list[Any] = [None] * len(questions)
         for places in _batches([len(ids) for ids in after], rows):
             longest = _rounded(max(len(after[place]) for place in places), rows)
@@ -58,7 +63,7 @@ class Prefix:
             last = torch.tensor([[len(after[place]) - 1] for place in places], device=self.ids.device)
             logits = self._model(
                 input_ids=filled,
-                past_key_values=self._copy(rows),
+                past_key_values=self.copy(rows),
                 position_ids=self._positions(longest).expand(rows, -1),
                 use_cache=True,
                 logits_to_keep=last,
@@ -69,7 +74,7 @@ class Prefix:
 
     def written(self, questions: Sequence[Any], max_tokens: int, rows: int = 1) -> Any:
         """The tokens that follow each question, always the likeliest one."""
-        after = [ids[0, self._length :] for ids in questions]
+        after = [ids[0, self.length :] for ids in questions]
         found: list[Any] = [None] * len(questions)
         for places in _batches([len(ids) for ids in after], rows):
             longest = _rounded(max(len(after[place]) for place in places), rows)
@@ -77,10 +82,10 @@ class Prefix:
             ids = torch.cat([self.ids.expand(rows, -1), filled], 1)
             mask = torch.ones_like(ids)
             for row, place in enumerate(places):
-                mask[row, self._length : ids.shape[1] - len(after[place])] = 0
-            if self._shift is not None:
-                self._model.model.rope_deltas = self._shift.expand(rows, -1)
-            inputs = {"input_ids": ids, "attention_mask": mask, "past_key_values": self._copy(rows)}
+                mask[row, self.length : ids.shape[1] - len(after[place])] = 0
+            if self.shift is not None:
+                self._model.model.rope_deltas = self.shift.expand(rows, -1)
+            inputs = {"input_ids": ids, "attention_mask": mask, "past_key_values": self.copy(rows)}
             for place, one in zip(places, rows_written(self._model, inputs, max_tokens), strict=True):
                 found[place] = self._until_end(one[ids.shape[1] :])
         return found
@@ -92,14 +97,14 @@ class Prefix:
         return new[: int(places[0]) + 1] if len(places) else new
 
     @property
-    def _length(self) -> int:
+    def length(self) -> int:
         return int(self.ids.shape[1])
 
     def _positions(self, count: int) -> Any:
-        positions = torch.arange(self._length, self._length + count, device=self.ids.device)[None]
-        return positions if self._shift is None else positions + self._shift
+        positions = torch.arange(self.length, self.length + count, device=self.ids.device)[None]
+        return positions if self.shift is None else positions + self.shift
 
-    def _copy(self, rows: int) -> Any:
+    def copy(self, rows: int) -> Any:
         """The cache for some questions: a forward puts what it adds into new tensors."""
         copied = copy.copy(self._cache)
         copied.layers = [copy.copy(layer) for layer in self._cache.layers]

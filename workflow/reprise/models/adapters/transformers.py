@@ -31,7 +31,7 @@ class TransformersAdapter:
         self.preparer = ClipPreparer(spec)
         self.model = load_model(AutoModelForImageTextToText, spec)
         self._is_shared = self._shares(TransformersSettings.model_validate(spec.settings))
-        self._asked: AskedClip | None = None
+        self.asked: AskedClip | None = None
 
     def _shares(self, settings: TransformersSettings) -> bool:
         """Whether the tokens that questions begin with are encoded once."""
@@ -54,10 +54,10 @@ class TransformersAdapter:
 
     def answers_about(self, ready: Ready, requests: Sequence[Request]) -> Iterator[Answer]:
         """Ask about a prepared clip: question by question, or on a GPU those together that share an encoding."""
-        if self._asked is None or self._asked.ready is not ready:
-            self._asked = AskedClip(self.model, self.preparer.processor.processor.tokenizer, ready)
+        if self.asked is None or self.asked.ready is not ready:
+            self.asked = AskedClip(self.model, self.preparer.processor.processor.tokenizer, ready)
         if self._is_shared and self.model.device.type != "cpu":
-            yield from self._asked.together(tuple(requests))
+            yield from self.asked.together(tuple(requests))
             return
         for request in requests:
-            yield self._asked.alone(request, is_shared=self._is_shared)
+            yield self.asked.alone(request, is_shared=self._is_shared)

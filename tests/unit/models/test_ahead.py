@@ -1,0 +1,204 @@
+"""Clips that are prepared ahead in processes of their own: the same answers, bounds, and what a crash leaves behind."""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from reprise.core.errors import MachineError, UserError
+from reprise.core.store import Store
+from reprise.models.adapters import ADAPTERS, AdapterInfo
+from reprise.models.adapters.base import Clip, Ready, Request
+from reprise.models.ahead import AHEAD, Ahead, Asked
+from reprise.models.failures import Failures
+from reprise.models.journal import Journal
+from reprise.models.keys import ModelRunKey
+from reprise.models.lazy import LazyModel
+from reprise.models.preparing import Worker
+from reprise.stages.infer import Work, ask_all
+
+from tests.unit.asked import request, spec
+from tests.unit.models import preparers
+
+HERE = "tests.unit.models.preparers"
+ADAPTERS_OF_TESTS = {"summing": AdapterInfo(f"{HERE}:Summing", preparer=f"{HERE}:Preparer")}
+ANSWERS = {
+    "adapter": "summing", "sampling": {"rule": "none"}, "model": {}, "settings": {}, "dtype": "x", "attention": "x",
+    "trust_remote_code": False, "prompt": {"user": "prompt {n}"}, "form": "x", "ask": "x", "max_tokens": 1, "versions": {},
+}  # fmt: skip
+
+
+def clip(name: str) -> Clip:
+    return Clip(name, None, (), ())
+
+
+def questions(name: str) -> tuple[Request, ...]:
+    return tuple(request(f"prompt {name} {number}", "write", request_id=f"{name}{number}") for number in range(3))
+
+
+def works(*names: str) -> list[Work]:
+    return [Work(clip(name), f"recipe {name}", questions(name)) for name in names]
+
+
+@pytest.fixture
+def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, dict[str, Any]]]:
+    """One job with so many workers; its rows by question, and its journal and failures in a folder of its own."""
+    monkeypatch.setitem(ADAPTERS, "summing", ADAPTERS_OF_TESTS["summing"])
+
+    def run(workers: int, asked: list[Work], folder: str = "", **settings: str) -> dict[str, dict[str, Any]]:
+        key = ModelRunKey.model_validate({"run": "b/p/s/m", "key": "k", "answers": ANSWERS | {"settings": settings}})
+        place = tmp_path / (folder or f"{workers}")
+        with LazyModel(key, Store(tmp_path), threads=1, workers=workers) as model:
+            rows, timings = ask_all(asked, model, Journal(place / "j.jsonl"), Failures(place / "f.jsonl", 3), key)
+        run.timings = timings  # type: ignore[attr-defined]
+        return {row["request_id"]: row for row in rows}
+
+    return run
+
+
+def without_times(path: Path) -> list[Any]:
+    return [[*found.answer.scores, entry, found.answer.text] for entry, found in Journal(path)._entries.items()]
+
+
+CLIPS = [f"clip{number}" for number in range(9)]
+
+
+def test_workers_change_neither_answers_nor_their_order(ask: Any, tmp_path: Path) -> None:
+    here, ahead = ask(0, works(*CLIPS)), ask(2, works(*CLIPS))
+    assert here == ahead and list(here) == list(ahead)
+    assert here["clip00"]["text"] == "prompt clip0 0: 10"
+    assert without_times(tmp_path / "0/j.jsonl") == without_times(tmp_path / "2/j.jsonl")
+
+
+def test_a_clip_is_read_once_and_by_the_workers_alone(ask: Any, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    ask(2, works(*CLIPS), notes=str(notes))
+    read, processes = zip(*(line.split() for line in notes.read_text().splitlines()), strict=True)
+    assert sorted(read) == CLIPS and str(os.getpid()) not in processes and len(set(processes)) == 2
+
+
+def test_a_run_whose_answers_are_journaled_starts_no_worker(ask: Any, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    first = ask(2, works(*CLIPS), "same")
+    assert ask(2, works(*CLIPS), "same", notes=str(notes), load="never") == first and not notes.exists()
+
+
+@pytest.mark.parametrize(
+    ("fault", "error", "message"),
+    [
+        ("value", "failed", "ValueError: bad shape"),
+        ("media", "corrupt", "frame 3"),
+        ("own", "not_shown", "1 of 4 frames"),
+        ("memory", "out_of_memory", "MemoryError"),
+        ("exit", "failed", "SystemExit: 0"),
+        ("segfault", "killed", "the process that prepared its frames ended by SIGSEGV"),
+        ("sigkill", "killed", "the process that prepared its frames ended by SIGKILL"),
+        ("leave", "killed", "the process that prepared its frames ended with code 3"),
+    ],
+)
+def test_what_befalls_a_worker_is_the_failure_of_its_clip_alone(fault: str, error: str, message: str, ask: Any) -> None:
+    rows = ask(2, works("clip0", fault, *CLIPS[1:5]))
+    failed = {name: (row["error"], row["message"]) for name, row in rows.items() if row["error"]}
+    assert failed == {one.request_id: (error, message) for one in questions(fault)}
+    assert len(rows) == 18 and all(row["text"] for name, row in rows.items() if name not in failed)
+
+
+@pytest.mark.parametrize("fault", ["value", "media", "own", "memory", "exit"])
+def test_the_same_happens_without_workers(fault: str, ask: Any) -> None:
+    asked = works("clip0", fault, "clip1")
+    assert ask(0, asked) == ask(1, asked)
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+@pytest.mark.parametrize(("fault", "kind", "message"), [("user", UserError, "correct"), ("machine", MachineError, "disk")])
+def test_a_mistake_of_the_user_ends_the_job_and_what_was_answered_stays(
+    workers: int, fault: str, kind: type[Exception], message: str, ask: Any, tmp_path: Path
+) -> None:
+    with pytest.raises(kind, match=message):
+        ask(workers, works("clip0", fault, "clip1"))
+    assert len(Journal(tmp_path / f"{workers}/j.jsonl")) == 3
+
+
+def test_a_preparer_that_does_not_load_is_one_message(ask: Any) -> None:
+    with pytest.raises(UserError, match="no processor here"):
+        ask(1, works("clip0"), load="never")
+
+
+def test_timings_of_all_parts_survive_a_resume(ask: Any) -> None:
+    asked = works("clip0", "clip1")
+    ask(1, [works("clip0")[0], Work(clip("clip1"), "recipe clip1", questions("clip1")[:1])], "same")
+    before = ask.timings
+    ask(1, asked, "same")
+    for row, old in zip(ask.timings, before, strict=True):
+        assert all(row[name] >= old[name] > 0 for name in ("decode", "preprocess", "waiting", "encode", "seconds"))
+    assert [row["encode"] for row in ask.timings] == [0.25, 0.5], "the second was encoded in both sittings"
+
+
+# --- bounds --------------------------------------------------------------------------------------------------------
+
+
+def counted(names: list[str], taken: list[str]) -> Iterator[Asked]:
+    for name in names:
+        taken.append(name)
+        yield Asked(clip(name), questions(name))
+
+
+def test_no_more_clips_are_ahead_than_the_workers_need() -> None:
+    taken: list[str] = []
+    with Ahead(f"{HERE}:Preparer", spec(), workers=2) as ahead:
+        ahead.expect(counted([*CLIPS], taken))
+        assert len(taken) == 2 * AHEAD
+        for number, name in enumerate(CLIPS, start=1):
+            outcome = ahead.take(clip(name), questions(name)[:1])
+            assert isinstance(outcome, Ready) and len(taken) == min(len(CLIPS), number + 2 * AHEAD)
+
+
+def test_large_clips_are_fewer_ahead() -> None:
+    taken: list[str] = []
+    with Ahead(f"{HERE}:Preparer", spec(), workers=2, largest_bytes=100) as ahead:
+        ahead.expect(counted([*CLIPS], taken))
+        for name in CLIPS[: 2 * AHEAD]:
+            outcome = ahead.take(clip(name), questions(name))
+            assert isinstance(outcome, Ready) and outcome.bytes == 40
+        assert len(taken) == 2 * AHEAD + 1 or len(taken) == 2 * AHEAD + 2
+
+
+def test_a_clip_that_nobody_expected_is_prepared_when_it_is_asked_about() -> None:
+    with Ahead(f"{HERE}:Preparer", spec(), workers=1) as ahead:
+        ahead.expect(counted(["clip0", "clip1"], []))
+        outcome = ahead.take(clip("clip1"), questions("clip0"))
+        assert isinstance(outcome, Ready) and outcome.value["asked"] == ["clip00", "clip01", "clip02"]
+        assert isinstance(ahead.take(clip("clip1"), questions("clip1")), Ready)
+
+
+def test_workers_that_are_busy_end_with_the_job() -> None:
+    start = time.monotonic()
+    with Ahead(f"{HERE}:Preparer", spec(), workers=1) as ahead:
+        ahead.expect(counted(["slow", "clip1"], []))
+        time.sleep(0.5)
+    assert time.monotonic() - start < 120
+
+
+def test_large_arrays_pass_as_they_are(tmp_path: Path) -> None:
+    worker = Worker("tests.unit.models.test_ahead:Large", spec())
+    outcome = worker.outcome(clip("c"), ())
+    worker.kill()
+    assert isinstance(outcome, Ready) and outcome.bytes == 3 * 2_000_003 + 8 * 5
+    pixels, empty, numbers = outcome.value
+    assert np.array_equal(pixels, large()) and empty.shape == (0, 3) and numbers.tolist() == [0, 1, 2, 3, 4]
+    numbers += 1  # torch wants memory that it may write to
+
+
+def large() -> np.ndarray:
+    return np.random.default_rng(0).integers(0, 256, (2_000_003, 3), np.uint8)
+
+
+class Large(preparers.Preparer):
+    """Gives arrays of several sizes."""
+
+    def prepare(self, clip: Clip, frames: Any, requests: Any) -> Any:
+        return large(), np.empty((0, 3)), np.arange(5)
+

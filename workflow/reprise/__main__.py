@@ -139,11 +139,12 @@ def store(
 @app.command(rich_help_panel=CONFIGURATION)
 def pin(
     names: Annotated[list[str] | None, Argument(metavar="NAME", help="models or suites; all when omitted")] = None,
+    unchecked: Annotated[bool, Option("--unchecked", help="pin without a look at what the repositories hold")] = False,
 ) -> None:
-    """Replace `revision: unpinned` by the current commit."""
+    """Replace `revision: unpinned` by the current commit, if the repository is what its reader expects."""
     from reprise.commands.pin import pin_files
 
-    pin_files(Path(), names or [])
+    pin_files(Path(), names or [], unchecked=unchecked)
 
 
 def main() -> None:

@@ -22,8 +22,9 @@ RUN, OTHER = "vinoground/paper/linspace8/oracle", "vinoground/paper/linspace8/ra
         (["incomplete", "a/table1", "b/table2", "--suite", "paper"], "incomplete:list_incomplete", (["a/table1", "b/table2"], "paper")),
         (["incomplete", "--suite", "paper", "a/table1"], "incomplete:list_incomplete", (["a/table1"], "paper")),
         (["export", RUN, "--to", "out"], "export:export_run", (RUN, Path("out"))),
-        (["pin"], "pin:pin_files", (Path(), [])),
-        (["pin", "a-model", "paper"], "pin:pin_files", (Path(), ["a-model", "paper"])),
+        (["pin"], "pin:pin_files", (Path(), [], False)),
+        (["pin", "a-model", "paper"], "pin:pin_files", (Path(), ["a-model", "paper"], False)),
+        (["pin", "paper", "--unchecked"], "pin:pin_files", (Path(), ["paper"], True)),
         (["static", RUN, OTHER], "static_questions:list_static", ([RUN, OTHER], None, 2.5)),
         (["static", RUN, "--judge", "j", "--least", "2"], "static_questions:list_static", ([RUN], "j", 2.0)),
         (["retry"], "retry:retry_failures", ([],)),
@@ -40,7 +41,11 @@ def test_what_is_typed_reaches_its_function(
 ) -> None:
     module, function = target.split(":")
     calls = []
-    monkeypatch.setattr(import_module(f"reprise.commands.{module}"), function, lambda *found: calls.append(found))
+    monkeypatch.setattr(
+        import_module(f"reprise.commands.{module}"),
+        function,
+        lambda *found, **options: calls.append((*found, *options.values())),
+    )
     app(typed, standalone_mode=False)
     assert calls == [arguments]
 

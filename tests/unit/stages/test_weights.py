@@ -17,7 +17,20 @@ def refusal(code: str, status: int) -> Behaviour:
 
 
 def fetched(url: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    words = ["--repo", "some/model", "--revision", REVISION, "--model", "mine", "--store", "store", "--out", "w.json"]
+    words = [
+        "--repo",
+        "some/model",
+        "--revision",
+        REVISION,
+        "--model",
+        "mine",
+        "--code",
+        "left",
+        "--store",
+        "store",
+        "--out",
+        "w.json",
+    ]
     environment = {"PYTHONPATH": ":".join(sys.path), "HF_ENDPOINT": url, "HF_HOME": str(folder / "hub")}
     return subprocess.run(
         [sys.executable, "-m", "reprise.stages.weights", *words],

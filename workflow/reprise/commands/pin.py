@@ -1,20 +1,35 @@
-"""`pin`: replace `revision: unpinned` by the commit that the hub names now. Nothing else of a file changes."""
+"""`pin`: replace `revision: unpinned` by the commit that the hub names now. Nothing else of a file changes.
+
+Before, the repository is looked at: a file whose repository is not what its reader expects stays unpinned.
+"""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
+from typing import Literal, TypeVar
 
+from pydantic import BaseModel, ValidationError
+
+from reprise.config.benchmark import Benchmark
+from reprise.config.model import Model
+from reprise.config.suite import Suite
 from reprise.core.errors import UserError, suggestion
 from reprise.core.files import write_text
+from reprise.core.settings import dotted, mistakes
+from reprise.core.yaml_files import load_yaml
+from reprise.fetch.settings import Huggingface, ReleaseHub
+from reprise.plan.repositories import model_differences, release_differences, route_differences
 
-UNPINNED_MODEL = re.compile(r"^repo:[ ]*(?P<repo>\S+)[ ]*$", re.MULTILINE)
+T = TypeVar("T", bound=BaseModel)
+
 # In a suite, repo and revision are in one block or one line, in this order.
 UNPINNED_BLOCK = re.compile(r"(?P<head>repo:[ ]*(?P<repo>[^\s,}]+),?\s+revision:[ ]*)unpinned\b")
 REVISION_LINE = re.compile(r"^(revision:[ ]*)unpinned\b", re.MULTILINE)
 
 
-def pin_files(root: Path, names: Sequence[str]) -> None:
-    """Pin the named models and suites, or all."""
+def pin_files(root: Path, names: Sequence[str], *, unchecked: bool = False) -> None:
+    """Pin the named models and suites, or all; `unchecked` looks at no repository."""
     files = {path.stem: path for folder in ("suites", "models") for path in (root / "config" / folder).glob("*.yaml")}
     if not files:
         raise UserError("pin: no models and no suites in config/. Run it in the folder of the Snakefile.")
@@ -23,25 +38,62 @@ def pin_files(root: Path, names: Sequence[str]) -> None:
             raise UserError(
                 f"pin: no model or suite '{name}'.{suggestion(name, files)} Allowed: {', '.join(sorted(files))}."
             )
+    differing: list[str] = []
     for name in names or sorted(files):
-        _pin_file(files[name])
+        differing += _pin_file(files[name], root, unchecked)
+    if differing:
+        raise UserError(
+            "These repositories are not what their readers expect, and stay unpinned:\n  "
+            + "\n  ".join(differing)
+            + "\nCorrect the files named, or pin them as they are with `--unchecked`."
+        )
 
 
-def _pin_file(path: Path) -> None:
+def _pin_file(path: Path, root: Path, unchecked: bool) -> list[str]:
+    """Pin one file; what differs, if its repositories are looked at."""
     text = path.read_text(encoding="utf-8")
-    if path.parent.name == "models":
-        repo = UNPINNED_MODEL.search(text)
-        if repo is None or not REVISION_LINE.search(text):
-            return
-        revision = _resolve(repo["repo"], "model", path)
+    is_model = path.parent.name == "models"
+    if not (REVISION_LINE if is_model else UNPINNED_BLOCK).search(text):
+        return []
+    if is_model:
+        model = _read(path, Model)
+        assert model.repo is not None
+        revision = _resolve(model.repo, "model", path)
+        differing = [] if unchecked else list(model_differences(path, model, revision))
         pinned = REVISION_LINE.sub(rf"\g<1>{revision}", text)
     else:
-        pinned = UNPINNED_BLOCK.sub(lambda m: f"{m['head']}{_resolve(m['repo'], 'dataset', path)}", text)
-    if pinned != text:
+        repos = sorted({found["repo"] for found in UNPINNED_BLOCK.finditer(text)})
+        revisions = {repo: _resolve(repo, "dataset", path) for repo in repos}
+        differing = [] if unchecked else list(_suite_differences(path, root, revisions))
+        pinned = UNPINNED_BLOCK.sub(lambda found: f"{found['head']}{revisions[found['repo']]}", text)
+    if not differing:
         write_text(path, pinned)
+    return [f"{path}: {one}" for one in differing]
 
 
-def _resolve(repo: str, kind: str, path: Path) -> str:
+def _suite_differences(path: Path, root: Path, revisions: Mapping[str, str]) -> Iterator[str]:
+    for name, entry in _read(path, Suite).benchmarks.items():
+        release, route = entry.release, entry.route
+        if isinstance(release, ReleaseHub) and release.repo in revisions:
+            benchmark = _read(root / f"config/benchmarks/{name}.yaml", Benchmark)
+            found = release_differences(path, name, entry, benchmark, release, revisions[release.repo])
+            yield from (f"benchmarks.{name}.release: {one}" for one in found)
+        if isinstance(route, Huggingface) and route.repo in revisions:
+            found = route_differences(route, revisions[route.repo])
+            yield from (f"benchmarks.{name}.{one}" for one in found)
+
+
+def _read(path: Path, kind: type[T]) -> T:
+    content = load_yaml(path)
+    try:
+        return kind.model_validate(content)
+    except ValidationError as error:
+        listed = "; ".join(f"{dotted(place)}: {words}" for place, words in mistakes(error, content))
+        raise UserError(f"{path}: {listed}") from error
+
+
+@cache
+def _resolve(repo: str, kind: Literal["model", "dataset"], path: Path) -> str:
     """The commit behind a repository's main branch."""
     import httpx2
     from huggingface_hub import HfApi

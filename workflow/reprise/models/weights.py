@@ -8,7 +8,14 @@ from reprise.core.files import file_digest, value_digest
 from reprise.core.store import Store
 from reprise.models.keys import ModelRunKey
 
-PATTERNS = ("*.json", "*.safetensors", "*.model", "*.txt", "*.jinja")
+# What a snapshot holds besides weights; code only for a model that may run it.
+SMALL = ("*.json", "*.model", "*.txt", "*.jinja", "*.tiktoken")
+WEIGHTS, CODE = "*.safetensors", "*.py"
+
+
+def patterns_of(trust_remote_code: bool) -> tuple[str, ...]:
+    """The files of a repository that a model is loaded from."""
+    return (*SMALL, WEIGHTS, *([CODE] if trust_remote_code else []))
 
 
 def snapshot_folder(repo: str, revision: str, store: Store) -> Path:
@@ -24,7 +31,7 @@ def weights_folder(key: ModelRunKey, store: Store) -> Path | None:
     if repo is None:
         return None
     folder = snapshot_folder(repo, key.answers.model["revision"], store)
-    if not any(folder.glob("*.safetensors")):
+    if not any(folder.glob(WEIGHTS)):
         raise UserError(f"{repo}: no weights in {folder}. Run snakemake, whose weights rule fetches them.")
     for path, digest in fetched_files(folder).items():
         if not path.is_file() or file_digest(path) != digest:  # read: a remembered digest sees no decay of the disk
@@ -38,7 +45,7 @@ def weights_folder(key: ModelRunKey, store: Store) -> Path | None:
 
 def record_files(folder: Path, store: Store) -> None:
     """Record what was fetched."""
-    files = sorted({path for pattern in PATTERNS for path in folder.glob(pattern)})
+    files = sorted({path for pattern in patterns_of(trust_remote_code=True) for path in folder.glob(pattern)})
     write_record(_record_of(folder), {path.name: store.digest(path) for path in files})
 
 

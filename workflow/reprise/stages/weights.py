@@ -8,13 +8,16 @@ from reprise.core.files import write_text
 from reprise.core.log import log
 from reprise.core.store import Store
 from reprise.fetch.snapshot import fetch_snapshot
-from reprise.models.weights import PATTERNS, record_files, snapshot_folder
+from reprise.models.weights import patterns_of, record_files, snapshot_folder
 from reprise.stages.arguments import arguments
 
 
 def main() -> None:
     """Fetch a hub snapshot into the store; the output file says where it is."""
-    args = arguments("Fetch a model's pinned snapshot.", repo=str, revision=str, model=str, store=Path, out=Path)
+    args = arguments(
+        "Fetch a model's pinned snapshot.", repo=str, revision=str, model=str, code=str, store=Path, out=Path
+    )
+    patterns = patterns_of(trust_remote_code=args.code == "fetched")
     if args.revision == "unpinned":
         raise UserError(
             f"config/models/{args.model}.yaml: revision: is 'unpinned', so these weights cannot be named. "
@@ -22,7 +25,7 @@ def main() -> None:
         )
     store = Store(args.store)
     folder = snapshot_folder(args.repo, args.revision, store)
-    fetch_snapshot(f"config/models/{args.model}.yaml", "model", args.repo, args.revision, folder, PATTERNS)
+    fetch_snapshot(f"config/models/{args.model}.yaml", "model", args.repo, args.revision, folder, patterns)
     if not any(folder.glob("*.safetensors")):
         raise UserError(
             f"config/models/{args.model}.yaml: repo: {args.repo}@{args.revision} holds no *.safetensors. "

@@ -82,7 +82,7 @@ class ClipProcessor:
         self._settings = settings
         self._template = Template(processor)
         self._placeholders = [number for name in PLACEHOLDERS if isinstance(number := getattr(config, name, None), int)]
-        self._context: int | None = getattr(config.get_text_config(), "max_position_embeddings", None)
+        self.context: int | None = getattr(config.get_text_config(), "max_position_embeddings", None)
         if settings != TransformersSettings():
             check_limits(settings, self._videos if self.mode == VIDEO else None)
 
@@ -195,7 +195,7 @@ class ClipProcessor:
                 "not_shown", f"{places} tokens of the prompt stand for frames, {clip.placeholders} are needed"
             )
         new = 0 if request.ask == "score" else request.max_tokens
-        check_length(length, new, self._context)
+        check_length(length, new, self.context)
         return made
 
     def _text(self, system: str, prompt: str, frames: int) -> str:

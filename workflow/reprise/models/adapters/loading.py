@@ -44,7 +44,9 @@ def dtype_of(spec: ModelSpec) -> Any:
 
 def load_model(kind: Any, spec: ModelSpec) -> Any:
     """A model with the settings of its file, ready to be asked."""
-    model, found = load_part(kind, spec, dtype=dtype_of(spec) or "auto", attn_implementation=spec.attention, output_loading_info=True)
+    model, found = load_part(
+        kind, spec, dtype=dtype_of(spec) or "auto", attn_implementation=spec.attention, output_loading_info=True
+    )
     missing = sorted({*found["missing_keys"], *(name for name, *_ in found["mismatched_keys"])})
     if missing:
         listed = ", ".join(missing[:LISTED]) + (f" and {len(missing) - LISTED} more" if len(missing) > LISTED else "")

@@ -1,0 +1,151 @@
+"""`pin` looks at repositories before their commit is written: models and data sets on a hub at 127.0.0.1."""
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from reprise.commands.pin import pin_files
+from reprise.core.errors import UserError
+from reprise.core.files import text_digest
+
+from tests.unit.fetch.server import Behaviour, serving
+from tests.unit.fetch.test_hub import REVISION, ask_here
+from tests.unit.models.adapters import tiny
+
+MODEL, SET = "some/model", "some/set"
+MODEL_FILE = f"label: M\nadapter: transformers\nrepo: {MODEL}\nrevision: unpinned\nmemory_mb: 2000\n"
+SUITE = f"""title: S
+run: [none]
+shards: 2
+missing_share_max: 0.0
+benchmarks:
+  velociti:
+    tables: config/tables/velociti.yaml
+    release: {{kind: huggingface, repo: {SET}, revision: unpinned}}
+    clips: release
+    route: {{kind: huggingface, repo: {SET}, revision: unpinned, files: [videos.zip]}}
+"""
+
+
+@contextmanager
+def hub(kind: str, repo: str, folder: Path, monkeypatch: pytest.MonkeyPatch, weights: int = 10**9) -> Iterator[None]:
+    """A folder as a repository; weights are as large as said, and must not be fetched."""
+    contents = {
+        str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()
+    }
+    sizes = {name: weights if name.endswith((".safetensors", ".zip")) else len(one) for name, one in contents.items()}
+    info = {
+        "id": repo,
+        "sha": REVISION,
+        "tags": [],
+        "siblings": [{"rfilename": n, "size": s} for n, s in sizes.items()],
+    }
+    tree = [{"type": "file", "path": n, "size": s, "oid": text_digest(n)[:40]} for n, s in sizes.items()]
+    api, prefix = f"/api/{kind}s/{repo}", f"/{repo}" if kind == "model" else f"/datasets/{repo}"
+    served = {
+        path: Behaviour(json.dumps(body).encode(), kind="application/json")
+        for path, body in {api: info, f"{api}/revision/{REVISION}": info, f"{api}/tree/{REVISION}": tree}.items()
+    }
+    for name, content in contents.items():
+        headers = {"ETag": f'"{text_digest(name)[:40]}"', "X-Repo-Commit": REVISION}
+        served[f"{prefix}/resolve/{REVISION}/{name}"] = Behaviour(
+            content, headers=headers, kind="application/octet-stream"
+        )
+    with serving(served) as (url, log):
+        ask_here(url, monkeypatch)
+        yield
+    large = [path for path in log.asked if path.endswith((".safetensors", ".zip"))]
+    assert not large, "nothing large is fetched"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    for name in ("models", "suites"):
+        (tmp_path / "config" / name).mkdir(parents=True)
+    shutil.copytree("config/benchmarks", tmp_path / "config/benchmarks")
+    (tmp_path / "config/models/m.yaml").write_text(MODEL_FILE)
+    (tmp_path / "config/suites/s.yaml").write_text(SUITE)
+    return tmp_path
+
+
+def spoil_template(folder: Path) -> None:
+    (folder / "chat_template.jinja").write_text("{{ messages[0]['content'][0]['text'] }}")
+
+
+MODELS: dict[str, tuple[Callable[[Path], object], str]] = {
+    "no template": (lambda folder: (folder / "chat_template.jinja").unlink(), "the checkpoint has no chat template"),
+    "blind template": (spoil_template, "do not show the model frames, neither as a video nor as images"),
+    "no processor": (lambda folder: (folder / "processor_config.json").unlink(), "AutoProcessor cannot load this checkpoint"),
+    "unknown class": (lambda folder: tiny.change(folder / "config.json", model_type="nosuch"), "model type `nosuch`"),
+    "pickles": (lambda folder: (folder / "model.safetensors").rename(folder / "model.bin"), r"it holds no \*\.safetensors"),
+    "no configuration": (lambda folder: (folder / "config.json").unlink(), r"it has no config\.json\. It holds"),
+    "two tokens": (
+        lambda folder: tiny.change(folder / "tokenizer.json", normalizer={"type": "Prepend", "prepend": "_"}),
+        r"'Yes' is \['_', 'Yes'\]",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("spoiled", MODELS)
+def test_a_models_repository_that_cannot_be_asked_stays_unpinned(
+    spoiled: str, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tiny.llava(tmp_path / "repository")
+    spoil, message = MODELS[spoiled]
+    spoil(folder)
+    with hub("model", MODEL, folder, monkeypatch), pytest.raises(UserError, match=message) as caught:
+        pin_files(root, ["m"])
+    assert str(root / "config/models/m.yaml") in str(caught.value) and "--unchecked" in str(caught.value)
+    assert (root / "config/models/m.yaml").read_text() == MODEL_FILE
+
+
+def test_every_difference_is_named_at_once(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tiny.llava(tmp_path / "repository")
+    spoil_template(folder)
+    with hub("model", MODEL, folder, monkeypatch, weights=145 * 10**9), pytest.raises(UserError) as caught:
+        pin_files(root, ["m"])
+    assert "its weights are 145.0 GB, more than memory_mb: 2000" in str(caught.value)
+    assert "neither as a video nor as images" in str(caught.value)
+
+
+def test_a_models_repository_as_it_should_be_is_pinned(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with hub("model", MODEL, tiny.llava(tmp_path / "repository"), monkeypatch):
+        pin_files(root, ["m"])
+    assert (root / "config/models/m.yaml").read_text() == MODEL_FILE.replace("unpinned", REVISION)
+
+
+def data_set(folder: Path, *columns: str) -> Path:
+    folder.mkdir()
+    (folder / "velociti.csv").write_text(",".join(columns) + "\n" + ",".join("x" for _ in columns) + "\n")
+    (folder / "videos.zip").write_bytes(b"PK")
+    return folder
+
+
+def test_a_data_set_is_read_by_its_own_reader(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = data_set(tmp_path / "repository", "video_id", "caption")
+    with (
+        hub("dataset", SET, folder, monkeypatch),
+        pytest.raises(UserError, match=r"benchmarks\.velociti\.release: velociti\.csv: .*column"),
+    ):
+        pin_files(root, ["s"])
+    assert (root / "config/suites/s.yaml").read_text() == SUITE
+
+
+def test_files_that_a_data_set_lacks_are_named(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = data_set(tmp_path / "repository", "video_id")
+    (folder / "velociti.csv").rename(folder / "readme.txt")
+    (folder / "videos.zip").rename(folder / "clips.zip")
+    with hub("dataset", SET, folder, monkeypatch), pytest.raises(UserError) as caught:
+        pin_files(root, ["s"])
+    assert "benchmarks.velociti.release: no file is one of *.parquet, *.csv" in str(caught.value)
+    assert "benchmarks.velociti.route.files: no file is 'videos.zip'. It holds clips.zip, readme.txt." in str(
+        caught.value
+    )
+    with hub("dataset", SET, folder, monkeypatch):
+        pin_files(root, ["s"], unchecked=True)
+    assert (root / "config/suites/s.yaml").read_text() == SUITE.replace("unpinned", REVISION)

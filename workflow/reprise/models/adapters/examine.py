@@ -1,0 +1,97 @@
+"""What can be said of a checkpoint without its weights: whether its class is known, and what reaches it of a video."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from reprise.core.errors import UserError
+from reprise.media.decoder import Footage
+from reprise.models.adapters.asking import option_tokens
+from reprise.models.adapters.base import AnswerError, ModelSpec
+from reprise.models.adapters.loading import load_part
+from reprise.models.adapters.transformers import clip_processor
+from reprise.models.torch_setup import prepare
+
+prepare()
+
+import torch  # noqa: E402  prepare() must come first
+from transformers import (  # noqa: E402
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoModelForImageTextToText,
+    AutoModelForSeq2SeqLM,
+    AutoTokenizer,
+)
+
+# The options of protocols that ask for a score.
+OPTIONS = (("Yes", "No"), ("A", "B"))
+# A clip that is made up: as many frames as most protocols show, of a common size.
+FRAMES, HEIGHT, WIDTH = 8, 360, 640
+
+
+class Seen(NamedTuple):
+    """What a model's own processor makes of a clip."""
+
+    mode: str
+    """`video` or `images`"""
+    tokens_a_frame: float
+    context: int | None
+
+
+def differences(adapter: str, spec: ModelSpec) -> Iterator[str]:
+    """What of a checkpoint's files is not what the adapter needs; its weights are not looked at."""
+    checks: dict[str, Callable[[ModelSpec], Iterator[str]]] = {
+        "transformers": _of_video_models,
+        "text": _of_text_models,
+    }
+    if adapter in checks:
+        try:
+            yield from checks[adapter](spec)
+        except (UserError, AnswerError) as error:
+            yield str(error)
+
+
+def seen_by(spec: ModelSpec) -> Seen:
+    """What reaches a video-language model of a clip; an error says why nothing does."""
+    processor = clip_processor(spec)
+    noise = np.random.default_rng(0).integers(0, 256, (FRAMES, HEIGHT, WIDTH, 3), dtype=np.uint8)
+    clip = processor.prepare(Footage(noise, tuple(range(0, FRAMES * 24, 24)), 24.0, FRAMES * 24))
+    return Seen(processor.mode, clip.placeholders / FRAMES, processor.context)
+
+
+def _of_video_models(spec: ModelSpec) -> Iterator[str]:
+    yield from _of_class(spec, AutoModelForImageTextToText)
+    yield from _of_options(clip_processor(spec).processor.tokenizer)
+    seen = seen_by(spec)
+    if seen.context is not None and seen.tokens_a_frame * FRAMES > seen.context:
+        yield (
+            f"{FRAMES} frames of {WIDTH}x{HEIGHT} are {seen.tokens_a_frame * FRAMES:.0f} tokens, and the model reads "
+            f"{seen.context}. Set `settings.max_pixels`, or show it fewer frames."
+        )
+
+
+def _of_text_models(spec: ModelSpec) -> Iterator[str]:
+    if spec.settings.get("head") is None:
+        yield from _of_class(spec, AutoModelForCausalLM, AutoModelForSeq2SeqLM)
+        yield from _of_options(load_part(AutoTokenizer, spec))
+
+
+def _of_class(spec: ModelSpec, *kinds: Any) -> Iterator[str]:
+    config = load_part(AutoConfig, spec)
+    if not spec.trust_remote_code and not any(type(config) in kind._model_mapping for kind in kinds):
+        yield f"transformers has no {' or '.join(kind.__name__ for kind in kinds)} of model_type '{config.model_type}'."
+
+
+def _of_options(tokenizer: Any) -> Iterator[str]:
+    for options in OPTIONS:
+        try:
+            option_tokens(tokenizer, options)
+        except UserError as error:
+            yield str(error)
+
+
+def device_differences(spec: ModelSpec) -> Iterator[str]:
+    """What the machine lacks."""
+    if spec.device == "cuda" and not torch.cuda.is_available():
+        yield "the model's file asks for a GPU (`gpus:`), and torch sees none here."

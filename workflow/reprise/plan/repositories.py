@@ -1,0 +1,103 @@
+"""What a repository of the hub holds, against what its reader expects: looked at before anything large is fetched."""
+
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatch
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Literal
+
+from reprise.benchmarks.registry import load_release
+from reprise.config.benchmark import Benchmark
+from reprise.config.model import Model
+from reprise.config.suite import SuiteBenchmark
+from reprise.core.errors import UserError
+from reprise.core.files import matching_files
+from reprise.fetch.settings import Huggingface, ReleaseHub
+from reprise.fetch.snapshot import fetch_snapshot
+from reprise.models.weights import CODE, SMALL, WEIGHTS
+
+MB, GB = 10**6, 10**9
+# Files beyond this are not fetched to be looked at.
+LARGEST = 300 * MB
+SHOWN = 8
+
+Sizes = Mapping[str, int]
+
+
+def sizes_of(kind: Literal["model", "dataset"], repo: str, revision: str) -> Sizes:
+    """The files of a repository and their sizes in bytes."""
+    from huggingface_hub import HfApi
+
+    found = HfApi().repo_info(repo, repo_type=kind, revision=revision, files_metadata=True).siblings
+    return {one.rfilename: one.size or 0 for one in found or ()}
+
+
+# --- models ----------------------------------------------------------------------------------------------------------
+
+
+def model_differences(file: Path, model: Model, revision: str) -> Iterator[str]:
+    """What of a model's repository is not what its file says and its adapter needs."""
+    assert model.repo is not None
+    sizes = sizes_of("model", model.repo, revision)
+    yield from _listing_differences(sizes, model)
+    patterns = [*SMALL, *([CODE] if model.trust_remote_code else [])]
+    wanted = [name for name, size in sizes.items() if size <= LARGEST and any(fnmatch(name, one) for one in patterns)]
+    if "config.json" not in wanted and model.adapter != "contrastive":
+        yield f"it has no config.json. It holds {_listed(sizes)}."
+        return
+    from reprise.models.adapters.base import ModelSpec
+    from reprise.models.adapters.examine import differences
+
+    with TemporaryDirectory() as folder:
+        fetch_snapshot(str(file), "model", model.repo, revision, Path(folder), wanted)
+        spec = ModelSpec(
+            Path(folder), "cpu", 1, model.dtype, model.attention, model.trust_remote_code, model.settings
+        )  # fmt: skip
+        yield from (one.replace(f"{folder}: ", "") for one in differences(model.adapter, spec))
+
+
+def _listing_differences(sizes: Sizes, model: Model) -> Iterator[str]:
+    weights = {name: size for name, size in sizes.items() if fnmatch(name, WEIGHTS) and "/" not in name}
+    if not weights:
+        yield f"it holds no {WEIGHTS} beside its config.json, and no other weights are loaded. It holds {_listed(sizes)}."
+    total = sum(weights.values())
+    if total > model.memory_mb * MB:
+        yield f"its weights are {total / GB:.1f} GB, more than memory_mb: {model.memory_mb}."
+
+
+# --- data sets -------------------------------------------------------------------------------------------------------
+
+
+def release_differences(
+    file: Path, name: str, entry: SuiteBenchmark, benchmark: Benchmark, release: ReleaseHub, revision: str
+) -> Iterator[str]:
+    """What of a release is not what the benchmark's reader expects: its files, and their columns."""
+    sizes = sizes_of("dataset", release.repo, revision)
+    wanted = [one for one in sizes if any(fnmatch(one, pattern) for pattern in benchmark.release_files)]
+    if not wanted:
+        yield f"no file is one of {', '.join(benchmark.release_files)}. It holds {_listed(sizes)}."
+    large = [one for one in wanted if sizes[one] > LARGEST]
+    if not wanted or large:
+        yield from (f"{one}: {sizes[one] / GB:.1f} GB, too large to be looked at here." for one in large)
+        return
+    with TemporaryDirectory() as folder:
+        fetch_snapshot(str(file), "dataset", release.repo, revision, Path(folder), wanted)
+        files = list(matching_files(Path(folder), benchmark.release_files).values())
+        try:
+            load_release(name).read_release(files, entry.clips, benchmark.options | {"subset": None})
+        except UserError as error:
+            yield str(error).replace(f"{folder}/", "")
+
+
+def route_differences(route: Huggingface, revision: str) -> Iterator[str]:
+    """Archives that a route names and its repository does not hold."""
+    sizes = sizes_of("dataset", route.repo, revision)
+    for pattern in route.files:
+        if not any(fnmatch(name, pattern) for name in sizes):
+            yield f"route.files: no file is '{pattern}'. It holds {_listed(sizes)}."
+
+
+def _listed(sizes: Sizes) -> str:
+    names = sorted(sizes)
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return (", ".join(names[:SHOWN]) or "nothing") + more

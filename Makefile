@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: help demo rehearsal pdf test test-faults test-models coverage check reference bench clean
+.PHONY: help demo rehearsal pdf test test-faults test-models coverage check reference bench bench-gpu clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ reference: $(READY)  ## schemas and reference of the configuration, written from
 
 bench: $(READY)  ## how fast the library is, against its bounds
 	$(BIN)/python -m bench
+
+bench-gpu: $(READY)  ## the same on a GPU: shapes of real models with random weights, offline
+	$(BIN)/python -m bench.gpu
 
 clean:  ## remove .venv and results
 	rm -rf .venv results

@@ -1,17 +1,23 @@
-"""Run every comparison, print each ratio beside its bound, and fail if one does not hold."""
+"""Run every comparison, or those of the modules that are named; fail if a ratio does not keep its bound."""
 
 import sys
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bench import media, scoring
+from bench import device, engine, media, scoring
+
+
+def wanted() -> set[str]:
+    """The modules whose comparisons are named on the command line; all where none is."""
+    return {f"bench.{name}" for name in sys.argv[1:] or ("media", "scoring", "engine", "device")}
 
 
 def main() -> None:
     failed = 0
     with TemporaryDirectory() as folder:
-        for ratio in chain(media.ratios(Path(folder)), scoring.ratios(Path(folder))):
+        parts = (media.ratios, scoring.ratios, engine.ratios, device.ratios, device.journaled)
+        for ratio in chain.from_iterable(part(Path(folder)) for part in parts if part.__module__ in wanted()):
             sign = "<=" if ratio.is_at_most else ">="
             print(
                 f"{ratio.value:8.2f} {sign} {ratio.bound:<5g} {'ok  ' if ratio.holds else 'FAIL'} {ratio.name}",

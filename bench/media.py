@@ -24,7 +24,7 @@ MEMORY_SLACK_MB = 20
 
 def ratios(folder: Path) -> Iterator[Ratio]:
     """Every measured ratio with the bound that it must keep."""
-    clip = _clip(folder / "clip.mp4", SECONDS, SIZE)
+    clip = write_clip(folder / "clip.mp4", SECONDS, SIZE)
     yield from _reading(clip)
     yield from _shot_counting(clip)
     yield _memory(folder)
@@ -58,7 +58,7 @@ def _shot_counting(clip: Path) -> Iterator[Ratio]:
 def _memory(folder: Path) -> Ratio:
     peaks = []
     for seconds in (LONG_SECONDS // 6, LONG_SECONDS):
-        clip = _clip(folder / f"long{seconds}.mp4", seconds, (320, 180))
+        clip = write_clip(folder / f"long{seconds}.mp4", seconds, (320, 180))
         command = [sys.executable, "-m", "bench.media", str(clip)]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         peaks.append(float(done.stdout))
@@ -67,7 +67,7 @@ def _memory(folder: Path) -> Ratio:
     )
 
 
-def _clip(path: Path, seconds: int, size: tuple[int, int]) -> Path:
+def write_clip(path: Path, seconds: int, size: tuple[int, int]) -> Path:
     """A moving, noisy picture with keyframes far apart."""
     source = f"testsrc2=s={size[0]}x{size[1]}:r=24:d={seconds},noise=alls=4:allf=t"
     command = [ffmpeg_executable(), *QUIET, "-f", "lavfi", "-i", source]

@@ -113,7 +113,9 @@ def test_the_same_happens_without_workers(fault: str, ask: Any) -> None:
 
 
 @pytest.mark.parametrize("workers", [0, 1])
-@pytest.mark.parametrize(("fault", "kind", "message"), [("user", UserError, "correct"), ("machine", MachineError, "disk")])
+@pytest.mark.parametrize(
+    ("fault", "kind", "message"), [("user", UserError, "correct"), ("machine", MachineError, "disk")]
+)
 def test_a_mistake_of_the_user_ends_the_job_and_what_was_answered_stays(
     workers: int, fault: str, kind: type[Exception], message: str, ask: Any, tmp_path: Path
 ) -> None:
@@ -201,4 +203,3 @@ class Large(preparers.Preparer):
 
     def prepare(self, clip: Clip, frames: Any, requests: Any) -> Any:
         return large(), np.empty((0, 3)), np.arange(5)
-

@@ -1,7 +1,6 @@
 """The clips that will be asked about next, prepared in order while the model answers about this one."""
 
 import threading
-import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -49,11 +48,7 @@ class Ahead:
 
     def take(self, clip: Clip, requests: Sequence[Request]) -> Outcome:
         """Wait for this clip, prepared for at least these questions."""
-        start = time.monotonic()
-        found = self._found(Asked(clip, requests))
-        outcome = found.outcome.result()
-        if isinstance(outcome, Ready):
-            outcome.seconds["waiting"] = time.monotonic() - start
+        outcome = self._found(Asked(clip, requests)).outcome.result()
         self._fill()
         return outcome
 

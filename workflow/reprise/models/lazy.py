@@ -1,5 +1,6 @@
 """The model of a run: loaded when the first answer is missing, its clips prepared ahead where there are workers."""
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple, Protocol, Self, cast, runtime_checkable
@@ -58,7 +59,10 @@ class LazyModel:
         # To look at a batch is to take its questions, which the adapter does.
         asked = Asked(clip, requests.requests if isinstance(requests, Batch) else requests)
         if self._latest is None or not serves(self._latest.asked, asked):
+            start = time.monotonic()
             self._latest = Latest(asked, self._prepare(*asked))
+            if isinstance(self._latest.outcome, Ready):
+                self._latest.outcome.seconds["waiting"] = time.monotonic() - start
         return cast(PreparingAdapter, self._adapter).answers_about(ready(self._latest.outcome), requests)
 
     def spent(self) -> dict[str, float]:

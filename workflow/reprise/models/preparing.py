@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import recv_handle, send_handle
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from reprise.core.errors import MachineError, UserError
@@ -140,8 +141,7 @@ def serve(connection: Connection, target: str, spec: ModelSpec) -> None:
 
 def _be_first_to_go() -> None:
     try:
-        with open("/proc/self/oom_score_adj", "w", encoding="ascii") as stream:
-            stream.write(OOM_SCORE)
+        Path("/proc/self/oom_score_adj").write_text(OOM_SCORE, encoding="ascii")
     except OSError as error:
         log.info(f"workers are not preferred when memory runs out: {error}")
 

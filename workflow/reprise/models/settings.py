@@ -26,8 +26,8 @@ class TransformersSettings(Settings):
     gets fewer, down to 1.05 times `min_pixels`. Needs the two others."""
 
     engine: Literal["shared", "plain"] = "shared"
-    """`shared`: what all questions about a clip begin with is encoded once, where the model's class allows it. `plain`: each
-    question is asked from its beginning; the same numbers but for rounding."""
+    """`shared`: what all questions about a clip begin with is encoded once, where the model's class allows it. `plain`:
+    each question is asked from its beginning; the same numbers but for rounding."""
 
     @model_validator(mode="after")
     def _limits_that_agree(self) -> Self:

@@ -56,7 +56,9 @@ def furthest(found: list[Answer], wanted: list[Answer]) -> float:
     """The largest difference of two scores; all else must be the same."""
     blank = [replace(one, scores=()) for one in wanted]
     assert [replace(one, scores=()) for one in found] == blank and not any(one.error for one in found)
-    return max(abs(a - b) for one, two in zip(found, wanted, strict=True) for a, b in zip(one.scores, two.scores, strict=True))
+    return max(
+        abs(a - b) for one, two in zip(found, wanted, strict=True) for a, b in zip(one.scores, two.scores, strict=True)
+    )
 
 
 def test_both_engines_give_the_same_numbers_and_the_same_tokens(engines: Engines, video: Path) -> None:
@@ -119,7 +121,9 @@ def test_positions_that_another_clip_left_are_not_used(tmp_path: Path, video: Pa
         right = prefix.logits(ids)
         model.model.rope_deltas = torch.tensor([[40]])
         assert all(map(torch.equal, prefix.logits(ids), right))
-        stale = model(input_ids=ids[0][:, prefix.length :], past_key_values=prefix.copy(1), use_cache=True, logits_to_keep=1)
+        stale = model(
+            input_ids=ids[0][:, prefix.length :], past_key_values=prefix.copy(1), use_cache=True, logits_to_keep=1
+        )
         assert apart(stale.logits[0, -1], right[0]) > 10 * CLOSE, "left to the model, they would be"
     assert list(engines.shared.answers(clip, TEXTS)) == texts
     assert list(engines.shared.answers(BLIND, TEXTS)) == blind
@@ -127,7 +131,11 @@ def test_positions_that_another_clip_left_are_not_used(tmp_path: Path, video: Pa
 
 def test_frames_are_encoded_once_a_clip(engines: Engines, video: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     inner, looked = engines.shared.model.model, []
-    name = "get_video_features" if engines.shared.preparer.processor.mode == "video" and hasattr(inner, "get_video_features") else "get_image_features"
+    name = (
+        "get_video_features"
+        if engines.shared.preparer.processor.mode == "video" and hasattr(inner, "get_video_features")
+        else "get_image_features"
+    )
     look = getattr(type(inner), name)
     monkeypatch.setattr(type(inner), name, lambda *given, **named: looked.append(1) or look(*given, **named))
     asked: list[Request] = [*QUESTIONS, *TEXTS]

@@ -61,6 +61,7 @@ ADAPTERS: dict[str, AdapterInfo] = {
     ),
     "contrastive": AdapterInfo(
         "reprise.models.adapters.contrastive:ContrastiveAdapter",
+        preparer="reprise.models.adapters.frames:FramesPreparer",
         needs_weights=True,
         packages=("torch", "transformers", "tokenizers", "pillow", "av"),
         asks=("similarity",),

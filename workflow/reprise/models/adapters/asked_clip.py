@@ -15,7 +15,7 @@ from reprise.models.adapters.asking import (
     option_tokens,
     written_greedily,
 )
-from reprise.models.adapters.base import Answer, Ready, Request
+from reprise.models.adapters.base import Answer, AnswerError, Ready, Request
 from reprise.models.adapters.clip_inputs import TEXTUAL, placed
 from reprise.models.adapters.prepared import Prepared, Tokens, as_tensors
 from reprise.models.adapters.sharing import Prefix
@@ -68,12 +68,17 @@ class AskedClip:
     def _group(self, requests: Sequence[Request]) -> list[Answer]:
         tokens = self._questions[requests[0]]
         assert isinstance(tokens, Tokens)
+        with asking():
+            rows = self._encoded(tokens).rows(self._in_run)
         try:
             with asking():
-                rows = self._encoded(tokens).rows(self._in_run)
                 answers = self._after_prefix(requests, tokens, rows)
         except NotFiniteError:
             return [NOT_FINITE] if len(requests) == 1 else [self._group([one])[0] for one in requests]
+        except AnswerError:  # no room for so many at once
+            if rows == 1:
+                raise
+            return [self.alone(one, is_shared=True) for one in requests]
         return [one if all(map(math.isfinite, one.scores)) else NOT_FINITE for one in answers]
 
     def _from_beginning(self, request: Request, tokens: Tokens) -> Answer:
@@ -87,6 +92,8 @@ class AskedClip:
     def _after_prefix(self, requests: Sequence[Request], tokens: Tokens, rows: int) -> list[Answer]:
         """Answers to questions that are asked alike and begin with the same tokens."""
         prefix = self._encoded(tokens)
+        if not prefix.is_whole:
+            return [self._from_beginning(request, self._questions[request]) for request in requests]
         ids = [self._placed(self._questions[request])["input_ids"] for request in requests]
         lengths = [int(one.shape[1]) for one in ids]
         if requests[0].ask == "score":

@@ -1,5 +1,6 @@
 """Adapter for dual encoders: how close a caption is to a clip's frames, one number a caption."""
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Protocol
@@ -7,9 +8,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from reprise.core.errors import UserError
-from reprise.media.decoder import read_frames
 from reprise.models.adapters.asking import answered, asking
-from reprise.models.adapters.base import Answer, Clip, ModelSpec, Request
+from reprise.models.adapters.base import Answer, Clip, ModelSpec, Ready, Request
+from reprise.models.adapters.frames import FramesPreparer
 from reprise.models.adapters.loading import dtype_of
 from reprise.models.adapters.open_clip import is_open_clip, load_open_clip
 from reprise.models.torch_setup import prepare
@@ -46,14 +47,17 @@ class ContrastiveAdapter:
         if spec.folder is None:
             raise UserError("the contrastive adapter needs weights: set checkpoint or repo in the model's file.")
         torch.set_num_threads(spec.threads)
+        self.preparer = FramesPreparer(spec)
         self._encoder = load_encoder(spec)
 
     def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
-        if clip.path is None or not clip.indices:
-            raise UserError(f"clip '{clip.clip_id}': contrastive needs frames. Name a sampling other than `none`.")
-        frames = read_frames(clip.path, clip.indices)
+        return self.answers_about(Ready(self.preparer.read(clip), (), {}), requests)
+
+    def answers_about(self, ready: Ready, requests: Sequence[Request]) -> Iterator[Answer]:
+        frames, start = ready.value, time.monotonic()
         with asking():
             seen = self._encoder.clip(frames)
+        ready.seconds["encode"] = time.monotonic() - start
         for request in requests:
             yield answered(partial(self._answer, request, seen, len(frames)))
 

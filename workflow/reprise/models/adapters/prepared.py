@@ -72,7 +72,7 @@ class ClipPreparer:
             return Answer(error="failed", message=f"{type(error).__name__}: {error}")
 
     def _shared(self, request: Request, clip: ClipInputs, ids: Any) -> int:
-        """How many tokens are the same in all questions of the run: up to the clip's, and the constant ones after it."""
+        """How many tokens all questions of the run begin with: up to the clip's, and the constant ones after it."""
         end = self.processor.end_of_clip(ids)
         if end == 0 or clip.footage is not None:
             return 0
@@ -117,7 +117,9 @@ def clip_processor(spec: ModelSpec) -> ClipProcessor:
 def common_start(lists: Sequence[Sequence[int]]) -> list[int]:
     """What all of these begin with."""
     first, *others = lists
-    length = next((at for at, one in enumerate(first) if any(other[at : at + 1] != [one] for other in others)), len(first))
+    length = next(
+        (at for at, one in enumerate(first) if any(other[at : at + 1] != [one] for other in others)), len(first)
+    )
     return list(first[:length])
 
 

@@ -1,7 +1,7 @@
 """One encoding of a clip for all questions about it: the cache of the tokens that they begin with, and what follows it.
 
-Exact but for rounding; `engine: plain` is the reference. A question's answer depends on no other question: on a CPU each is
-asked alone after the shared tokens, on a GPU in batches whose shape follows from the clip and the question's length.
+Exact but for rounding; `engine: plain` is the reference. A question's answer depends on no other question: on a CPU each
+is asked alone after the shared tokens, on a GPU in batches whose shape follows from the clip and the question's length.
 """
 
 import copy
@@ -21,8 +21,8 @@ from transformers.cache_utils import DynamicLayer  # noqa: E402
 # Kinds of models for which a test shows the shared engine to give the same numbers as the plain one.
 PROVEN = frozenset(
     {
-        "aria", "glm4v", "internvl", "llava", "llava_next", "llava_next_video", "llava_onevision", "qwen2_5_vl", "qwen2_vl",
-        "qwen3_vl", "video_llava",
+        "aria", "glm4v", "internvl", "llava", "llava_next", "llava_next_video", "llava_onevision", "qwen2_5_vl",
+        "qwen2_vl", "qwen3_vl", "video_llava",
     }
 )  # fmt: skip
 # Rows of a batch on a GPU, what their copies of the cache may take of its memory, and what lengths are rounded up to.
@@ -142,14 +142,16 @@ class EncodedOnce:
     def __call__(self, *given: Any, **named: Any) -> Any:
         arguments = self.__signature__.bind(*given, **named).arguments
         now = {**arguments, **arguments.pop("kwargs", {})}
-        if self._found is None or now.keys() != self._given.keys() or not all(map(_is_same, self._given.values(), now.values())):
+        is_same = self._found is not None and now.keys() == self._given.keys()
+        if not is_same or not all(_is_same(value, self._given[name]) for name, value in now.items()):
             self._found = getattr(type(self._model), self._name)(self._model, *given, **named)
             self._given = now
         return copy.copy(self._found)
 
 
 def _is_same(before: Any, now: Any) -> bool:
-    return before is now or not (isinstance(before, torch.Tensor) or isinstance(now, torch.Tensor)) and before == now
+    is_tensor = isinstance(before, torch.Tensor) or isinstance(now, torch.Tensor)
+    return before is now if is_tensor else bool(before == now)
 
 
 def encode_once(model: Any) -> None:

@@ -1,0 +1,159 @@
+"""LLaVA-OneVision and Qwen2-VL with random weights: small ones for a CPU, and the shapes of the real 7B models."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from reprise.models.torch_setup import prepare
+
+from bench.synthetic import sentence
+
+prepare()
+
+import torch  # noqa: E402  prepare() must come first
+from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers  # noqa: E402
+from transformers import (  # noqa: E402
+    AutoModelForImageTextToText,
+    LlavaOnevisionConfig,
+    LlavaOnevisionImageProcessor,
+    LlavaOnevisionProcessor,
+    LlavaOnevisionVideoProcessor,
+    PreTrainedTokenizerFast,
+    Qwen2Config,
+    Qwen2VLConfig,
+    Qwen2VLImageProcessor,
+    Qwen2VLProcessor,
+    Qwen2VLVideoProcessor,
+    SiglipVisionConfig,
+)
+
+WORDS = 4096
+MARKS = ("<|im_start|>", "<|im_end|>", "<|pad|>", "<image>", "<video>", "<|vision_start|>", "<|vision_end|>",
+         "<|image_pad|>", "<|video_pad|>")  # fmt: skip
+TEMPLATE = (
+    "{% for message in messages %}<|im_start|>{{ message['role'] }}\n{% for part in message['content'] %}"
+    "{% if part['type'] == 'video' %}VIDEO{% elif part['type'] == 'image' %}IMAGE"
+    "{% else %}{{ part['text'] }}{% endif %}"
+    "{% endfor %}<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+HALF = [0.5, 0.5, 0.5]
+
+
+@dataclass(frozen=True)
+class Size:
+    """Of a language model, and of what looks at frames."""
+
+    text: dict[str, Any]
+    siglip: dict[str, Any]
+    qwen: dict[str, Any]
+    side: int
+    """pixels of a frame that SigLIP sees, each way"""
+    pixels: int
+    """most pixels of a frame that Qwen2-VL sees"""
+    rope: tuple[int, int, int]
+    std: float
+
+
+SMALL = Size(
+    text={"hidden_size": 512, "intermediate_size": 1408, "num_hidden_layers": 8, "num_attention_heads": 8,
+          "num_key_value_heads": 2, "vocab_size": WORDS, "tie_word_embeddings": True},
+    siglip={"hidden_size": 192, "intermediate_size": 768, "num_hidden_layers": 4, "num_attention_heads": 4},
+    qwen={"depth": 4, "embed_dim": 192, "num_heads": 4, "mlp_ratio": 4, "hidden_size": 512},
+    side=224, pixels=224 * 224, rope=(8, 12, 12), std=0.06,
+)  # fmt: skip
+# As the configurations of llava-onevision-qwen2-7b-ov and Qwen2-VL-7B-Instruct have it.
+REAL = Size(
+    text={"hidden_size": 3584, "intermediate_size": 18944, "num_hidden_layers": 28, "num_attention_heads": 28,
+          "num_key_value_heads": 4, "vocab_size": 152064, "tie_word_embeddings": False},
+    siglip={"hidden_size": 1152, "intermediate_size": 4304, "num_hidden_layers": 26, "num_attention_heads": 16},
+    qwen={"depth": 32, "embed_dim": 1280, "num_heads": 16, "mlp_ratio": 4, "hidden_size": 3584},
+    side=384, pixels=364 * 644, rope=(16, 24, 24), std=0.02,
+)  # fmt: skip
+
+
+def _tokenizer() -> PreTrainedTokenizerFast:
+    """Pieces of words and bytes, learnt from made-up sentences."""
+    draw = Random(0)  # noqa: S311
+    made = Tokenizer(models.BPE())
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = decoders.ByteLevel()
+    texts = ["Yes No Carefully watch the video and pay attention.", *(sentence(draw, 20) for _ in range(2000))]
+    trainer = trainers.BpeTrainer(
+        vocab_size=WORDS - len(MARKS), initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False
+    )
+    made.train_from_iterator(texts, trainer)
+    made.add_special_tokens([AddedToken(mark, special=True) for mark in MARKS])
+    return PreTrainedTokenizerFast(tokenizer_object=made, eos_token="<|im_end|>", pad_token="<|pad|>")  # noqa: S106
+
+
+def _llava(size: Size, words: Any) -> tuple[Any, Any]:
+    tokens = (size.side // 14) ** 2
+    config = LlavaOnevisionConfig(
+        vision_config=SiglipVisionConfig(**size.siglip, image_size=size.side, patch_size=14, vision_use_head=False),
+        text_config=Qwen2Config(**size.text, max_position_embeddings=32768, initializer_range=size.std, **_ends(words)),
+        vision_feature_layer=-1, vision_feature_select_strategy="full", image_grid_pinpoints=[[size.side, size.side]],
+        image_token_index=words.convert_tokens_to_ids("<image>"),
+        video_token_index=words.convert_tokens_to_ids("<video>"),
+        tie_word_embeddings=size.text["tie_word_embeddings"],
+    )  # fmt: skip
+    shape = {"size": {"height": size.side, "width": size.side}, "image_mean": HALF, "image_std": HALF}
+    template = TEMPLATE.replace("VIDEO", "<video>").replace("IMAGE", "<image>")
+    processor = LlavaOnevisionProcessor(
+        image_processor=LlavaOnevisionImageProcessor(**shape, image_grid_pinpoints=[[size.side, size.side]]),
+        video_processor=LlavaOnevisionVideoProcessor(**shape), tokenizer=words, num_image_tokens=tokens,
+        vision_feature_select_strategy="full", chat_template=template,
+    )  # fmt: skip
+    return config, processor
+
+
+def _qwen2_vl(size: Size, words: Any) -> tuple[Any, Any]:
+    ids = {
+        name: words.convert_tokens_to_ids(f"<|{name}|>")
+        for name in ("vision_start", "vision_end", "image_pad", "video_pad")
+    }
+    rope = {"rope_type": "default", "rope_theta": 1e6, "mrope_section": list(size.rope)}
+    config = Qwen2VLConfig(
+        text_config={**size.text, "max_position_embeddings": 32768, "initializer_range": size.std,
+                     "rope_parameters": rope, **_ends(words)},
+        vision_config={**size.qwen, "patch_size": 14}, tie_word_embeddings=size.text["tie_word_embeddings"],
+        vision_start_token_id=ids["vision_start"], vision_end_token_id=ids["vision_end"],
+        image_token_id=ids["image_pad"], video_token_id=ids["video_pad"],
+    )  # fmt: skip
+    shape = {"size": {"shortest_edge": 56 * 56, "longest_edge": size.pixels}, "image_mean": HALF, "image_std": HALF}
+    mark = "<|vision_start|><|{}_pad|><|vision_end|>"
+    template = TEMPLATE.replace("VIDEO", mark.format("video")).replace("IMAGE", mark.format("image"))
+    processor = Qwen2VLProcessor(
+        image_processor=Qwen2VLImageProcessor(**shape), tokenizer=words, chat_template=template,
+        video_processor=Qwen2VLVideoProcessor(**shape, do_sample_frames=False, cap_pixels_per_frame=False),
+    )  # fmt: skip
+    return config, processor
+
+
+def _ends(words: Any) -> dict[str, Any]:
+    return {"bos_token_id": None, "eos_token_id": words.eos_token_id, "pad_token_id": words.pad_token_id}
+
+
+FAMILIES: dict[str, Callable[[Size, Any], tuple[Any, Any]]] = {"LLaVA-OneVision": _llava, "Qwen2-VL": _qwen2_vl}
+
+
+def write_processor(folder: Path, family: str, size: Size) -> Any:
+    """A folder with all of a checkpoint but its weights; returns the configuration."""
+    config, processor = FAMILIES[family](size, _tokenizer())
+    config.save_pretrained(folder)
+    processor.save_pretrained(folder)
+    return config
+
+
+def random_model(config: Any, device: str, dtype: Any, attention: str = "sdpa") -> Any:
+    """A model of these shapes with random weights, made where it is asked."""
+    torch.manual_seed(0)
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        with torch.device(device):
+            model = AutoModelForImageTextToText.from_config(config, attn_implementation=attention, dtype=dtype)
+    finally:
+        torch.set_default_dtype(before)
+    return model.eval()

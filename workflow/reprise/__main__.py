@@ -147,6 +147,17 @@ def pin(
     pin_files(Path(), names or [], unchecked=unchecked)
 
 
+@app.command(rich_help_panel=CONFIGURATION)
+def check(
+    model: Annotated[str, Argument(metavar="MODEL", help="such as toy-llava-ov")],
+    questions: Annotated[int, Option(help="how many questions to ask in each of four ways", min=4)] = 36,
+) -> None:
+    """Ask a model a few questions: does it see the clips, does it answer, how long does that take."""
+    from reprise.commands.check import check_model
+
+    check_model(model, questions)
+
+
 def main() -> None:
     """The console command."""
     run_command(app)

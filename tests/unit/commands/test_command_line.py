@@ -25,6 +25,8 @@ RUN, OTHER = "vinoground/paper/linspace8/oracle", "vinoground/paper/linspace8/ra
         (["pin"], "pin:pin_files", (Path(), [], False)),
         (["pin", "a-model", "paper"], "pin:pin_files", (Path(), ["a-model", "paper"], False)),
         (["pin", "paper", "--unchecked"], "pin:pin_files", (Path(), ["paper"], True)),
+        (["check", "a-model"], "check:check_model", ("a-model", 36)),
+        (["check", "a-model", "--questions", "9"], "check:check_model", ("a-model", 9)),
         (["static", RUN, OTHER], "static_questions:list_static", ([RUN, OTHER], None, 2.5)),
         (["static", RUN, "--judge", "j", "--least", "2"], "static_questions:list_static", ([RUN], "j", 2.0)),
         (["retry"], "retry:retry_failures", ([],)),

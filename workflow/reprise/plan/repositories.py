@@ -59,7 +59,7 @@ def model_differences(file: Path, model: Model, revision: str) -> Iterator[str]:
 def _listing_differences(sizes: Sizes, model: Model) -> Iterator[str]:
     weights = {name: size for name, size in sizes.items() if fnmatch(name, WEIGHTS) and "/" not in name}
     if not weights:
-        yield f"it holds no {WEIGHTS} beside its config.json, and no other weights are loaded. It holds {_listed(sizes)}."
+        yield f"it holds no {WEIGHTS}, and no other weights are loaded. It holds {_listed(sizes)}."
     total = sum(weights.values())
     if total > model.memory_mb * MB:
         yield f"its weights are {total / GB:.1f} GB, more than memory_mb: {model.memory_mb}."

@@ -15,8 +15,7 @@ from reprise.models.torch_setup import prepare
 
 prepare()
 
-import torch  # noqa: E402  prepare() must come first
-from transformers import (  # noqa: E402
+from transformers import (  # noqa: E402  prepare() must come first
     AutoConfig,
     AutoModelForCausalLM,
     AutoModelForImageTextToText,
@@ -89,9 +88,3 @@ def _of_options(tokenizer: Any) -> Iterator[str]:
             option_tokens(tokenizer, options)
         except UserError as error:
             yield str(error)
-
-
-def device_differences(spec: ModelSpec) -> Iterator[str]:
-    """What the machine lacks."""
-    if spec.device == "cuda" and not torch.cuda.is_available():
-        yield "the model's file asks for a GPU (`gpus:`), and torch sees none here."

@@ -1,0 +1,76 @@
+"""What `check` measures: a model that sees its clips, one that does not, and one that fails."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from reprise.models.adapters.transformers import TransformersAdapter
+from reprise.models.sight import ANOTHER, BLIND, REVERSED, Asked, Sight, sight_of
+from safetensors.torch import load_file, save_file
+
+from tests.unit.asked import request, shown, spec
+from tests.unit.models.adapters import tiny
+from tests.unit.videos import barcode_video
+
+QUESTIONS = (
+    request("Does the red circle slide left quickly?", "score", ("Yes", "No")),
+    request("Who is spinning slowly?", "choose", ("A", "B"), max_tokens=2),
+)
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> list[Asked]:
+    """Two clips of different lengths; three frames are shown of one and two of the other."""
+    folder = tmp_path_factory.mktemp("clips")
+    plans = {"long": (40, (3, 17, 30)), "short": (12, (2, 9))}
+    return [
+        Asked(replace(shown(barcode_video(folder / f"{name}.mp4", frames), indices), clip_id=name), QUESTIONS)
+        for name, (frames, indices) in plans.items()
+    ]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny.llava(tmp_path_factory.mktemp("model") / "m")
+
+
+@pytest.fixture(scope="module")
+def seeing(folder: Path, asked: list[Asked]) -> Sight:
+    return sight_of(TransformersAdapter(spec(folder)), asked)
+
+
+def test_a_model_that_sees_answers_otherwise_about_other_frames(seeing: Sight) -> None:
+    assert not seeing.is_blind and seeing.clips == 2 and seeing.questions == 4 and not seeing.failures
+    for view in (BLIND, ANOTHER, REVERSED):
+        assert seeing.differing[view].of == 4 and seeing.differing[view].count >= 2
+        assert 0 < seeing.differing[view].most <= 1
+
+
+def test_frames_tokens_and_options_are_counted(seeing: Sight, folder: Path, asked: list[Asked]) -> None:
+    assert seeing.frames == (3, 2)
+    adapter = TransformersAdapter(spec(folder))
+    tokens = [next(iter(adapter.answers(clip, QUESTIONS[:1]))).tokens_in for clip in (asked[0].clip, asked[1].clip)]
+    assert seeing.tokens_a_frame == pytest.approx((tokens[0] - tokens[1]), abs=0.5), "one more frame, one more share"
+    assert 0 <= seeing.readable <= 1 and seeing.seconds > 0
+
+
+def test_a_model_whose_pictures_are_all_alike_is_blind(folder: Path, asked: list[Asked], tmp_path: Path) -> None:
+    weights = load_file(folder / "model.safetensors")
+    blind = tmp_path / "blind"
+    blind.mkdir()
+    for path in folder.iterdir():
+        (blind / path.name).write_bytes(path.read_bytes())
+    for name, value in weights.items():
+        if "projector.linear_2.weight" in name:
+            value.zero_()
+    save_file(weights, blind / "model.safetensors", {"format": "pt"})
+    found = sight_of(TransformersAdapter(spec(blind)), asked)
+    assert found.is_blind and found.differing[ANOTHER].count == found.differing[REVERSED].count == 0
+    assert found.differing[BLIND].count > 0, "it still reads that there is a video"
+    assert found.frames == (3, 2), "its frames are all there"
+
+
+def test_failures_are_counted_and_are_no_proof_of_blindness(folder: Path, asked: list[Asked]) -> None:
+    gone = [one._replace(clip=replace(one.clip, path=Path("gone.mp4"))) for one in asked]
+    found = sight_of(TransformersAdapter(spec(folder)), gone)
+    assert found.failures.total() == found.questions == 4 and found.message and not found.is_blind

@@ -1,0 +1,152 @@
+"""`check`: a few questions to a model before a night of them: what it sees, what it answers, how long that takes."""
+
+import random
+import resource
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+
+from reprise.config.load import load
+from reprise.config.model import Model
+from reprise.core.errors import UserError, unknown
+from reprise.core.paths import Run
+from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, read_table
+from reprise.models.adapters import ADAPTERS, load_adapter
+from reprise.models.adapters.base import Adapter, ModelSpec
+from reprise.models.devices import take_gpus
+from reprise.models.reasons import REASONS
+from reprise.models.sight import PLAN, Asked, Sight, sight_of
+from reprise.models.weights import WEIGHTS, snapshot_folder
+from reprise.plan.runs import Plan
+from reprise.stages.infer import Work, gather_work
+
+CLIPS = 12
+ASKED = ("score", "choose")
+MB = 10**6
+
+
+def check_model(slug: str, questions: int) -> None:
+    """Print what a model makes of a few of the suite's questions; a UserError if it fails or is blind."""
+    plan = Plan(load(Path()))
+    model = plan.config.models.get(slug)
+    if model is None:
+        raise unknown("model", slug, plan.config.models, "check")
+    if ADAPTERS[model.adapter].frames != "shown" or not ADAPTERS[model.adapter].needs_weights:
+        raise UserError(
+            f"check: '{slug}' has adapter '{model.adapter}'; only models with weights that are shown frames are checked."
+        )
+    runs = _runs_with_data(plan, slug, model)
+    adapter = _loaded(plan, slug, model)
+    problems: list[str] = []
+    for run in runs:
+        sight = sight_of(adapter, _sample(plan, run, questions // len(runs)))
+        print("\n".join(_lines(run, sight)))
+        problems += _problems(run, sight)
+    print("\n".join(_memory(model)))
+    if problems:
+        raise UserError(f"{slug}: " + " ".join(problems))
+    print(f"{slug} sees its clips.")
+
+
+def _runs_with_data(plan: Plan, slug: str, model: Model) -> list[Run]:
+    """For each way of asking a run whose questions and frames are there, the model's own ones first."""
+    asks = ADAPTERS[model.adapter].asked(model.settings)
+    found: dict[str, Run] = {}
+    wanted = []
+    for run in sorted(plan.runs(), key=lambda run: (run.model != slug, run)):
+        ask = plan.config.benchmarks[run.benchmark].protocols[run.protocol].ask
+        if ask not in ASKED or ask not in asks or plan.config.main.samplings[run.sampling]["rule"] == "none":
+            continue
+        needed = _data_of(plan, run)
+        wanted.append(needed)
+        if ask not in found and all(path.is_file() for path in needed):
+            found[ask] = Run(run.benchmark, run.protocol, run.sampling, slug)
+    if not found:
+        how = f" Make some first: snakemake {' '.join(map(str, wanted[0]))}" if wanted else ""
+        raise UserError(f"check: suite '{plan.config.name}' has no questions with frames yet that fit '{slug}'.{how}")
+    return list(found.values())
+
+
+def _data_of(plan: Plan, run: Run) -> list[Path]:
+    results = plan.results
+    ledgers = [results.ledger("clips", run.benchmark, shard) for shard in range(plan.config.suite.shards)]
+    return [results.requests(run.benchmark, run.protocol), results.frames(run.benchmark, run.sampling), *ledgers]
+
+
+def _sample(plan: Plan, run: Run, questions: int) -> list[Asked]:
+    """Some questions about several clips, always the same."""
+    requests, frames, *ledgers = _data_of(plan, run)
+    works = gather_work(
+        read_table(requests, REQUESTS),
+        read_table(frames, FRAME_PLAN),
+        pl.concat([read_table(path, CLIP_LEDGER) for path in ledgers]),
+        plan.store,
+    )
+    shown = [work for work in works if work.clip.indices]
+    if len(shown) < 2:
+        raise UserError(f"check: {frames} shows {len(shown)} clips; two are needed, to show one instead of the other.")
+    chosen = random.Random(0).sample(shown, min(CLIPS, len(shown)))
+    each = max(1, questions // len(chosen))
+    return [_asked(work, each) for work in chosen]
+
+
+def _asked(work: Work, count: int) -> Asked:
+    work.check()
+    return Asked(work.clip, work.requests[:count])
+
+
+def _loaded(plan: Plan, slug: str, model: Model) -> Adapter:
+    fetched = snapshot_folder(str(model.repo), str(model.revision), plan.store)
+    folder = Path(model.checkpoint) if model.checkpoint else fetched
+    if not any(folder.glob(WEIGHTS)):
+        how = f"Fetch them first: snakemake {plan.results.weights(slug)}" if model.repo else "Correct `checkpoint`."
+        raise UserError(f"config/models/{slug}.yaml: no weights in {folder}. {how}")
+    take_gpus(model.gpus, plan.store.root / "locks")
+    device = "cuda" if model.gpus else "cpu"
+    spec = ModelSpec(
+        folder, device, model.threads, model.dtype, model.attention, model.trust_remote_code, model.settings
+    )
+    adapter: Adapter = load_adapter(model.adapter)(spec)
+    return adapter
+
+
+# --- words -----------------------------------------------------------------------------------------------------------
+
+
+def _lines(run: Run, sight: Sight) -> Iterator[str]:
+    low, high = min(sight.frames), max(sight.frames)
+    frames = f"{low}" if low == high else f"{low} to {high}"
+    yield f"{run.name}: {sight.questions} questions about {sight.clips} clips"
+    yield f"  frames that reached it    {frames} a clip, {sight.tokens_a_frame:.1f} tokens each"
+    for view, found in sight.differing.items():
+        changed = f"{found.count} of {found.of} answers are others than with {PLAN}"
+        yield f"  {view:24}  {changed}, by {found.most:.2g} at most"
+    yield f"  options                   {100 * sight.readable:.0f} % of the answers, or of their probability, is one"
+    yield f"  time                      {sight.seconds:.2f} s a question"
+    for reason, count in sight.failures.most_common():
+        yield f"  failed                    {count}: {reason} ({REASONS[reason]})"
+
+
+def _problems(run: Run, sight: Sight) -> Iterator[str]:
+    if sight.failures.total() == sight.questions:
+        reason, _ = sight.failures.most_common(1)[0]
+        yield f"every question of {run.name} failed: {reason}: {sight.message}."
+    elif sight.is_blind:
+        yield (
+            f"{run.name}: the model is blind. No answer changes when it is shown another clip: do not run it. "
+            "Look at its weights, its chat template and `settings.frames`."
+        )
+
+
+def _memory(model: Model) -> Iterator[str]:
+    import torch
+
+    if model.gpus:
+        most, there = torch.cuda.max_memory_allocated() / MB, torch.cuda.get_device_properties(0).total_memory / MB
+        yield f"memory of the GPU: {most:.0f} MB at most, of {there:.0f} MB"
+    unit = 1 if sys.platform == "darwin" else 1024
+    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / MB
+    is_enough = "enough" if used <= model.memory_mb else "too little: set it to more"
+    yield f"main memory: {used:.0f} MB at most; `memory_mb: {model.memory_mb}` is {is_enough}"

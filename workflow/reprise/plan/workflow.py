@@ -29,6 +29,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 Wildcards = Any
 """Snakemake's, with an attribute a wildcard"""
+# As many cores decode about as fast as a GPU asks for clips (docs/inference.md).
+PREPARING = 8
 READ_AS = ("tex", "md", "html")
 
 
@@ -177,7 +179,9 @@ class Workflow:
         return self._plan.config.models[_slug(wildcards)]
 
     def threads(self, wildcards: Wildcards) -> int:
-        return self.model(wildcards).threads
+        """Of a model on a GPU the processes that prepare its clips; a profile's `set-threads` says otherwise."""
+        model = self.model(wildcards)
+        return max(model.threads, PREPARING) if model.gpus else model.threads
 
     def gpus(self, wildcards: Wildcards) -> int:
         return self.model(wildcards).gpus

@@ -10,7 +10,7 @@ from reprise.media.decoder import Footage
 from reprise.models.adapters.asking import option_tokens
 from reprise.models.adapters.base import AnswerError, ModelSpec
 from reprise.models.adapters.loading import load_part
-from reprise.models.adapters.transformers import clip_processor
+from reprise.models.adapters.prepared import clip_processor
 from reprise.models.torch_setup import prepare
 
 prepare()

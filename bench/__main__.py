@@ -18,11 +18,7 @@ def main() -> None:
     with TemporaryDirectory() as folder:
         parts = (media.ratios, scoring.ratios, engine.ratios, device.ratios, device.journaled)
         for ratio in chain.from_iterable(part(Path(folder)) for part in parts if part.__module__ in wanted()):
-            sign = "<=" if ratio.is_at_most else ">="
-            print(
-                f"{ratio.value:8.2f} {sign} {ratio.bound:<5g} {'ok  ' if ratio.holds else 'FAIL'} {ratio.name}",
-                flush=True,
-            )
+            print(ratio.line, flush=True)
             failed += not ratio.holds
     sys.exit(1 if failed else 0)
 

@@ -1,4 +1,4 @@
-"""`make bench-gpu`: a real GPU, the shapes of real models, random weights: against the authors' loop, and how busy it is.
+"""`make bench-gpu`: a real GPU, the shapes of real models, random weights: how many times the authors' loop, how busy.
 
 Needs no network and no checkpoint. Without a GPU it measures nothing and says so.
 """
@@ -50,7 +50,7 @@ def main() -> None:
         path = write_clip(Path(folder) / "gpu.mp4", SECONDS, SIZE)
         for family in FAMILIES:
             for ratio in measured(Path(folder), path, family, REAL, "cuda", torch.bfloat16, workers):
-                print(f"{ratio.value:8.2f} >= {ratio.bound:<5g} {'ok  ' if ratio.holds else 'FAIL'} {ratio.name}", flush=True)
+                print(ratio.line, flush=True)
                 failed += not ratio.holds
             torch.cuda.empty_cache()
     print(f"not measured: {'; '.join(NOT_MEASURED)}")
@@ -82,7 +82,8 @@ def measured(
     seconds = f"{by_plain:.2f} s a clip plain, {wall / clips:.2f} s shared"
     yield Ratio(f"{name}: plain / shared by the clock ({seconds})", by_plain * clips / wall, FASTER, is_at_most=False)
     driver = f"; {mean(samples):.0f} % by the driver" if samples else "; by the driver: not measured"
-    yield Ratio(f"{name}: share of the time in which a clip was asked about{driver}", worked / wall, BUSY, is_at_most=False)
+    said = f"{name}: share of the time in which a clip was asked about{driver}"
+    yield Ratio(said, worked / wall, BUSY, is_at_most=False)
 
 
 def _ask(ahead: Ahead, adapter: TransformersAdapter, clip: Clip, asked: list[Request]) -> float:

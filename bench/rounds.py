@@ -17,6 +17,12 @@ class Ratio(NamedTuple):
     is_at_most: bool = True
 
     @property
+    def line(self) -> str:
+        """What is printed of it."""
+        sign, outcome = "<=" if self.is_at_most else ">=", "ok  " if self.holds else "FAIL"
+        return f"{self.value:8.2f} {sign} {self.bound:<5g} {outcome} {self.name}"
+
+    @property
     def holds(self) -> bool:
         return self.value <= self.bound if self.is_at_most else self.value >= self.bound
 

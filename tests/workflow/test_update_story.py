@@ -121,7 +121,11 @@ def test_a_run_whose_answers_are_journaled_loads_no_model(toy: Project, tmp_path
 
 
 def test_adopting_carries_answers_over_a_refactoring(toy: Project) -> None:
-    toy.edit("workflow/reprise/models/adapters/transformers.py", "class TransformersAdapter", "ADDED = 1\n\n\nclass TransformersAdapter")
+    toy.edit(
+        "workflow/reprise/models/adapters/transformers.py",
+        "class TransformersAdapter",
+        "ADDED = 1\n\n\nclass TransformersAdapter",
+    )
     assert toy.planned().count("infer") == 2
     done = toy.reprise("reprise", "adopt", RUN, "--why", "added a name")
     assert done.returncode == 0, done.stderr

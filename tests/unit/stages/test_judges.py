@@ -17,8 +17,8 @@ from reprise.models.adapters.wordmatch import WordMatch, overlap
 from reprise.models.failures import Failures
 from reprise.models.journal import Journal
 from reprise.models.keys import RunKey
-from reprise.reading.ratings import read_rating, read_rating_authors
 from reprise.models.lazy import LazyModel
+from reprise.reading.ratings import read_rating, read_rating_authors
 from reprise.stages.infer import ask_all, gather_text_work
 from reprise.stages.judge_requests import given_answers, judge_requests
 from reprise.stages.judgements import judgements

@@ -135,8 +135,8 @@ TIMINGS = _schema(
     clip_id=pl.String,
     requests=pl.Int32,
     seconds=pl.Float64,  # that its answers took when they were asked; null where that is not known
-    # Of what was done once for the clip, null where that is not known. `decode` and `preprocess`: in the process that did
-    # it, perhaps while another clip was asked about. `waiting`: until the clip was there. `encode`: a part of `seconds`.
+    # Of what was done once for the clip, null where that is not known. `decode` and `preprocess`: in the process that
+    # did it, perhaps while another clip was asked about. `waiting`: until it was there. `encode`: a part of `seconds`.
     decode=pl.Float64,
     preprocess=pl.Float64,
     waiting=pl.Float64,

@@ -1,7 +1,7 @@
 """One encoding of a clip for all questions about it: the cache of the tokens that they begin with, and what follows it.
 
-Exact but for rounding; `engine: plain` is the reference. A question's answer depends on no other question: on a CPU each
-is asked alone after the shared tokens, on a GPU in batches whose shape follows from the clip and the question's length.
+Exact but for rounding; `engine: plain` is the reference. A question's answer depends on no other question: on a CPU
+each is asked alone after the shared tokens, on a GPU in batches whose shape follows from clip and question alone.
 """
 
 import copy

@@ -6,6 +6,7 @@ each is asked alone after the shared tokens, on a GPU in batches whose shape fol
 
 import copy
 import inspect
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -51,7 +52,7 @@ class Prefix:
             return 1
         size = sum(layer.keys.nbytes + layer.values.nbytes for layer in self._cache.layers)
         most = max(1, min(ROWS, ROWS_BYTES // size))
-        return -(-questions // -(-questions // most))
+        return int(-(-questions // -(-questions // most)))
 
     def logits(self, questions: Sequence[Any], rows: int = 1) -> Any:
         """The logits of the first token after each question, whose tokens (1, length) begin with the shared ones."""
@@ -152,6 +153,13 @@ class EncodedOnce:
 def _is_same(before: Any, now: Any) -> bool:
     is_tensor = isinstance(before, torch.Tensor) or isinstance(now, torch.Tensor)
     return before is now if is_tensor else bool(before == now)
+
+
+def share_heads_on_a_cpu(device: str) -> None:
+    """Have attention look at keys and values that heads share as they are: copies of the whole prefix for each question
+    take as long as the attention itself. On a GPU that would choose a slow kernel."""
+    if device == "cpu":
+        os.environ.setdefault("TRANSFORMERS_SDPA_FORCE_GQA", "1")
 
 
 def encode_once(model: Any) -> None:

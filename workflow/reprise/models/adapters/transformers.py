@@ -8,7 +8,7 @@ from reprise.models.adapters.asked_clip import AskedClip
 from reprise.models.adapters.base import Answer, AnswerError, Clip, ModelSpec, Ready, Request
 from reprise.models.adapters.loading import load_model
 from reprise.models.adapters.prepared import ClipPreparer
-from reprise.models.adapters.sharing import PROVEN, encode_once
+from reprise.models.adapters.sharing import PROVEN, encode_once, share_heads_on_a_cpu
 from reprise.models.settings import TransformersSettings
 from reprise.models.torch_setup import prepare
 
@@ -38,6 +38,7 @@ class TransformersAdapter:
         if settings.engine == "plain":
             return False
         encode_once(self.model.model)
+        share_heads_on_a_cpu(self.model.device.type)
         kind = self.model.config.model_type
         if kind not in PROVEN:
             log.info(f"{kind}: the frames are encoded once a clip, each question is read from its beginning")

@@ -35,7 +35,7 @@ def check_model(slug: str, questions: int) -> None:
         raise unknown("model", slug, plan.config.models, "check")
     if ADAPTERS[model.adapter].frames != "shown" or not ADAPTERS[model.adapter].needs_weights:
         raise UserError(
-            f"check: '{slug}' has adapter '{model.adapter}'; only models with weights that are shown frames are checked."
+            f"check: '{slug}' has adapter '{model.adapter}'; only models with weights that see frames are checked."
         )
     runs = _runs_with_data(plan, slug, model)
     adapter = _loaded(plan, slug, model)

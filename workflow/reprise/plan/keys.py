@@ -1,7 +1,7 @@
 """Collects the keys that the rooms state: each filled in from the configuration, with the digest of its code."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any, TypeVar
@@ -50,14 +50,14 @@ def write_keys(plan: Plan) -> None:
             append_line(plan.store.root / "keys.jsonl", canonical_json([key.key, key.answers.model_dump(mode="json")]))
 
 
-def key_texts(plan: Plan) -> dict[Path, str]:
-    """The content that every key file has once it is written."""
-    return {path: _text(key) for path, key in collect_keys(plan).items()}
-
-
 def changed_keys(plan: Plan) -> list[Path]:
     """The key files that `write_keys` would write."""
-    return [path for path, text in key_texts(plan).items() if is_other(path, text)]
+    return [path for path, text in key_texts(collect_keys(plan)).items() if is_other(path, text)]
+
+
+def key_texts(keys: Mapping[Path, Settings]) -> dict[Path, str]:
+    """The content that every key file has once it is written."""
+    return {path: _text(key) for path, key in keys.items()}
 
 
 def _text(key: Settings) -> str:

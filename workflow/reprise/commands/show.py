@@ -77,8 +77,8 @@ def notes(plan: Plan, key: TableKey, states: States, suite: str | None) -> Itera
     if others:
         counts = ", ".join(f"{sum(one.name == name for one in others)} {name}" for name in _names(others))
         yield (
-            f"Of its {len(found)} runs: {counts} ({listed([one.scored.name for one in others][:3])}). `python -m reprise "
-            f"why <run>` says why; `{call_for(target, suite)}` makes them."
+            f"Of its {len(found)} runs: {counts}, such as {others[0].scored.name}. `python -m reprise why <run>` says "
+            f"why; `{call_for(target, suite)}` makes them."
         )
 
 

@@ -133,7 +133,7 @@ class States:
         if one.judge:
             rule = "import_ratings" if one.judge in self._plan.imports.models else "judge"
             yield Step("questions to the judge", results.judge_requests(run), log("judge_requests", *names))
-            yield Step(f"replies of {one.judge}", results.judge_responses(run, one.judge), log(rule, *names, one.judge))
+            yield Step("replies of the judge", results.judge_responses(run, one.judge), log(rule, *names, one.judge))
         log_of_scores = log("score", *names, one.judge) if one.judge else log("score", *names)
         yield Step("verdicts", results.verdicts(run, one.judge or "robust"), log_of_scores)
         yield Step("metrics", results.metrics(one), log_of_scores)
@@ -148,7 +148,7 @@ class States:
         for stage in STAGES:
             for shard in range(self._plan.config.suite.shards):
                 path = self._results.ledger(stage, benchmark, shard)
-                yield Step(f"{stage}, shard {shard}", path, log(stage, benchmark, str(shard)))
+                yield Step(stage, path, log(stage, benchmark, str(shard)))
         yield Step("facts", self._results.facts(benchmark), log("facts", benchmark))
 
 

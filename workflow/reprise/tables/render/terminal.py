@@ -12,7 +12,7 @@ from reprise.tables.render.table import Alignment, Table
 
 NARROWEST, GAP = 40, 2
 LABEL_SHARE = 0.4  # of the width, at most, for the row labels
-HEADER_WIDEST = 14  # a longer header is wrapped between words
+HEADER_WIDEST = 9  # a longer header is wrapped between words
 BLANKS = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029]+")
 RAISED = str.maketrans("abcdefghijklmnoprstuvwxyz0123456789", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ⁰¹²³⁴⁵⁶⁷⁸⁹")
 BOLD, DIM, ITALIC, UNDERLINED, CYAN, END = 1, 2, 3, 4, 36, "\x1b[0m"
@@ -139,12 +139,12 @@ class _Grid:
         self._aligned: list[Alignment] = [column.align for column in table.columns]
         self._headers = [_header(clean(look.spell(line).text)) for line in layout.headers]
         self._stub = clean(table.stub)
-        self._widths = [
+        self._widths: list[int] = [
             max(*map(len, header), *(cell.width for cell in column), 1)
             for header, column in zip(self._headers, zip(*self._cells(), strict=True), strict=True)
         ]
         labels = [look.spell(row.label).width for row in self._rows()]
-        self._label = max([len(self._stub), *labels])
+        self._label: int = max([len(self._stub), *labels])
 
     def _rows(self) -> Iterator[LaidRow]:
         for section in self.layout.sections:
@@ -158,7 +158,7 @@ class _Grid:
     @property
     def width(self) -> int:
         """Of all columns beside each other."""
-        return self._label + sum(GAP + width for width in self._widths)
+        return sum((GAP + width for width in self._widths), self._label)
 
     def lines(self, width: int) -> Iterator[str]:
         """The columns in as many blocks as the width demands."""

@@ -82,7 +82,8 @@ def claims_of(found: Sequence[Clause], segments: bool) -> Iterator[Claim]:
     context, labels = Context(), enumerated(found)
     for clause in found:
         marks = [word for word in clause.tokens if is_mark(word)]
-        if not clause.tokens:
+        is_listed_text = clause.place - 1 in labels and len(clause.tokens) == 1 and clause.tokens[0].endswith("++»")
+        if not clause.tokens or is_listed_text:
             continue
         if context.scope.is_void(clause, found):
             context.subject = ""

@@ -29,7 +29,7 @@ ADVERBS_AFTER_A = w.words("""
 """)
 VERBS_AFTER_ADVERB = w.words("""
     describes, matches, fits, captures, reflects, identifies, states, depicts, represents, shows, aligns, corresponds,
-    accurately, closely, precisely, correctly, faithfully, describe, match, summarizes, portrays, is, has, than
+    accurately, closely, precisely, correctly, faithfully, describe, match, summarizes, portrays, is, has, than, likely
 """)
 CHOOSING = w.words("""
     find, consider, deem, like, judge, call, is, choose, pick, select, with, say, answer, prefer, caption, option, be,
@@ -236,6 +236,6 @@ def _next_member(tokens: Sequence[str], at: int, is_pair: bool, is_first: bool) 
             joined = True
         elif word == ",":
             commas = True
-        elif word not in BETWEEN:
+        elif word not in BETWEEN or (word == "as" and commas):
             return 0
     return 0

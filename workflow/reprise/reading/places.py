@@ -29,7 +29,7 @@ CAPTION_HEADS = frozenset().union(ORDINALS, NUMBERS, CAPTION_NOUNS, ARTICLES)
 SEGMENT_HEADS = frozenset().union(SEGMENT_ORDINALS, NUMBERS, SEGMENT_NOUNS, ARTICLES)
 BETWEEN = w.words("video, of, the, two, long, clip, shown, caption")
 AFTER_PLACE = w.words("""
-    has, contains, is, matches, fits, describes, better, does, shows, that, ., ?, !, but
+    has, contains, is, matches, fits, describes, better, does, shows, that, ., ?, !, but, than, over
 """) | {",", ""}
 NUMBERING = w.words("number, no, #, (")
 NO_NUMBERED = w.words("one, letter")

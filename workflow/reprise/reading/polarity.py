@@ -130,6 +130,8 @@ def said_of(mark: str, head: Sequence[str], tail: Sequence[str], segments: bool)
     words = (*head, *tail)
     at = next((at for at, word in enumerate(tail) if not (word.endswith("ly") or word in ADVERBS)), len(tail))
     verb = tail[at] if at < len(tail) else ""
+    if segments and head[-1:] == ("only",) and verb in w.SAYS:
+        return 1  # "only the first segment shows the boy"
     if verb in w.SAYS and verb not in HAVING:
         told = _told(head, tail, at, segments)
         if told is not None:
@@ -179,11 +181,7 @@ def _segment_is_meant(head: Sequence[str], tail: Sequence[str]) -> bool:
     ):
         return True
     alone = tuple(head[-2:]) == ("only", "in") or (head[-1:] == ("in",) and tail == ("only",))
-    if (
-        alone
-        or (head[-1:] == ("only",) and has(tail[:1], w.SAYS))
-        or (has(head, CAPTION_OR_IT) and has(head, SPEAKS_OF))
-    ):
+    if alone or (has(head, CAPTION_OR_IT) and has(head, SPEAKS_OF)):
         return True
     if "one" in tail and has(tail, w.CAPTIONS) and has(tail, w.DEPICTS):
         return True

@@ -54,6 +54,7 @@ LARGELY, RIGHT, WRONG = (
     "(?:correct|right|accurate)",
     "(?:incorrect|wrong|inaccurate|false)",
 )
+SIMILARITIES = (("3", "complete"), ("2", "high"), ("1", "low"), ("0", "no"))
 CREDIT = "(?:marks?|points?|scores?|ratings?|credit)"
 # The scale in words, as the prompt of the judge has it, and what else says the same.
 GLOSSES = tuple(
@@ -65,6 +66,7 @@ GLOSSES = tuple(
         ("0", f"{WHOLLY} {WRONG}"),
         ("3", rf"(?:full|top|maximum|highest|perfect) {CREDIT}\b(?! (?:is|are|would|requires?|means?))"),
         ("0", "(?:no|zero) (?:marks?|points?|credit)"),
+        *((rating, rf"{degree}(?: semantic)? similarity") for rating, degree in SIMILARITIES),
     )
 )
 

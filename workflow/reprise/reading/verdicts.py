@@ -51,11 +51,15 @@ RIGHT = w.words("right, correct, accurate, true, correctly")
 PARTIAL_AFTER = w.words("""
     about, on, only, until, when, regarding, concerning, order, colour, color, person, place, agent
 """)
+SPEAKERS, INSTEAD = w.words("i, we"), w.words("instead of, rather than")
 WHOLE_NOUNS = w.NEGATIONS | w.words("""
     details, events, actions, elements, claims, everything, what, match, description, one, representation, summary,
     evidence
 """)
 MISNAMED = w.words("wrong, different, incorrect, opposite, something else, something different, false, another video")
+ALL_BUT = w.words("all but, everything but, everything except, all except")
+SEES = w.words("see, notice, observe, find, spot")
+UNCLEAR = w.words("clear, clearly, enough, sufficient, full, fully, sure, end, more, other, else")
 OF_IT_ALL = w.CAPTIONS | w.WHOLES | w.PRONOUNS
 POINTING = w.words("this, that, it")
 OBJECTS = POINTING | w.CAPTIONS
@@ -86,11 +90,16 @@ class Around(NamedTuple):
 
 def verdicts_of(found: Sequence[Clause]) -> Iterator[Verdict]:
     """The clauses that judge the caption, in their order."""
-    scope, about, report = Scope(), False, None
+    scope, about, report, supposed = Scope(), False, None, -1
     for clause in found:
         tokens = clause.tokens
-        if clause.asked or scope.is_void(clause, found) or any(map(is_mark, tokens)):
+        void = clause.asked or scope.is_void(clause, found)
+        if void and "would" in tokens and sign(tokens) > 0:
+            supposed = clause.sentence
+        if void or any(map(is_mark, tokens)):
             continue
+        if clause.sentence == supposed and clause.opener in w.BUTS:
+            yield Verdict("No", clause, False)  # "it would be right if he knelt, but he stands"
         behind = found[clause.place - 1].tokens if clause.place else ()
         behind_mark = len(behind) == 1 and is_mark(behind[0])
         judged = judge(clause, Around(about, report, behind_mark, clause.sentence == found[-1].sentence))
@@ -177,7 +186,8 @@ def speaks_of_it(clause: Clause, around: Around) -> bool:
     if tokens[0] == "to" or wished:
         return False
     if not is_known(tokens):
-        return tokens[0] == "what" and (has(tokens, w.CAPTIONS) or has(tokens, w.DEPICTED))
+        of_what = tokens[0] == "what" and (has(tokens, w.CAPTIONS) or has(tokens, w.DEPICTED))
+        return of_what or tokens[0] in ALL_BUT
     of_both = has(tokens, w.VIDEOS) and has(tokens, w.RELATES)
     if of_both or has(tokens, OPPOSITES) or (around.behind_mark and has(tokens, FLAWS)):
         return True
@@ -217,7 +227,8 @@ def is_shown(tokens: Sequence[str]) -> bool:
     """Is it said whether the video shows what is described?"""
     whole = has(tokens[:1], w.WHOLES) and has(tokens, w.CAPTIONS)  # "everything the caption says"
     aspect = has(tokens, w.ASPECTS) and has(tokens, w.CAPTIONS) and not is_report(tokens)
-    described = "described" in tokens or whole or aspect
+    this = has(tokens[:1], POINTING) and (has(tokens, w.VIDEOS) or negated(tokens))  # "this never happens"
+    described = "described" in tokens or whole or aspect or this
     if described and has(tokens, SHOWN):
         return True
     direct = has(tokens, w.VIDEOS) and has(tokens, DIRECT) and tokens[-1] in POINTING  # "the video shows this"
@@ -257,6 +268,22 @@ def is_partial(tokens: Sequence[str]) -> bool:
         return True
     within = any(word in WITHIN and has(tokens[at + 1 : at + 4], w.CAPTIONS) for at, word in enumerate(tokens))
     return within and not has(tokens, WHOLE_NOUNS)
+
+
+def denies_event(found: Sequence[Clause]) -> bool:
+    """Does an answer only say that something is not in the video: "I see nobody ride", "he walks instead of running"?"""
+    scope = Scope()
+    for clause in found:
+        tokens = clause.tokens
+        if clause.asked or scope.is_void(clause, found) or has(tokens, UNCLEAR) or has(tokens, ALL_FLAWS):
+            return False
+        unseen = has(tokens, w.VIDEOS) and (has(tokens, SHOWN) or has(tokens, DIRECT) or has(tokens, FINDS))
+        unseen |= has(tokens[:1], SPEAKERS) and has(tokens, SEES)
+        if (unseen and negated(tokens)) or tokens[:3] == ("at", "no", "point") or has(tokens, INSTEAD):
+            return True
+        if clause.opener == "," and tokens[0] == "not" and len(tokens) > 1:
+            return True  # "it is a man, not a woman"
+    return False
 
 
 def last_verdict(verdicts: Sequence[Verdict], found: Sequence[Clause]) -> str:

@@ -137,7 +137,7 @@ PICKS = words("""
     opt for, opting for, guess, answer, prefer, settle on, settle for, settling on, favour, favor, bet on, bet, back,
     stick with, sticking with, end up with, ended up with, conclude, convinced, confident in, suspect, assume, wager,
     side with, siding with, inclined, take, call, identify, rate, give, deem, judge, going, settle, leave us with,
-    leaves us with, leaves, leaving, left with, makes, make, ranks, rank
+    leaves us with, leaves, leaving, left with, makes, make, making, ranks, rank
 """)
 CONCLUDES = words("""
     so, therefore, hence, thus, consequently, accordingly, ultimately, finally, overall, in short, in conclusion, in
@@ -283,7 +283,7 @@ DENIES = words("""
     no circumstances, unsupported, it does not, it is not, i do not think so, i do not believe so, not at all, not
     really, not quite, not exactly, not entirely, not fully, not completely, not entailed, negative, absolutely not,
     definitely not, certainly not, of course not, it did not, they do not, by no means, not true, not correct, false,
-    incorrect, untrue, wrong, inaccurate, not in the slightest, i disagree, far from it, no way, i would not say so, i
+    incorrect, untrue, wrong, inaccurate, not in the slightest, i disagree, far from it, no way, only partly, only partially, only in part, i would not say so, i
     think not, i would say not, probably not, most likely not, afraid not, i am afraid not, it certainly does not, it
     definitely does not, likely not, it clearly does not, not even close, not so, contradiction, non-entailment,
     non_entailment, nonentailment, no entailment, not an entailment, hardly, unlikely, nowhere near, not accurate, not

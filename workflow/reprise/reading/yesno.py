@@ -17,7 +17,7 @@ from reprise.reading.polarity import TICKS, negated, sign
 from reprise.reading.qualified import weigh
 from reprise.reading.scope import Scope, conditional
 from reprise.reading.settle import EXPLICIT, STATED, Claim, settle
-from reprise.reading.verdicts import last_verdict, verdicts_of
+from reprise.reading.verdicts import denies_event, last_verdict, verdicts_of
 
 YES_NO = ("Yes", "No")
 # After these a "no" is an answer; before another word it is a determiner, as in "no one".
@@ -49,8 +49,10 @@ SHOWN = w.VIDEOS | {"image", "images"}
 REFUSERS = w.words("i, we, unable, me")
 REQUESTS = w.words("upload, thank")
 INSISTING = w.words("i, we, would, must, to, me")
+NAMED = w.words("answer, relation, relationship, label, verdict, conclusion")
+SUPPOSED = w.words("would, could, requires, might")
 STANCES = w.words("""
-    i, we, am, are, of course, surely, apparently, it, seems, appears, guess, suppose, think, believe, afraid, can,
+    sadly, unfortunately, regrettably, i, we, am, are, of course, surely, apparently, it, seems, appears, guess, suppose, think, believe, afraid, can,
     say, with, i guess, i think, i believe, i suppose, confidence, confident, certain, sure, that, would, quite,
     pretty, fairly, very, must, have to, clearly, indeed, presumably, evidently
 """)
@@ -71,7 +73,8 @@ def read_yes_no(text: str) -> str:
         return weigh(said, words, verdicts, found)
     if any(not claim.rejects for claim in words):
         return ""  # the words are at odds with each other
-    return last_verdict(verdicts, found) or _left_over(words) or _sole_mention(found)
+    read = last_verdict(verdicts, found) or _left_over(words) or _sole_mention(found)
+    return read or ("No" if not (words or verdicts) and denies_event(found) else "")
 
 
 def _unlabelled(text: str) -> str:
@@ -142,8 +145,8 @@ def claim_of_word(clause: Clause, mark: str, found: Sequence[Clause]) -> Iterato
     at = clause.tokens.index(mark)
     head, tail = clause.tokens[:at], tuple(word for word in clause.tokens[at + 1 :] if not is_mark(word))
     rest = tuple(word for word in (*head, *tail) if not is_mark(word))
-    if has(head, w.CAN) and not has(rest, w.NEGATIONS):
-        return  # "the answer could be yes"
+    if (has(head, w.CAN) and not has(rest, w.NEGATIONS)) or has(tail[:1], SUPPOSED):
+        return  # "the answer could be yes", "yes would require that he jumps"
     if ("say" in head and not has(head, INSISTING)) or (is_polite(clause, found) and not has(head[-1:], w.PARTLY)):
         return
     if has(head[-1:], w.PARTLY):
@@ -223,7 +226,7 @@ def plain_claims(clause: Clause, found: Sequence[Clause]) -> Iterator[Claim]:
 def _labelled(tokens: Sequence[str]) -> str:
     """Yes or No where a label is followed by an affirmation or a denial."""
     at = next((at for at, word in enumerate(tokens) if word in (":", "is", "=")), 0)
-    if not at or not has(tokens[:at], w.LABELS) or (tokens[at] == "is" and "answer" not in tokens[:at]):
+    if not at or not has(tokens[:at], w.LABELS) or (tokens[at] == "is" and not has(tokens[:at], NAMED)):
         return ""
     said = "_".join(tokens[at + 1 :])
     return "Yes" if said in w.AFFIRMS else "No" if said in w.DENIES or said == "not" else ""

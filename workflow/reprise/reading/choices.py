@@ -49,7 +49,7 @@ def bare_level(clause: Clause, found: Sequence[Clause], head: Sequence[str], wor
         return EXPLICIT if clause.leads or clause.fills_line else 0 if cut_off else STATED
     following = found[clause.place + 1] if not clause.is_last else None
     if clause.leads and following is not None:
-        goes_on = following.opener in (",", "(", ")") and has(following.tokens[:1], GOES_ON)
+        goes_on = following.opener in (",", "(") and has(following.tokens[:1], GOES_ON)
         if following.opener == ":" and "+" in mark and not claims:
             return STATED  # "First segment: a dog barks."
         return 0 if goes_on and not claims else EXPLICIT

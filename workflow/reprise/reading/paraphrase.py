@@ -17,12 +17,15 @@ SMALL = w.words("""
     its, him, them, there, who, which, in, at, into, onto, with, as, while, so, first, next, finally, afterwards,
     subsequently, one, some, very, just, now, video, clip, shows, showing, show, see, seen, can, will, has, have, do,
     does, did, of, i, we, scene, depicts, describes, shown, answer, caption, option, before, after, until, time,
-    times, correct, matches, match, where, wearing, dressed, wears, herself, himself, because
+    times, to, correct, matches, match, where, wearing, dressed, wears, herself, himself, because
 """)
 # What turns a statement round, so that equal words no longer mean the same.
 TURNING = w.words("""
-    by, not, never, no, without, instead, rather, receive, receives, received, from, or, either, neither, nor, if
+    by, never, no, without, receive, receives, received, from, or, either, neither, nor, if
 """)
+DENIED = re.compile(r"\b(?:(?:and |but )?not|rather than|instead of)\b(?! only)[^,.;:]*", re.I)
+PASSIVE = re.compile(r"^(.*?)\b(?:is|are|was|were|gets)\b(.*?)\bby ((?:the|an?|his|her) \w+)", re.I)
+PARTICLES = w.words("down, up, off, out, away, over, back")
 VOICES = w.words("by, from, receive, receives, received")  # which matter only where captions differ in who does it
 ALIKE = """
     give hand pass offer | put place set lay | throw toss | take grab pick get | walk go step | start begin |
@@ -30,7 +33,7 @@ ALIKE = """
     turn rotate spin | person someone somebody people | big large | small little | fast quick | jump leap hop
     | look watch | talk speak | gray grey | sofa couch | once 1 | twice two 2 | thrice three 3 | four 4 | five
     5 | car automobile | push shove | drop fall | lift raise | forward forwards | backward backwards | chase
-    follow | cut slice chop
+    follow | cut slice chop | gentle gently | angry angrily anger
 """
 PAST = {
     "gave": "giv", "given": "giv", "threw": "throw", "took": "tak", "taken": "tak", "went": "walk", "ran": "run",
@@ -46,12 +49,15 @@ AT_ONCE = re.compile(r"\b(?:while|when|as)\b", re.I)
 ENDS_FIRST = re.compile(r"\bfirst\W*$")
 LONGEST = 60  # content words of a statement
 SHORTEST = 2  # content words of a caption; `short_options` reads shorter ones
+SHORT = 5  # letters; a longer word in -ly is an adverb
 ENOUGH, NEARLY_ALL, IN_ORDER = 0.75, 0.8, 0.7  # of the words are in common, in their order
 Told = tuple[str, ...]
 
 
 def bare_stem(word: str) -> str:
     """A word without its ending."""
+    if len(word) > SHORT and word.endswith("ly"):
+        word = f"{word[:-3]}y" if word.endswith("ily") else word[:-2]
     short = re.sub(r"(?<=[aeiouy])([^aeiouy]{1,3})(?:ing|ed|es)$|(?:s|e)$", r"\1", word) if len(word) > 3 else word
     return re.sub(r"y$", "i", re.sub(r"([^aeiou])\1$", r"\1", short))
 
@@ -96,23 +102,38 @@ def events(text: str) -> Told:
 
 def paraphrased(statement: str, captions: Mapping[str, str], near: bool = False) -> str:
     """The one caption that a statement gives in other words; with `near` only one that it nearly restates."""
-    told = events(statement)
-    if not 1 + near <= len(told) < LONGEST:
-        return ""
     shown = {option: events(normalise(caption)) for option, caption in captions.items()}
+    active = PASSIVE.sub(r"\3 \1 \2", statement) if "by" not in words_of(" ".join(captions.values())) else statement
+    stated = DENIED.sub(" ", active)
+    told = in_words_of(events(stated), shown)
+    if "?" in statement or min(map(len, shown.values())) < SHORTEST or len(told) >= LONGEST:
+        return ""
     orders = [sorted(own) for own in shown.values()]
     is_swap = any(order == orders[0] for order in orders[1:])
-    turning = TURNING.intersection(words_of(statement)) - set(words_of(" ".join(captions.values())))
-    at_once = is_swap and AT_ONCE.search(statement) and not any(map(AT_ONCE.search, captions.values()))
-    told_too_much = "?" in statement or at_once or (turning if is_swap else turning - VOICES)
-    if told_too_much or min(map(len, shown.values())) < SHORTEST:
+    told_apart = is_swap or any(_tells_apart(told, option, shown) for option in shown)
+    if stated != active and not near and not told_apart:
+        return _left_when_denied(in_words_of(events(active), shown), shown)
+    turning = TURNING.intersection(words_of(stated)) - set(words_of(" ".join(captions.values())))
+    at_once = is_swap and AT_ONCE.search(stated) and not any(map(AT_ONCE.search, captions.values()))
+    if len(told) < 1 + near or at_once or (turning if is_swap else turning - VOICES):
         return ""
+    by_order = in_order(stated, captions) if is_swap and not near else ""
+    return by_order or _best(told, shown, near)
+
+
+def in_words_of(told: Told, shown: Mapping[str, Told]) -> Told:
+    """What is told in the words of the captions: misspelt ones set right, people and particles that tell nothing gone."""
     known = {word for own in shown.values() for word in own}
     told = tuple(word if word in known else next((own for own in known if same(word, own)), word) for word in told)
-    if PEOPLE.isdisjoint(word for own in shown.values() for word in own):
-        told = tuple(word for word in told if word not in PEOPLE)
-    by_order = in_order(statement, captions) if is_swap and not near else ""
-    return by_order or _best(told, shown, near)
+    idle = PARTICLES | (PEOPLE if PEOPLE.isdisjoint(known) else frozenset())
+    return tuple(word for word in told if word in known or word not in idle)
+
+
+def _left_when_denied(denied: Told, shown: Mapping[str, Told]) -> str:
+    """The one of two options that is left where a statement denies what sets the other apart."""
+    apart = [option for option in shown if _tells_apart(denied, option, shown)]
+    left = set(shown).difference(apart)
+    return left.pop() if len(apart) == 1 and len(left) == 1 and len(denied) > 1 else ""
 
 
 def _best(told: Told, shown: Mapping[str, Told], near: bool) -> str:
@@ -147,14 +168,15 @@ def _tells_it_alike(told: Told, option: str, shown: Mapping[str, Told], score: i
     own, theirs = shown[option], {word for other, words in shown.items() if other != option for word in words}
     if score < min(len(told) - 1, IN_ORDER * len(told)):
         return False
+    beside: Told = ()
     for word in set(own) - theirs:
         if word in told:
             at = own.index(word)
-            beside = own[max(0, at - 1) : at] + own[at + 1 : at + 2]
+            beside += own[max(0, at - 1) : at] + own[at + 1 : at + 2]
             whose, told_whose = _last_person(own[:at]), _last_person(told[: told.index(word)])
-            if (len(told) > 2 and not set(beside) & set(told)) or (whose and told_whose and whose != told_whose):
+            if whose and told_whose and whose != told_whose:
                 return False
-    return True
+    return len(told) <= 2 or bool(set(beside) & set(told))
 
 
 def _last_person(words: Told) -> str:
@@ -165,12 +187,19 @@ def _last_person(words: Told) -> str:
 def _tells_whose(told: Told, own: Told, other: Told) -> bool:
     """Is it told who does what to whom, or what comes first, where two captions hold the same words?"""
     for first, one in enumerate(told):
-        for last in range(first + 2, len(told)):
+        for last in range(first + 1, len(told)):
             start, end = own.index(one), own.index(told[last])
             between = any(start < own.index(word) < end for word in told[first + 1 : last])
-            if between and other.index(told[last]) < other.index(one):
+            turned = start < end and other.index(told[last]) < other.index(one)
+            if turned and (between or _is_pivot(one, told[last], own, other)):
                 return True
     return False
+
+
+def _is_pivot(one: str, pivot: str, own: Told, other: Told) -> bool:
+    """Does a word stand between two that change places, as the verb does between who does it and to whom?"""
+    behind, ahead = own[own.index(pivot) + 1 :], other[: other.index(pivot)]
+    return any(word in ahead for word in behind if word != one)
 
 
 def _is_close(told: Told, own: Told, score: int, near: bool) -> bool:

@@ -11,7 +11,7 @@ from reprise.reading import words as w
 from reprise.reading.clauses import Clause, has
 from reprise.reading.polarity import sign
 from reprise.reading.settle import HINTED, Claim, Turns
-from reprise.reading.verdicts import FLAWS, Verdict, last_verdict, omits
+from reprise.reading.verdicts import ALL_BUT, FLAWS, Verdict, last_verdict, omits
 
 INSTEADS = w.words("""
     instead, instead of, rather than, not, never, nobody, nothing, none, rather, nor, neither, no one, no, without,
@@ -45,7 +45,7 @@ def weigh(said: str, words: Sequence[Claim], verdicts: Sequence[Verdict], found:
     if leads and is_partial(claim, found):
         return "No" if judged == "No" else ""
     if judged == "No":
-        finds_flaws = any(has(verdict.clause.tokens, FLAWS) and verdict.value == "No" for verdict in near)
+        finds_flaws = any(has(verdict.clause.tokens, FLAWS | ALL_BUT) and verdict.value == "No" for verdict in near)
         taken_back = any(qualifies(clause, claim) for clause in found[claim.place + 1 :])
         return "No" if leads and (finds_flaws or taken_back) else ""
     return qualified(claim, found) if leads else "Yes"

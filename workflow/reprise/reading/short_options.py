@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from reprise.reading import words as w
 from reprise.reading.clauses import TOKEN, join_phrases
+from reprise.reading.paraphrase import bare_stem
 
 FEW = 3  # words of an option that is looked for inside sentences
 ARTICLES = w.words("the, a, an, in, at, on")
@@ -105,6 +106,8 @@ def _places(said: Sequence[str], words: Sequence[str], rivals: set[str]) -> list
 def _is_form(found: str, word: str) -> bool:
     """Is this the word, with an ending at most?"""
     if found in (word, f"{word}-hand", f"{word}-most"):
+        return True
+    if bare_stem(found) == bare_stem(word):
         return True
     return len(word) > 1 and found.startswith(word) and found[len(word) :] in ENDINGS
 

@@ -68,6 +68,7 @@ EITHER, WISHES, WITHIN = frozenset(("or", "/")), w.words("would, should"), w.wor
 GONE = w.words("missing, absent, omitted")
 DENIALS = (("does", "not"), ("is", "not"), ("did", "not"))
 NO_REPORTS = w.words("has, have, gets, needs, presents, contains")
+REPORTS = w.words("says, states, claims, mentions, said, describes, suggests")
 SKIPPED = w.words("also, does, do, only")
 
 
@@ -106,7 +107,7 @@ def verdicts_of(found: Sequence[Clause]) -> Iterator[Verdict]:
         beside = [found[clause.place - 1]] if not clause.is_first else []
         if judged > 0 and any(map(excepts, beside if clause.is_last else [*beside, found[clause.place + 1]])):
             judged = -1
-        if has(tokens, w.CAPTIONS) or "described" in tokens:
+        if has(tokens, w.CAPTIONS) or "described" in tokens or is_report(tokens):
             about, report = True, clause if is_report(tokens) else None
         elif clause.is_first and tokens[0] not in w.PRONOUNS:
             about = False
@@ -187,7 +188,7 @@ def speaks_of_it(clause: Clause, around: Around) -> bool:
         return False
     if not is_known(tokens):
         of_what = tokens[0] == "what" and (has(tokens, w.CAPTIONS) or has(tokens, w.DEPICTED))
-        return of_what or tokens[0] in ALL_BUT
+        return of_what or has(tokens[:1], ALL_BUT)
     of_both = has(tokens, w.VIDEOS) and has(tokens, w.RELATES)
     if of_both or has(tokens, OPPOSITES) or (around.behind_mark and has(tokens, FLAWS)):
         return True
@@ -248,7 +249,8 @@ def excepts(clause: Clause) -> bool:
 
 def is_report(tokens: Sequence[str]) -> bool:
     """Does a clause only tell what the caption says?"""
-    at = max((at for at, word in enumerate(tokens) if word in w.CAPTIONS), default=len(tokens)) + 1
+    pronoun = tokens[0] == "it" and has(tokens[1:2], REPORTS)
+    at = max((at for at, word in enumerate(tokens) if word in w.CAPTIONS), default=0 if pronoun else len(tokens)) + 1
     while at < len(tokens) and (tokens[at].endswith("ly") or tokens[at] in SKIPPED):
         if tokens[at] in JUDGED:
             return False

@@ -46,6 +46,7 @@ HEADING = re.compile(
     re.I | re.M,
 )
 NOT_THE_WORD = re.compile(r"\bN/A\b|\bb/c\b|\bw/(?=[o\s])|\bA\.I\.", re.I)
+THAT_IS = re.compile(r"\bi\.\s?e\.,?", re.I)
 NEGATED = re.compile(r"~|¬|≠|!=")
 # "isn't" is two words to every later step, and so is "I'd"; the "'s" of a possessive goes.
 NOT = re.compile(r"\bca(n)(?:'t|t|not)\b|\b(wo)n't\b|(?<=[a-z])(n)'t\b|\b(?:(does|is|was|did|are|do)nt)\b", re.I)
@@ -67,7 +68,7 @@ FINAL_CHANNEL = "<|channel|>final<|message|>"
 @lru_cache(KEPT)
 def normalise(text: str) -> str:
     """The plain lines of an answer, in its own case and language."""
-    if PLAIN.fullmatch(text) and "a.i." not in (lower := text.lower()) and "cannot" not in lower and "( )" not in text:
+    if PLAIN.fullmatch(text) and "a.i." not in (lower := text.lower()) and "i.e." not in lower and "cannot" not in lower and "( )" not in text:
         return _shortened(" ".join(text.split()))  # nothing for the rest to do
     if FINAL_CHANNEL in text:
         text = text.rpartition(FINAL_CHANNEL)[2]
@@ -76,7 +77,7 @@ def normalise(text: str) -> str:
     text = ARROW.sub(" → ", MARKUP.sub(" ", UNCHECKED_INLINE.sub(" ", UNCHECKED.sub("", text)))).translate(TYPOGRAPHY)
     text = _uncontracted(text)
     text = re.sub(r"[^\S\n]+", " ", text).replace("\n ", "\n").strip()
-    text = NEGATED.sub(" not ", NOT_THE_WORD.sub("other", text))
+    text = NEGATED.sub(" not ", NOT_THE_WORD.sub("other", THAT_IS.sub("that is", text)))
     return HEADING.sub(r"\1: ", text).replace(": :", ":")
 
 

@@ -50,11 +50,12 @@ def named_option(text: str, captions: Mapping[str, str]) -> str:
     numbers = {option: NUMBER_WORDS.get(words[0], words[0]) for option, words in own.items() if len(words) == 1}
     if len(numbers) == len(own) and all(number.isdigit() for number in numbers.values()):
         return _counted(said, numbers)
-    chosen, denied = set[str](), set[str]()
+    chosen, denied, possible = set[str](), set[str](), set[str]()
     for option, words in own.items():
         rivals = {word for other, theirs in own.items() if other != option for word in theirs}
         for at in _places(said, words, rivals):
-            (denied if _is_denied(said, at) else chosen).add(option)
+            (denied if _within(DENYING, said, at) else possible if _within(w.CAN, said, at) else chosen).add(option)
+    chosen = chosen or possible
     if len(chosen) > 1:
         return _cued(said, own)
     if chosen:
@@ -83,7 +84,7 @@ def _cued(said: Sequence[str], own: Mapping[str, Sequence[str]]) -> str:
         option
         for option, words in own.items()
         for piece in pieces
-        if cue in piece and any(not _is_denied(piece, at) for at in _places(piece, words, set()))
+        if cue in piece and any(not _within(DENYING, piece, at) for at in _places(piece, words, set()))
     }
     return found.pop() if len(found) == 1 else ""
 
@@ -124,10 +125,10 @@ def _is_meant(said: Sequence[str], at: int) -> bool:
     return before in BEFORE_SIDE and (said[at + 1] if at + 1 < len(said) else "") in AFTER_SIDE
 
 
-def _is_denied(said: Sequence[str], at: int) -> bool:
-    """Does a negation stand before the option, within its clause?"""
+def _within(kind: frozenset[str], said: Sequence[str], at: int) -> bool:
+    """Does a word of a kind, such as a negation, stand before the option, within its clause?"""
     for word in reversed(said[max(at - REACH, 0) : at]):
-        if word in DENYING:
+        if word in kind:
             return True
         if word in BREAKS:
             return False
@@ -142,7 +143,7 @@ def _counted(said: Sequence[str], numbers: Mapping[str, str]) -> str:
     for at, word in enumerate(said):
         value, after = NUMBER_WORDS.get(word, word), said[at + 1] if at + 1 < len(said) else ""
         ranged = after in ("-", "or") or (at > 1 and said[at - 1] in ("-", "or") and said[at - 2].isdigit())
-        pronoun = word == "one" and after != "" and after not in TIMES
+        pronoun = word == "one" and after[:1].isalpha() and after not in TIMES
         if not value.isdigit() or pronoun or (ranged and after == "-") or (ranged and said[at - 1] == "-"):
             continue
         if (

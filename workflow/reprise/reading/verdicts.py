@@ -59,6 +59,7 @@ WHOLE_NOUNS = w.NEGATIONS | w.words("""
 MISNAMED = w.words("wrong, different, incorrect, opposite, something else, something different, false, another video")
 ALL_BUT = w.words("all but, everything but, everything except, all except")
 SEES = w.words("see, notice, observe, find, spot")
+NOTHING_SEEN = w.VIDEOS | w.CAPTIONS | w.words("why, image, images, attachment, how")
 UNCLEAR = w.words("clear, clearly, enough, sufficient, full, fully, sure, end, more, other, else")
 OF_IT_ALL = w.CAPTIONS | w.WHOLES | w.PRONOUNS
 POINTING = w.words("this, that, it")
@@ -121,7 +122,8 @@ def judge(clause: Clause, around: Around) -> int:
     against = has(tokens, AGAINST) and has(tokens, w.CAPTIONS)
     against |= tokens[0] in w.NEGATIONS and has(tokens, w.VIDEOS) and has(tokens, SUGGESTS)  # "nothing suggests that"
     gone = has(tokens, GONE) and has(tokens, w.ASPECTS) and not negated(tokens)
-    if against or gone or contrasts(clause, around.report):
+    halved = clause.opener in CONTRASTS and has(tokens, w.PARTS) and tokens[-2:] in DENIALS
+    if against or gone or halved or contrasts(clause, around.report):
         return -1
     if agrees(tokens):
         return -1 if negated(tokens) else int(around.at_end)
@@ -279,8 +281,9 @@ def denies_event(found: Sequence[Clause]) -> bool:
         tokens = clause.tokens
         if clause.asked or scope.is_void(clause, found) or has(tokens, UNCLEAR) or has(tokens, ALL_FLAWS):
             return False
-        unseen = has(tokens, w.VIDEOS) and (has(tokens, SHOWN) or has(tokens, DIRECT) or has(tokens, FINDS))
-        unseen |= has(tokens[:1], SPEAKERS) and has(tokens, SEES)
+        in_video = any(word in w.VIDEOS and has(tokens[max(0, at - 2) : at], WITHIN) for at, word in enumerate(tokens))
+        unseen = (in_video and not has(tokens, w.CAPTIONS)) or (has(tokens[:3], w.VIDEOS) and has(tokens, DIRECT))
+        unseen |= has(tokens[:1], SPEAKERS) and has(tokens, SEES) and not has(tokens, NOTHING_SEEN)
         if (unseen and negated(tokens)) or tokens[:3] == ("at", "no", "point") or has(tokens, INSTEAD):
             return True
         if clause.opener == "," and tokens[0] == "not" and len(tokens) > 1:

@@ -25,7 +25,7 @@ GOOD = words("""
     happened, what actually happens, what is shown, what we see, what i see, what the video shows, what is seen, what
     can be seen, what is depicted, what takes place, what occurs, the case, gets my vote, beats, trumps, surpasses,
     outperforms, applies, apply, preferred, happens, happen, occurs, occur, takes place, take place, more likely, most
-    likely one, likelier, likeliest, passes, checks out, adds up, well supported, fully supported, borne out, bears
+    likely one, likelier, likeliest, passes, checks out, check out, adds up, add up, well supported, fully supported, borne out, bears
     out, backed up, nothing to correct, nothing to fix, nothing to change, follows from, follow from, accept,
     accepted, acceptable, flawless, backed by, bears this out, bears it out, strongest, stronger, suitable, suited,
     adequate, adequately, sound, correctness, inferred, deduced, spot-on, ✓, ✔, ✅, ☑, 👍, 💯, identical, exact match,
@@ -222,7 +222,7 @@ BUTS = words("""
 SPLITS = frozenset((",", ";")) | words("""
     and, but, so, because, since, while, whereas, although, though, however, therefore, hence, thus, yet, which,
     whilst, even_though, then, except, nor, where, albeit, :, (, ), -, →, consequently, meaning, when, given_that,
-    considering
+    considering, in that
 """)
 EXCEPTS = words("""
     except, except for, except that, apart from, aside from, other than, save for, barring, apart, aside, excepting,
@@ -304,7 +304,7 @@ ALL_PHRASES = frozenset(
     phrase
     for kind in (
         GOOD, BAD, FLAWS, NEGATIONS, PARTLY, OMITS, PICKS, CONCLUDES, HEDGES, FILLERS, TURNS, DRAFTS, CONDITIONS,
-        OPEN_QUESTIONS, KNOWS, COMPARES, BUTS, EXCEPTS, CAPTIONS, CONCEDES, AGREES, ADDS, ANSWERS, FINALS, LABELS,
+        OPEN_QUESTIONS, KNOWS, COMPARES, BUTS, EXCEPTS, CAPTIONS, CONCEDES, AGREES, ADDS, ANSWERS, FINALS, LABELS, SPLITS,
     )
     for phrase in kind
     if "_" in phrase

@@ -24,7 +24,7 @@ YES_NO = ("Yes", "No")
 AFTER_NO = w.words("""
     because, since, as, it, the, this, that, he, she, they, there, i, from, would, is, and, or, nor, yes, no, nope,
     wait, sorry, actually, but, in, his, her, you, we, its, these, those, although, though, however, so, at, for, to,
-    on, based, not, a, an, what, does, was, if, which, when
+    on, based, not, a, an, what, does, was, if, which, when, sir, madam
 """)
 NEW_CLAUSE = w.words("""
     it, the, this, that, he, she, they, there, i, in, his, her, you, we, its, these, those, on, a, an
@@ -210,7 +210,8 @@ def plain_claims(clause: Clause, found: Sequence[Clause]) -> Iterator[Claim]:
     labelled = _labelled(tokens)
     if labelled:
         yield Claim(labelled, EXPLICIT, clause.place, clause.sentence)
-    if not clause.is_first or clause.opener not in ("", "so") or not (clause.leads or whole):
+    takes_back = clause.opener == "but" and clause.is_last and "_".join(tokens) in DENIES
+    if not takes_back and (not clause.is_first or clause.opener not in ("", "so") or not (clause.leads or whole)):
         return
     sole = whole and clause.leads and clause.sentence == found[-1].sentence
     said = "_".join(tokens)

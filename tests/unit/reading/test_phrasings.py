@@ -14,13 +14,14 @@ from reprise.reading.readers import read_text
 
 ANSWERS = Path(__file__).parents[2] / "data" / "answers"
 KINDS = ("yesno", "letters", "rating")
+GROUPED = ("composed", "later")  # lists in which the answers of one reading stand together
 
 
 @cache
 def phrasings(name: str) -> list[dict[str, Any]]:
-    """The cases of a list; in that of composed answers those of one reading stand together."""
+    """The cases of a list."""
     entries = yaml.load((ANSWERS / f"{name}.yaml").read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
-    return list(entries if name != "composed" else separated(entries))
+    return list(entries if name not in GROUPED else separated(entries))
 
 
 def separated(entries: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -172,7 +172,7 @@ def _pieces(tokens: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
         after = tokens[at + 1] if at + 1 < len(tokens) else ""
         if word in LABEL_SIGNS and _is_label(piece, word, after):
             piece.append(":")
-        elif word in w.SPLITS and not (word == "so" and after in ("", ".", "much")):
+        elif word in w.SPLITS and not (word == "so" and after in ("", ".", "much", "is", "does")):
             yield opener, piece
             opener, piece = word if word not in ",()" or not opener or piece else opener, []
         else:

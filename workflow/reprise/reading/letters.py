@@ -22,6 +22,7 @@ PREFERS = w.words("prefer, preferred, preferable, superior, closer")
 BEFORE_LOSER = w.words("to, with, the, in, of, that, what, either")
 NEXT_BEST = w.words("second, third, runner-up, runner")
 POINTS_BACK = w.words("as, just, like, exactly")
+LIKEWISE = w.words("is, does")
 POSSIBLE = w.words("possible, viable")
 AGAINST = w.words("contrary to, unlike, in contrast to")
 ALSO = w.words("also, too, either, be, equally")
@@ -115,6 +116,8 @@ def enumerated(found: Sequence[Clause]) -> frozenset[int]:
 def torn_claims(clause: Clause, marks: Sequence[str]) -> Iterator[Claim]:
     """A clause that says of several options the same, or that it is undecided."""
     tokens = clause.tokens
+    if tokens[:1] == ("so",) and has(tokens[1:2], LIKEWISE):
+        yield Claim("", EXPLICIT, clause.place, clause.sentence)  # "A is possible, and so is B"
     if not marks or (len(marks) > 1 and w.OPEN_QUESTIONS.isdisjoint(tokens)):
         if len(set(marks)) > 1 and "or" in tokens and has(tokens, w.MIGHT):
             yield Claim("", EXPLICIT, clause.place, clause.sentence)

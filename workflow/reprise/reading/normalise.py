@@ -47,6 +47,7 @@ HEADING = re.compile(
 )
 NOT_THE_WORD = re.compile(r"\bN/A\b|\bb/c\b|\bw/(?=[o\s])|\bA\.I\.", re.I)
 THAT_IS = re.compile(r"\bi\.\s?e\.,?", re.I)
+TAG_QUESTION = re.compile(r",\s?(?:is|does|did|was) not (?:it|that|he|she)\s?\?", re.I)
 NEGATED = re.compile(r"~|¬|≠|!=")
 # "isn't" is two words to every later step, and so is "I'd"; the "'s" of a possessive goes.
 NOT = re.compile(r"\bca(n)(?:'t|t|not)\b|\b(wo)n't\b|(?<=[a-z])(n)'t\b|\b(?:(does|is|was|did|are|do)nt)\b", re.I)
@@ -75,7 +76,7 @@ def normalise(text: str) -> str:
     text = INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).strip()
     text = _shortened(before_next_turn(unpack(without_thoughts(text))))
     text = ARROW.sub(" → ", MARKUP.sub(" ", UNCHECKED_INLINE.sub(" ", UNCHECKED.sub("", text)))).translate(TYPOGRAPHY)
-    text = _uncontracted(text)
+    text = TAG_QUESTION.sub(".", _uncontracted(text))
     text = re.sub(r"[^\S\n]+", " ", text).replace("\n ", "\n").strip()
     text = NEGATED.sub(" not ", NOT_THE_WORD.sub("other", THAT_IS.sub("that is", text)))
     return HEADING.sub(r"\1: ", text).replace(": :", ":")

@@ -83,7 +83,7 @@ NUMERALS = frozenset(map(stem, ("once", "twice", "thrice", "four", "five", "six"
 @lru_cache(KEPT)
 def told_parts(text: str) -> tuple[Told, ...]:
     """The stems of what a text tells, part by part, in the order in which it happens."""
-    text = text.lower()
+    text = text.lower().replace("-", "")
     after = REVERSING.search(text)
     if after:
         before, later = text[: after.start()], text[after.end() :]
@@ -118,8 +118,11 @@ def paraphrased(statement: str, captions: Mapping[str, str], near: bool = False)
     at_once = is_swap and AT_ONCE.search(stated) and not any(map(AT_ONCE.search, captions.values()))
     if len(told) < 1 + near or at_once or (turning if is_swap else turning - VOICES):
         return ""
-    by_order = in_order(stated, captions) if is_swap and not near else ""
-    return by_order or _best(told, shown, near)
+    if is_swap and not near:
+        by_order = in_order(stated, captions)
+        if by_order is not None:
+            return by_order
+    return _best(told, shown, near)
 
 
 def in_words_of(told: Told, shown: Mapping[str, Told]) -> Told:
@@ -211,14 +214,16 @@ def _is_close(told: Told, own: Told, score: int, near: bool) -> bool:
     return len(strange) <= max(1, len(told) // 6) and not any(word.isdigit() or word in NUMERALS for word in strange)
 
 
-def in_order(statement: str, captions: Mapping[str, str]) -> str:
-    """The caption whose two events come in the statement's order, where captions differ in nothing else."""
+def in_order(statement: str, captions: Mapping[str, str]) -> str | None:
+    """The caption whose two events come in the statement's order; None where captions do not only swap two events."""
     told = told_parts(statement)
     shown = {option: told_parts(normalise(caption)) for option, caption in captions.items()}
-    if any(len(parts) != 2 for parts in shown.values()) or not 0 < len(told) <= 2:
-        return ""
+    if len(shown) != 2 or any(len(parts) != 2 for parts in shown.values()):
+        return None
     first, second = map(set, next(iter(shown.values())))
     if any(set(parts[0]) <= first for parts in list(shown.values())[1:]):
+        return None
+    if len(told) > 2:
         return ""
     only = (first - second - PEOPLE, second - first - PEOPLE)
     places = [_event_of(part, only, first) for part in told]

@@ -21,7 +21,7 @@ SEGMENT_ORDINALS = {
 NUMBERS = {str(number): number - 1 for number in range(1, 7)} | {
     "one": 0, "two": 1, "three": 2, "four": 3, "ii": 1, "iii": 2, "iv": 3,
 }  # fmt: skip
-ALONE = {"1": 0, "2": 1, "before": 0, "after": 1}  # a whole answer about segments
+ALONE = {"1": 0, "2": 1, "ii": 1, "before": 0, "after": 1}  # a whole answer about segments
 ENDS = {"beginning": FIRST, "start": FIRST, "end": LAST}
 CAPTION_NOUNS, SEGMENT_NOUNS = w.NOUNS | {"one"}, w.SEGMENTS | w.NOUNS
 ARTICLES = w.words("the, very, both")
@@ -29,7 +29,7 @@ CAPTION_HEADS = frozenset().union(ORDINALS, NUMBERS, CAPTION_NOUNS, ARTICLES)
 SEGMENT_HEADS = frozenset().union(SEGMENT_ORDINALS, NUMBERS, SEGMENT_NOUNS, ARTICLES)
 BETWEEN = w.words("video, of, the, two, long, clip, shown, caption")
 AFTER_PLACE = w.words("""
-    has, contains, is, matches, fits, describes, better, does, shows, that, ., ?, !, but, than, over
+    has, contains, is, matches, fits, describes, better, does, shows, that, ., ?, !, but, than, over, rather
 """) | {",", ""}
 NUMBERING = w.words("number, no, #, (")
 NO_NUMBERED = w.words("one, letter")
@@ -44,7 +44,7 @@ BLACK_NOUNS = w.words("""
     appears, comes, starts, begins, ends, -
 """)
 BEFORES = w.words("before, preceding, precedes, until, till, prior, pre, ahead")
-AFTERS = w.words("after, following, follows, post, past, since, once")
+AFTERS = w.words("after, subsequent, following, follows, post, past, since, once")
 RELATIVES = w.words("""
     that, which, comes, starts, begins, is, appears, plays, shown, just, right, immediately, coming, starting,
     located, found, seen, directly, occurring, presented, displayed

@@ -150,12 +150,15 @@ def said_of(mark: str, head: Sequence[str], tail: Sequence[str], segments: bool)
     return (-1 if negated(head) else 1) if pointed or says_what else 0
 
 
+REAL = w.words("there, exist, occur, happen, occurs, happens, shown, seen, present, video, clip, appear, visible")
 POINTERS = w.words("this, that, which")
 
 
 def _told(head: Sequence[str], tail: Sequence[str], at: int, segments: bool) -> int | None:
     """What a clause judges whose verb may only report what an option says; None where its words decide."""
     verb = tail[at]
+    if denies_content(tail):
+        return -1
     judged = has(tail[at + 1 :], BEHIND) and (verb in w.DEPICTS or tail[-1] in BEHIND)
     object_judges = shows_the_world(tail, at) or (segments and has(tail[at + 1 : at + 6], WHAT_A_CAPTION_SAYS))
     if judged or (verb in w.DEPICTS and object_judges):
@@ -169,6 +172,12 @@ def _told(head: Sequence[str], tail: Sequence[str], at: int, segments: bool) -> 
     if ("what" in head and "is" in head) or (head and head[-1] == "as") or (len(head) > 1 and head[-1] == "what"):
         return -1 if negated(head) else 1  # "that is what B says"
     return sign(tail) if segments and has(tail[at:], w.CAPTIONS) else 0
+
+
+def denies_content(tokens: Sequence[str]) -> bool:
+    """Is it said that what is told does not happen: "mentions a dog that is not there"?"""
+    at = next((at for at, word in enumerate(tokens) if word in ("that", "which")), len(tokens))
+    return has(tokens[at + 1 : at + 4], w.NEGATIONS) and has(tokens[at + 1 :], REAL)
 
 
 def _segment_is_meant(head: Sequence[str], tail: Sequence[str]) -> bool:

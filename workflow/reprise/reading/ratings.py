@@ -42,7 +42,7 @@ SCALE = re.compile(
 )
 RANGE = re.compile(r"(?<![\w.,-])[0-9]\s?(?:-|to|~|/)\s?[0-9](?![\w.,]{0,9}\d)(?!\s?=)")
 SUM = re.compile(r"\d\s?(?:[-+*]|minus|plus)\s?\d")
-RESULT = re.compile(r"\w\s?=\s?(\d)(?![\w.]{0,9}\d)\W*$")
+RESULT = re.compile(r"\w\s?[=:]\s?(\d)(?![\w.]{0,9}\d)\W*$")
 CHANGED = re.compile(
     r"\bfrom (?:an? )?(?:\d(?:/3)?|«\d\+»)(?: down| up)? to (?:an? )?(?=\W{0,2}\d)", re.I
 )  # "lower it from 3 to 2"

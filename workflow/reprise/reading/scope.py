@@ -30,6 +30,8 @@ class Scope:
         if resets and clause.sentence == self.void_sentence:
             self.void_sentence = -1
         unknown = not_known(tokens)
+        if unknown and clause.opener in w.CONCEDES:
+            return True  # "although I can not be certain, A"
         if unknown or has(tokens, w.DRAFTS) or conditional(tokens) or _condition_follows(clause, found):
             self.void_sentence, self.unknown = clause.sentence, unknown
         return clause.sentence == self.void_sentence

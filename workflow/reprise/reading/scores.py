@@ -15,6 +15,7 @@ GIVEN = re.compile(
     r"(\d{1,3}(?:\.\d{1,6})?)\s?(%|/\s?10{1,2}\b)?\)?(?![\w%]|\.\d)",
     re.I,
 )
+SHARE_FIRST = re.compile(r"(\d{1,3}(?:\.\d{1,6})?\s?%) (?:for |of )?\(?(yes|no|[A-F])\b\)?", re.I)
 ONLY_ONE = re.compile(r"\W*(?:p|probability|prob)\s?\(?(?:of )?.{1,5}?\)?\s?[=:]\s?[\d.%]+\W*", re.I)
 LABELS = re.compile(rf"{MEASURES}|option|caption|chance|would|give", re.I)
 RANKED = re.compile(
@@ -33,6 +34,7 @@ def by_scores(text: str, options: Sequence[str]) -> str | None:
     ticked = _ticked(text, known)
     if ticked or not NUMBERED.search(text):
         return ticked
+    text = SHARE_FIRST.sub(r"\2: \1", text)
     scores, shares = dict[str, float](), "score" in text.lower()
     for match in GIVEN.finditer(text):
         option, number = known.get(match[1].lower()), float(match[2])

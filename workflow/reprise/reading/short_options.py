@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from reprise.reading import words as w
 from reprise.reading.clauses import TOKEN, join_phrases
-from reprise.reading.paraphrase import bare_stem
+from reprise.reading.paraphrase import SMALL, bare_stem
 
 FEW = 3  # words of an option that is looked for inside sentences
 ARTICLES = w.words("the, a, an, in, at, on")
@@ -42,6 +42,8 @@ ENDS = w.words("and, then, before, but, while, who, .") | {",", ";"}
 def named_option(text: str, captions: Mapping[str, str]) -> str:
     """The one short option that a text names; of several the one that is said to be the first, or the last."""
     own = {option: [word for word in _words(caption) if word not in ARTICLES] for option, caption in captions.items()}
+    if any(len(words) > FEW for words in own.values()):
+        own = {option: [word for word in words if word not in SMALL] for option, words in own.items()}
     if not all(0 < len(words) <= FEW for words in own.values()) or "?" in text:
         return ""
     said = [word.lower() for word in TOKEN.findall(re.sub(r"\brather than\b", "rather_than", text))]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from reprise.reading import words as w
 from reprise.reading.choices import BARE
 from reprise.reading.clauses import Clause, has, is_mark
-from reprise.reading.polarity import FINE, POOR, negated, shows_the_world, sign
+from reprise.reading.polarity import FINE, POOR, denies_content, negated, shows_the_world, sign
 from reprise.reading.scope import Scope
 from reprise.reading.settle import Claim, Turns
 
@@ -205,13 +205,13 @@ def contrasts(clause: Clause, report: Clause | None) -> bool:
     """Is what the caption says set against something else: "the caption says blue, but the dress is red"?"""
     tokens = clause.tokens
     if is_report(tokens):
-        return clause.opener in CONTRASTS and not clause.is_first
+        return denies_content(tokens) or (clause.opener in CONTRASTS and not clause.is_first)
     if report is None:
         return False
     if clause.opener == "which" and tokens[-2:] in DENIALS:
         return True  # "the caption says that she sits, which she does not"
     beside = clause.place == report.place + 1 and clause.sentence == report.sentence and clause.opener in CONTRASTS
-    return beside and not has(tokens, w.SEEING) and not has(tokens, w.ADDS) and sign(tokens) <= 0
+    return beside and not has(tokens, w.SEEING) and (negated(tokens) or not has(tokens, w.ADDS)) and sign(tokens) <= 0
 
 
 def agrees(tokens: Sequence[str]) -> bool:

@@ -39,7 +39,7 @@ BAD = words("""
     inverse of, error, errors, erroneous, erroneously, mistake, mistakes, inconsistent, inconsistency,
     inconsistencies, inaccuracy, inaccuracies, reversed, reverses, reversing, reverse order, swapped, swaps, swap,
     flipped, flips, opposite, inverted, inverts, mixed up, mixes up, mixing up, mix up, switched, switches, backwards,
-    backward order, back to front, unlikely, worse, worst, implausible, misleading, misidentifies, misidentified,
+    backward order, back to front, unlikely, worse, worst, implausible, misleading, overstates, exaggerates, misidentifies, misidentified,
     misidentify, misrepresents, misrepresented, misrepresent, misstates, misstated, misdescribes, misattributes,
     misreports, mislabels, misplaces, misses the mark, distorts, deviates, deviate, deviation, deviations, diverges,
     diverge, fails, fail, failed, failing, unsupported, doubt, doubts, doubtful, excluded, exclude, excludes,
@@ -207,7 +207,7 @@ KNOWS = words("""
     determine, decide, tell, say, know, verify, confirm, judge, assess, answer, choose, distinguish, evaluate, be
     sure, be certain, view, watch, access, open, play, process, assist, help, provide, make out, comment, rate, pick,
     select, conclude, ascertain, analyze, analyse, played, seen, determined, shown, opened, displayed, establish, be
-    determined, loaded, load, give, respond, viewed, accessed, processed, infer, discern
+    verified, verified, confirmed, determined, loaded, load, give, respond, viewed, accessed, processed, infer, discern
 """)
 COMPARES = words("""
     ranks above, ranks ahead of, ahead of, above, ranks below, below, falls behind, loses to, inferior to, than, over,
@@ -240,7 +240,7 @@ SEEING = words("""
     matter, matters, dark, blurry, blurred, blur, clear, clearly, unclear, visible, see, seen, sure, certain, tell,
     confirm, quality, angle, camera, view, lighting, light, grainy, brief, briefly, short, shortly, small, far, quick,
     quickly, fast, hidden, obscured, picture, image, resolution, visibility, shaky, lit, frame, frames, hard,
-    difficult, moment, distance, dim, barely, partially, verify, low, audio, sound, context, background, explicitly,
+    difficult, moment, distance, dim, second, seconds, barely, partially, verify, low, audio, sound, context, background, explicitly,
     shown, certainty, room, noisy
 """)
 CAPTIONS = words("""
@@ -270,7 +270,7 @@ LEADING_VERBS = words("""
 YES = words("yes, yep, yeah, yup, yea, yess, yesss, yessss, aye, yah, yas, yessir")
 NO = words("nope, nah, nay, noo, nooo, naw")
 AFFIRMS = words("""
-    a match, i do not disagree, match, matches, supported, accept, absolutely, definitely, certainly, indeed, of
+    a match, i do not disagree, i do not see why not, match, matches, supported, accept, absolutely, definitely, certainly, indeed, of
     course, affirmative, entailed, agreed, exactly, precisely, it does, it is, i think so, i believe so, i would say
     so, that is right, that is correct, it certainly does, it definitely does, yes_it_does, it surely does, totally,
     undoubtedly, without a doubt, no doubt, it most certainly does, surely, i agree, entailment, all good, looks good,

@@ -52,7 +52,7 @@ INSISTING = w.words("i, we, would, must, to, me")
 NAMED = w.words("answer, relation, relationship, label, verdict, conclusion")
 SUPPOSED = w.words("would, could, requires, might")
 STANCES = w.words("""
-    sadly, unfortunately, regrettably, i, we, am, are, of course, surely, apparently, it, seems, appears, guess, suppose, think, believe, afraid, can,
+    sadly, unfortunately, regrettably, i, we, am, are, of course, surely, apparently, it, seems, looks, like, appears, guess, suppose, think, believe, afraid, can,
     say, with, i guess, i think, i believe, i suppose, confidence, confident, certain, sure, that, would, quite,
     pretty, fairly, very, must, have to, clearly, indeed, presumably, evidently
 """)

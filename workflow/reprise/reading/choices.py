@@ -26,7 +26,7 @@ CONTRASTS = frozenset((",", "while", "although", "though"))
 GOES_ON = w.SAYS | w.DEPICTS | {"is", "was", "does", "has"}
 NO_LABEL = w.SAYS | w.words("is, has, does, was, or, can, could, would")
 OTHER_SPEAKERS = w.words("he, she, they, man, woman, one, people, you, someone, caption")
-SPEAKERS = w.words("i, we, would, must, me")
+SPEAKERS = w.words("i, we, would, must, me, my")
 LEAVES = w.words("leaves, leaving, leaves us with")
 
 

@@ -149,6 +149,7 @@ def _ends_as_place(tokens: Sequence[str], at: int, segments: bool) -> bool:
     """Is this the "second" of "the matching one is the second", or the 2 of "matching segment: 2"?"""
     word, before = tokens[at], tokens[max(0, at - 2) : at]
     is_place = word in PLACES[:2] and (before[-1] == ":" or tuple(before) in (("is", "the"), (":", "the")))
+    is_place |= segments and word in PLACES[:2] and tuple(before) in (("it", "is"), ("would", "say"))
     is_number = segments and word in ("1", "2") and before[-1] in (":", "is")
     return (is_place or is_number) and not any(other.isalnum() for other in tokens[at + 1 :])
 

@@ -184,7 +184,7 @@ def rating_level(
     level = 0 if has(head[-4:], PRIOR) else label_level(head)
     if level or (mark == f"«{NO_RATING}»" and len(found) > 1):
         return level
-    if mark.endswith("+»") or (is_given(head) and not has(head, UNSURE)):
+    if (mark.endswith("+»") and not has(head[-2:], w.SAYS)) or (is_given(head) and not has(head, UNSURE)):
         return STATED
     if head[-1:] == (":",) and clause.is_last and bare_behind and not has(head, w.SAYS):
         return STATED  # "the similarity is high: 2"

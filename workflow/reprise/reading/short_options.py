@@ -92,7 +92,7 @@ def _cued(said: Sequence[str], own: Mapping[str, Sequence[str]]) -> str:
 
 
 def _places(said: Sequence[str], words: Sequence[str], rivals: set[str]) -> list[int]:
-    """Where a text names an option: by all its words, or by the first, if no other option has it."""
+    """Where a text names an option: by all its words, or by one that no other option has."""
     size = len(words)
     whole = [
         at
@@ -102,8 +102,8 @@ def _places(said: Sequence[str], words: Sequence[str], rivals: set[str]) -> list
     if size == 1:
         return whole
     joined = [at for at, word in enumerate(said) if word.replace("-", "") == "".join(words)]
-    telling = not (whole or joined) and words[0] not in rivals and len(words[0]) > 3
-    return whole + joined + [at for at, word in enumerate(said) if telling and _is_form(word, words[0])]
+    telling = [word for word in words if word not in rivals and len(word) > 3] if not (whole or joined) else []
+    return whole + joined + [at for at, word in enumerate(said) if any(_is_form(word, own) for own in telling)]
 
 
 def _is_form(found: str, word: str) -> bool:

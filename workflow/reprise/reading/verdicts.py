@@ -69,6 +69,14 @@ EITHER, WISHES, WITHIN = frozenset(("or", "/")), w.words("would, should"), w.wor
 GONE = w.words("missing, absent, omitted")
 DENIALS = (("does", "not"), ("is", "not"), ("did", "not"))
 NO_REPORTS = w.words("has, have, gets, needs, presents, contains")
+AUXILIARIES, SUBJECTS = w.words("does, do, did, is, are, was"), w.PRONOUNS | w.VIDEOS | w.CAPTIONS
+AFTER_AUXILIARY = w.words("not, so, exactly, that, just, this, indeed")
+STANCES = w.words("""
+    sadly, unfortunately, regrettably, i, we, am, are, of course, surely, apparently, it, seems, looks, like, appears,
+    guess, suppose, think, believe, afraid, can, say, with, i guess, i think, i believe, i suppose, confidence,
+    confident, certain, sure, that, would, quite, pretty, fairly, very, must, have, have to, clearly, indeed, do, the,
+    presumably, evidently, in, my, opinion
+""")
 REPORTS = w.words("says, states, claims, mentions, said, describes, suggests")
 SKIPPED = w.words("also, does, do, only")
 
@@ -116,9 +124,23 @@ def verdicts_of(found: Sequence[Clause]) -> Iterator[Verdict]:
             yield Verdict("Yes" if judged > 0 else "No", clause, has(tokens, ALL_FLAWS))
 
 
+def ellipsis(tokens: Sequence[str]) -> int:
+    """What "it does", "I do not think that he did", "no doubt it is" amounts to: 1 or -1; 0 where nothing is left out."""
+    at = next((at for at in range(len(tokens) - 1, 0, -1) if tokens[at] in AUXILIARIES), 0)
+    head = [word for word in tokens[:at] if not word.endswith("ly") and word not in w.HEDGES]
+    if not head or head[-1] not in SUBJECTS or not all(word in AFTER_AUXILIARY for word in tokens[at + 1 :]):
+        return 0
+    if not all(word in STANCES or word in w.NEGATIONS or word == "doubt" for word in head[:-1]):
+        return 0
+    return -1 if sum(word in w.NEGATIONS or word == "doubt" for word in tokens) % 2 else 1
+
+
 def judge(clause: Clause, around: Around) -> int:
     """What a clause says of the caption: 1 for right, -1 for wrong, 0 for nothing."""
     tokens = clause.tokens
+    left_out = ellipsis(tokens) if around.report is not None else 0
+    if left_out:
+        return left_out  # "the caption says that he bows, and he does"
     against = has(tokens, AGAINST) and has(tokens, w.CAPTIONS)
     against |= tokens[0] in w.NEGATIONS and has(tokens, w.VIDEOS) and has(tokens, SUGGESTS)  # "nothing suggests that"
     gone = has(tokens, GONE) and has(tokens, w.ASPECTS) and not negated(tokens)

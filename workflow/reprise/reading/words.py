@@ -171,7 +171,7 @@ FILLERS = words("""
     help, glad, thanks, certainly, great, good, nice, interesting, hi, hello, sir, friend, honest, best, guess,
     choice, once more, last, final, correct, right, better, because, since, in, how, considering, emphatic,
     straightforward, easy, tough, call, close, over, under, about, everything considered, points, towards, margin,
-    small, narrow, seems to me, around
+    small, narrow, seems to me, around, goes
 """)
 TURNS = words("""
     wait, actually, however, sorry, correction, mistake, mistaken, second thought, second thoughts, second look,

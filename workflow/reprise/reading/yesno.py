@@ -17,7 +17,7 @@ from reprise.reading.polarity import TICKS, negated, sign
 from reprise.reading.qualified import weigh
 from reprise.reading.scope import Scope, conditional
 from reprise.reading.settle import EXPLICIT, STATED, Claim, settle
-from reprise.reading.verdicts import denies_event, last_verdict, verdicts_of
+from reprise.reading.verdicts import STANCES, denies_event, ellipsis, last_verdict, verdicts_of
 
 YES_NO = ("Yes", "No")
 # After these a "no" is an answer; before another word it is a determiner, as in "no one".
@@ -51,11 +51,6 @@ REQUESTS = w.words("upload, thank")
 INSISTING = w.words("i, we, would, must, to, me")
 NAMED = w.words("answer, relation, relationship, label, verdict, conclusion")
 SUPPOSED = w.words("would, could, requires, might")
-STANCES = w.words("""
-    sadly, unfortunately, regrettably, i, we, am, are, of course, surely, apparently, it, seems, looks, like, appears, guess, suppose, think, believe, afraid, can,
-    say, with, i guess, i think, i believe, i suppose, confidence, confident, certain, sure, that, would, quite,
-    pretty, fairly, very, must, have to, clearly, indeed, presumably, evidently
-""")
 AFFIRMS, DENIES = w.AFFIRMS | {"is"}, w.DENIES | {"not", "is_not"}
 # Affirmations that may also be something else at the head of a longer answer: "Sure, I can help", "Right after ...".
 LOOSE = w.words("right, sure, certainly, of course, correct, exactly, true, it is, is, accurate, positive, indeed")
@@ -217,6 +212,9 @@ def plain_claims(clause: Clause, found: Sequence[Clause]) -> Iterator[Claim]:
     said = "_".join(tokens)
     if said not in LOOSE | AFFIRMS | DENIES:
         said = "_".join(without_stance(tokens))
+    left_out = ellipsis(tokens)
+    if left_out:
+        said = "it_does" if left_out > 0 else "it_does_not"
     affirms = said in AFFIRMS and (said not in LOOSE or sole or (clause.place == 0 and said in FIRM))
     if affirms or (sole and said in GOOD_TICK):
         yield Claim("Yes", STATED, clause.place, clause.sentence)

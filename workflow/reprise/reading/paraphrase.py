@@ -178,7 +178,7 @@ def _tells_it_alike(told: Told, option: str, shown: Mapping[str, Told], score: i
             whose, told_whose = _last_person(own[:at]), _last_person(told[: told.index(word)])
             if whose and told_whose and whose != told_whose:
                 return False
-    return len(told) <= 2 or not theirs.isdisjoint(set(told) - PEOPLE)
+    return len(told) <= 2 or not theirs.isdisjoint(set(told) - PEOPLE) or not set(beside).isdisjoint(told)
 
 
 def _last_person(words: Told) -> str:

@@ -11,7 +11,7 @@ from reprise.reading import words as w
 from reprise.reading.clauses import Clause, has
 from reprise.reading.polarity import sign
 from reprise.reading.settle import HINTED, Claim, Turns
-from reprise.reading.verdicts import ALL_BUT, FLAWS, Verdict, last_verdict, omits
+from reprise.reading.verdicts import ALL_BUT, FLAWS, Verdict, ellipsis, last_verdict, omits
 
 INSTEADS = w.words("""
     instead, instead of, rather than, not, never, nobody, nothing, none, rather, nor, neither, no one, no, without,
@@ -55,8 +55,12 @@ def echo(claim: Claim, found: Sequence[Clause]) -> str:
     """The yes or no that the clause behind one amounts to: "Yes, it does not"."""
     following = found[claim.place + 1 : claim.place + 2]
     near = following and following[0].sentence == claim.sentence and following[0].opener not in w.BUTS
-    phrase = "_".join(following[0].tokens) if near else ""
-    return "Yes" if phrase in w.AFFIRMS else "No" if phrase in w.DENIES else ""
+    if not near:
+        return ""
+    phrase, left_out = "_".join(following[0].tokens), ellipsis(following[0].tokens)
+    if left_out or phrase in w.AFFIRMS | w.DENIES:
+        return "Yes" if left_out > 0 or phrase in w.AFFIRMS else "No"
+    return ""
 
 
 def is_overruled(claim: Claim, verdicts: Sequence[Verdict], found: Sequence[Clause]) -> bool:

@@ -270,25 +270,23 @@ LEADING_VERBS = words("""
 YES = words("yes, yep, yeah, yup, yea, yess, yesss, yessss, aye, yah, yas, yessir")
 NO = words("nope, nah, nay, noo, nooo, naw")
 AFFIRMS = words("""
-    a match, i do not disagree, i do not see why not, match, matches, supported, accept, absolutely, definitely, certainly, indeed, of
-    course, affirmative, entailed, agreed, exactly, precisely, it does, it is, i think so, i believe so, i would say
-    so, that is right, that is correct, it certainly does, it definitely does, yes_it_does, it surely does, totally,
-    undoubtedly, without a doubt, no doubt, it most certainly does, surely, i agree, entailment, all good, looks good,
-    looks right, indeed it does, it absolutely does, it clearly does, they do, it did, correct, true, right, accurate,
-    sure, positive, confirmed, for sure, by all means, no doubt about it, it really does, it sure does, seems so,
-    looks like it, i suppose so, i guess so, it seems so
+    a match, i do not disagree, i do not see why not, match, matches, supported, accept, absolutely, definitely,
+    certainly, indeed, of course, affirmative, entailed, agreed, exactly, precisely, it does, i think so, i believe so,
+    i would say so, that is right, that is correct, totally, undoubtedly, without a doubt, no doubt, surely, i agree,
+    entailment, all good, looks good, looks right, correct, true, right, accurate, sure, positive, confirmed, for sure,
+    by all means, no doubt about it, seems so, looks like it, i suppose so, i guess so, it seems so
 """)
 DENIES = words("""
-    not a match, i do not agree, not entailment, mismatch, no match, not supported, does not match, in no way, under
-    no circumstances, unsupported, it does not, it is not, i do not think so, i do not believe so, not at all, not
-    really, not quite, not exactly, not entirely, not fully, not completely, not entailed, negative, absolutely not,
-    definitely not, certainly not, of course not, it did not, they do not, by no means, not true, not correct, false,
-    incorrect, untrue, wrong, inaccurate, not in the slightest, i disagree, far from it, no way, only partly, only partially, only in part, i would not say so, i
-    think not, i would say not, probably not, most likely not, afraid not, i am afraid not, it certainly does not, it
-    definitely does not, likely not, it clearly does not, not even close, not so, contradiction, non-entailment,
-    non_entailment, nonentailment, no entailment, not an entailment, hardly, unlikely, nowhere near, not accurate, not
-    remotely, it really does not, i doubt it, not in the least, not in that order, not in this order, in the wrong
-    order, not as described, not as stated, not the same, quite the opposite, on the contrary, no chance, not likely
+    not a match, i do not agree, not entailment, mismatch, no match, not supported, does not match, in no way,
+    under no circumstances, unsupported, it does not, i do not think so, i do not believe so, not at all, not really,
+    not quite, not exactly, not entirely, not fully, not completely, not entailed, negative, absolutely not,
+    definitely not, certainly not, of course not, by no means, not true, not correct, false, incorrect, untrue, wrong,
+    inaccurate, not in the slightest, i disagree, far from it, no way, only partly, only partially, only in part,
+    i would not say so, i think not, i would say not, probably not, most likely not, afraid not, i am afraid not,
+    likely not, not even close, not so, contradiction, non-entailment, non_entailment, nonentailment, no entailment,
+    not an entailment, hardly, unlikely, nowhere near, not accurate, not remotely, i doubt it, not in the least,
+    not in that order, not in this order, in the wrong order, not as described, not as stated, not the same,
+    quite the opposite, on the contrary, no chance, not likely
 """)
 SENTENCES = words("it is, it does, that is")
 NOUNS = words("""

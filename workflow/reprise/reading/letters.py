@@ -51,6 +51,7 @@ class Context:
 
     scope: Scope = field(default_factory=Scope)
     subject: str = ""
+    supposed: tuple[int, str] = (-1, "")  # the sentence that supposes an option to be right, and the option
     sentence: int = -1
     line: int = -1
     reported: bool = False  # whether its content was reported last
@@ -86,8 +87,12 @@ def claims_of(found: Sequence[Clause], segments: bool) -> Iterator[Claim]:
         is_listed_text = clause.place - 1 in labels and len(clause.tokens) == 1 and clause.tokens[0].endswith("++»")
         if not clause.tokens or is_listed_text:
             continue
+        if clause.sentence == context.supposed[0] and clause.opener in w.BUTS and not marks:
+            yield Claim(context.supposed[1], HINTED, clause.place, clause.sentence, rejects=True)
         if context.scope.is_void(clause, found):
             context.subject = ""
+            if len(marks) == 1 and "|" not in marks[0] and "would" in clause.tokens and sign(clause.tokens) > 0:
+                context.supposed = (clause.sentence, named(marks[0])[0])  # "B would be right if the car stopped"
             yield from torn_claims(clause, marks)
         elif not clause.asked or (marks and guesses(clause, found)):
             yield from torn_claims(clause, marks)
@@ -280,6 +285,8 @@ def _claims(span: Span, level: int, rejects: bool, clause: Clause) -> Iterator[C
 def inherited_claims(clause: Clause, context: Context, segments: bool) -> Iterator[Claim]:
     """What a clause that mentions no option says of the one before it: "..., which is wrong", "it is correct"."""
     tokens, same = clause.tokens, clause.sentence == context.sentence
+    if clause.opener == "even_if":
+        return
     near = same or (clause.is_first and clause.sentence == context.sentence + 1)
     if "|" in context.subject or clause.line != context.line or not near:
         return

@@ -127,6 +127,8 @@ def _is_option(word: str, before: str, after: str, later: str) -> bool:
 
 def _is_low(word: str, before: str, after: str) -> bool:
     """Is this small letter an option: "the answer is b."?"""
+    if after == "is" and not before:
+        return word.islower()  # "b is correct"
     stops = not after or (after in STOPS and after != "-")
     return word.islower() and stops and (not before or before in BEFORE_LOWER)
 

@@ -51,6 +51,7 @@ TAG_QUESTION = re.compile(r",\s?(?:is|does|did|was) not (?:it|that|he|she)\s?\?"
 NEGATED = re.compile(r"~|¬|≠|!=")
 # "isn't" is two words to every later step, and so is "I'd"; the "'s" of a possessive goes.
 NOT = re.compile(r"\bca(n)(?:'t|t|not)\b|\b(wo)n't\b|(?<=[a-z])(n)'t\b|\b(?:(does|is|was|did|are|do)nt)\b", re.I)
+LETTER_IS = re.compile(r"\b([A-F])'s(?= (?:the|my|a|not|right|correct|wrong|better|best|more|closer)\b)")
 SHORTENED = tuple(
     (re.compile(pattern, re.I), words)
     for pattern, words in (
@@ -85,6 +86,7 @@ def normalise(text: str) -> str:
 def _uncontracted(text: str) -> str:
     """The text with its contractions in full."""
     text = NOT.sub(lambda match: "can not" if match[1] else "will not" if match[2] else f"{match[4] or ''} not", text)
+    text = LETTER_IS.sub(r"\1 is", text)
     for pattern, words in SHORTENED if "'" in text else ():
         text = pattern.sub(words, text)
     return text

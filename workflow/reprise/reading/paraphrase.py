@@ -21,9 +21,9 @@ SMALL = w.words("""
 """)
 # What turns a statement round, so that equal words no longer mean the same.
 TURNING = w.words("""
-    by, never, no, without, receive, receives, received, from, or, either, neither, nor, if
+    by, receive, receives, received, from, or, either, neither, nor, if
 """)
-DENIED = re.compile(r"\b(?:(?:and |but )?not|rather than|instead of)\b(?! only)(?:(?!\bbut\b)[^,.;:])*", re.I)
+DENIED = re.compile(r"\b(?:(?:and |but )?not|never|no|without|rather than|instead of)\b(?! only)(?:(?!\bbut\b)[^,.;:])*", re.I)
 JUDGED_RIGHT = re.compile(r"\b(?:that|this|it) is right\b", re.I)
 PASSIVE = re.compile(r"^(.*?)\b(?:is|are|was|were|gets)\b(.*?)\bby ((?:the|an?|his|her) \w+)", re.I)
 PARTICLES = w.words("down, up, off, out, away, over, back")
@@ -105,7 +105,8 @@ def paraphrased(statement: str, captions: Mapping[str, str], near: bool = False)
     """The one caption that a statement gives in other words; with `near` only one that it nearly restates."""
     shown = {option: events(normalise(caption)) for option, caption in captions.items()}
     active = PASSIVE.sub(r"\3 \2 \1", statement) if "by" not in words_of(" ".join(captions.values())) else statement
-    stated = JUDGED_RIGHT.sub(" ", DENIED.sub(" ", active))
+    denies = not any(map(DENIED.search, captions.values()))
+    stated = JUDGED_RIGHT.sub(" ", DENIED.sub(" ", active) if denies else active)
     told = in_words_of(events(stated), shown)
     if "?" in statement or min(map(len, shown.values())) < SHORTEST or len(told) >= LONGEST:
         return ""

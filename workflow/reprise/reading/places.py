@@ -21,13 +21,14 @@ SEGMENT_ORDINALS = {
 NUMBERS = {str(number): number - 1 for number in range(1, 7)} | {
     "one": 0, "two": 1, "three": 2, "four": 3, "ii": 1, "iii": 2, "iv": 3,
 }  # fmt: skip
+PAIRED = w.words("second, 2nd, last, latter, two, 2")
 ALONE = {"1": 0, "2": 1, "ii": 1, "before": 0, "after": 1}  # a whole answer about segments
 ENDS = {"beginning": FIRST, "start": FIRST, "end": LAST}
 CAPTION_NOUNS, SEGMENT_NOUNS = w.NOUNS | {"one"}, w.SEGMENTS | w.NOUNS
 ARTICLES = w.words("the, very, both")
 CAPTION_HEADS = frozenset().union(ORDINALS, NUMBERS, CAPTION_NOUNS, ARTICLES)
 SEGMENT_HEADS = frozenset().union(SEGMENT_ORDINALS, NUMBERS, SEGMENT_NOUNS, ARTICLES)
-BETWEEN = w.words("video, of, the, two, long, clip, shown, caption")
+BETWEEN = w.words("video, of, the, two, them, long, clip, shown, caption")
 AFTER_PLACE = w.words("""
     has, contains, is, matches, fits, describes, better, does, shows, that, ., ?, !, but, than, over, rather
 """) | {",", ""}
@@ -122,12 +123,14 @@ def _ordinal_at(tokens: Sequence[str], at: int, segments: bool) -> tuple[int, in
     place = ordinals[word]
     if segments and word in ("first", "last") and tokens[at + 2 : at + 3] == ["seconds"]:
         return at + 3, place
+    if after in ("and", "or", "&") and has(tokens[at + 2 : at + 3], PAIRED) and has(tokens[at + 3 : at + 4], nouns):
+        return at + 1, place  # "the first and second segments"
     noun = _noun_after(tokens, at + 1, nouns)
     following = tokens[noun] if noun < len(tokens) else ""
     is_rank = following == "choice" and tokens[noun + 1 : noun + 2] in (["is"], [":"])
     if following in nouns and not is_rank:
         return noun + 1, place
-    if noun > at + 2 and tokens[noun - 1] == "two" and not following[:1].isalpha():
+    if noun > at + 2 and tokens[noun - 1] in ("two", "them") and not following[:1].isalpha():
         return noun, place  # "the first of the two"
     alone = (word in PLACES and after in AFTER_PLACE) or word in ("former", "latter")
     if (alone and at > start) or (segments and after == ":" and word in PLACES):
@@ -197,8 +200,9 @@ def _part_of_video(tokens: Sequence[str], at: int) -> tuple[int, int, int]:
             return at + 1, FIRST if ahead[0] == "before" else LAST, 1
         if ahead[:1] and ahead[0] in PREPOSITIONS and ahead[1:2] == ("the",) and ahead[2:3] and ahead[2] in ENDS:
             return at + 3, ENDS[ahead[2]], 1
-        if ahead[:2] in (("that", "comes"), ("which", "comes")) and ahead[2:3] and ahead[2] in COMES:
-            return at + 3, COMES[ahead[2]], 1
+        end = next((end for end in range(at, len(tokens)) if tokens[end] not in RELATIVES), at)
+        if end > at and end < len(tokens) and tokens[end] in COMES:
+            return end + 1, COMES[tokens[end]], 1  # "the segment that comes first"
     return 0, 0, 0
 
 

@@ -108,9 +108,7 @@ def _places(said: Sequence[str], words: Sequence[str], rivals: set[str]) -> list
 
 def _is_form(found: str, word: str) -> bool:
     """Is this the word, with an ending at most?"""
-    if found in (word, f"{word}-hand", f"{word}-most"):
-        return True
-    if bare_stem(found) == bare_stem(word):
+    if bare_stem(found) == bare_stem(word) or found in (f"{word}-hand", f"{word}-most", f"{word}-sized"):
         return True
     return len(word) > 1 and found.startswith(word) and found[len(word) :] in ENDINGS
 

@@ -60,7 +60,7 @@ MISNAMED = w.words("wrong, different, incorrect, opposite, something else, somet
 ALL_BUT = w.words("all but, everything but, everything except, all except")
 SEES = w.words("see, notice, observe, find, spot")
 NOTHING_SEEN = w.VIDEOS | w.CAPTIONS | w.words("why, image, images, attachment, how")
-UNCLEAR = w.words("clear, clearly, enough, sufficient, full, fully, sure, end, more, other, else")
+UNCLEAR = w.words("clear, clearly, enough, sufficient, full, fully, sure, end, more")
 OF_IT_ALL = w.CAPTIONS | w.WHOLES | w.PRONOUNS
 POINTING = w.words("this, that, it")
 OBJECTS = POINTING | w.CAPTIONS
@@ -69,6 +69,7 @@ EITHER, WISHES, WITHIN = frozenset(("or", "/")), w.words("would, should"), w.wor
 GONE = w.words("missing, absent, omitted")
 DENIALS = (("does", "not"), ("is", "not"), ("did", "not"))
 NO_REPORTS = w.words("has, have, gets, needs, presents, contains")
+SEEMS = w.words("appear, appears, seem, seems, look, looks")
 AUXILIARIES, SUBJECTS = w.words("does, do, did, is, are, was"), w.PRONOUNS | w.VIDEOS | w.CAPTIONS
 AFTER_AUXILIARY = w.words("not, so, exactly, that, just, this, indeed")
 STANCES = w.words("""
@@ -104,11 +105,11 @@ def verdicts_of(found: Sequence[Clause]) -> Iterator[Verdict]:
     for clause in found:
         tokens = clause.tokens
         void = clause.asked or scope.is_void(clause, found)
-        if void and "would" in tokens and sign(tokens) > 0:
+        if (void and "would" in tokens and sign(tokens) > 0) or is_nearly_right(tokens):
             supposed = clause.sentence
         if void or any(map(is_mark, tokens)):
             continue
-        if clause.sentence == supposed and clause.opener in w.BUTS:
+        if clause.sentence == supposed and clause.opener in w.BUTS and not (omits(tokens) or has(tokens, w.SEEING)):
             yield Verdict("No", clause, False)  # "it would be right if he knelt, but he stands"
         behind = found[clause.place - 1].tokens if clause.place else ()
         behind_mark = len(behind) == 1 and is_mark(behind[0])
@@ -126,11 +127,14 @@ def verdicts_of(found: Sequence[Clause]) -> Iterator[Verdict]:
 
 def ellipsis(tokens: Sequence[str]) -> int:
     """What "it does", "I do not think that he did", "no doubt it is" amounts to: 1 or -1; 0 where nothing is left out."""
-    at = next((at for at in range(len(tokens) - 1, 0, -1) if tokens[at] in AUXILIARIES), 0)
+    verbs = AUXILIARIES | SEEMS if tokens[-1] == "so" else AUXILIARIES
+    at = next((at for at in range(len(tokens) - 1, 0, -1) if tokens[at] in verbs), 0)
     head = [word for word in tokens[:at] if not word.endswith("ly") and word not in w.HEDGES]
-    if not head or head[-1] not in SUBJECTS or not all(word in AFTER_AUXILIARY for word in tokens[at + 1 :]):
+    spoken_of = [word for word in head if word not in w.NEGATIONS and word not in AUXILIARIES]
+    if not spoken_of or spoken_of[-1] not in SUBJECTS or not all(word in AFTER_AUXILIARY for word in tokens[at + 1 :]):
         return 0
-    if not all(word in STANCES or word in w.NEGATIONS or word == "doubt" for word in head[:-1]):
+    known = STANCES | w.NEGATIONS | AUXILIARIES | SUBJECTS | {"doubt"}
+    if not known.issuperset(head):
         return 0
     return -1 if sum(word in w.NEGATIONS or word == "doubt" for word in tokens) % 2 else 1
 
@@ -143,7 +147,7 @@ def judge(clause: Clause, around: Around) -> int:
         return left_out  # "the caption says that he bows, and he does"
     against = has(tokens, AGAINST) and has(tokens, w.CAPTIONS)
     against |= tokens[0] in w.NEGATIONS and has(tokens, w.VIDEOS) and has(tokens, SUGGESTS)  # "nothing suggests that"
-    gone = has(tokens, GONE) and has(tokens, w.ASPECTS) and not negated(tokens)
+    gone = has(tokens, GONE) and (has(tokens, w.ASPECTS) or tokens[-1] in GONE) and not negated(tokens)
     halved = clause.opener in CONTRASTS and has(tokens, w.PARTS) and tokens[-2:] in DENIALS
     if against or gone or halved or contrasts(clause, around.report):
         return -1
@@ -253,7 +257,7 @@ def is_shown(tokens: Sequence[str]) -> bool:
     whole = has(tokens[:1], w.WHOLES) and has(tokens, w.CAPTIONS)  # "everything the caption says"
     aspect = has(tokens, w.ASPECTS) and has(tokens, w.CAPTIONS) and not is_report(tokens)
     this = has(tokens[:1], POINTING) and (has(tokens, w.VIDEOS) or negated(tokens))  # "this never happens"
-    described = "described" in tokens or whole or aspect or this
+    described = "described" in tokens or tokens[:2] == ("no", "such") or whole or aspect or this
     if described and has(tokens, SHOWN):
         return True
     direct = has(tokens, w.VIDEOS) and has(tokens, DIRECT) and tokens[-1] in POINTING  # "the video shows this"
@@ -269,6 +273,11 @@ def omits(tokens: Sequence[str]) -> bool:
 def excepts(clause: Clause) -> bool:
     """Does a clause take something out of what was called right?"""
     return (clause.opener == "except" or clause.tokens[0] in w.EXCEPTS) and not has(clause.tokens, w.SEEING)
+
+
+def is_nearly_right(tokens: Sequence[str]) -> bool:
+    """Is the caption called right in part: "mostly right", "nearly"?"""
+    return has(tokens, w.PARTLY) and (sign(tokens) > 0 or len(tokens) == 1)
 
 
 def is_report(tokens: Sequence[str]) -> bool:
@@ -306,7 +315,9 @@ def denies_event(found: Sequence[Clause]) -> bool:
         in_video = any(word in w.VIDEOS and has(tokens[max(0, at - 2) : at], WITHIN) for at, word in enumerate(tokens))
         unseen = (in_video and not has(tokens, w.CAPTIONS)) or (has(tokens[:3], w.VIDEOS) and has(tokens, DIRECT))
         unseen |= has(tokens[:1], SPEAKERS) and has(tokens, SEES) and not has(tokens, NOTHING_SEEN)
-        if (unseen and negated(tokens)) or tokens[:3] == ("at", "no", "point") or has(tokens, INSTEAD):
+        unseen |= tokens[0] in w.PRONOUNS and "one" in tokens and "who" in tokens  # "he is not the one who honks"
+        elsewhere = tokens[:3] == ("at", "no", "point") or ("else" in tokens and "who" in tokens)
+        if (unseen and negated(tokens)) or elsewhere or has(tokens, INSTEAD):
             return True
         if clause.opener == "," and tokens[0] == "not" and len(tokens) > 1:
             return True  # "it is a man, not a woman"

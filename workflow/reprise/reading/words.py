@@ -222,7 +222,7 @@ BUTS = words("""
 SPLITS = frozenset((",", ";")) | words("""
     and, but, so, because, since, while, whereas, although, though, however, therefore, hence, thus, yet, which,
     whilst, even_though, then, except, nor, where, albeit, :, (, ), -, →, consequently, meaning, when, given_that,
-    considering, in that
+    considering, in that, even if
 """)
 EXCEPTS = words("""
     except, except for, except that, apart from, aside from, other than, save for, barring, apart, aside, excepting,

@@ -189,4 +189,4 @@ def _is_label(piece: Sequence[str], sign: str, after: str) -> bool:
         return (before_mark and sign == ":" and "|" in piece[-1]) or after in LABELLED
     if (before_mark or after in ("yes", "no")) and all(word in JUDGING for word in piece):
         return True
-    return has(piece, w.LABELS) or has(piece[-2:], w.ANSWERS)
+    return not has(piece, w.NEGATIONS) and (has(piece, w.LABELS) or has(piece[-2:], w.ANSWERS))

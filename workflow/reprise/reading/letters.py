@@ -293,6 +293,9 @@ def inherited_claims(clause: Clause, context: Context, segments: bool) -> Iterat
     linked = tokens[0] in LINKS or has(tokens, w.AGREES)
     topical = same and not context.reported and clause.opener in (",", ":", "", "-", ")")
     contrasted = clause.opener in ("but", "and") and tokens[-1] in ("right", "wrong", "backwards") and tokens[0] != "it"
+    if context.reported and same and clause.opener == "but" and not has(tokens, w.ADDS) and sign(tokens) <= 0:
+        yield Claim(named(context.subject)[0], HINTED, clause.place, clause.sentence, rejects=True)
+        return  # "A says he sighs, but he laughs"
     found = sign(tokens)
     points_back = clause.opener == "which" or tokens[0] in POINTS_BACK
     if segments and (has(tokens, w.AGREES) or (points_back and has(tokens, w.CAPTIONS))):

@@ -17,7 +17,7 @@ SMALL = w.words("""
     its, him, them, there, who, which, in, at, into, onto, with, as, while, so, first, next, finally, afterwards,
     subsequently, one, some, very, just, now, video, clip, shows, showing, show, see, seen, can, will, has, have, do,
     does, did, of, i, we, scene, depicts, describes, shown, answer, caption, option, before, after, until, time,
-    times, to, use, uses, used, using, gets, correct, matches, match, where, wearing, dressed, wears, herself, himself, because
+    times, to, from, use, uses, used, using, gets, correct, matches, match, where, wearing, dressed, wears, herself, himself, because
 """)
 # What turns a statement round, so that equal words no longer mean the same.
 TURNING = w.words("""
@@ -26,7 +26,7 @@ TURNING = w.words("""
 DENIED = re.compile(r"\b(?:(?:and |but )?not|never|no|without|rather than|instead of)\b(?! only)(?:(?!\bbut\b)[^,.;:])*", re.I)
 JUDGED_RIGHT = re.compile(r"\b(?:that|this|it) is right\b", re.I)
 PASSIVE = re.compile(r"^(.*?)\b(?:is|are|was|were|gets)\b(.*?)\bby ((?:the|an?|his|her) \w+)", re.I)
-PARTICLES = w.words("down, up, off, out, away, over, back")
+PARTICLES = w.words("on, down, up, off, out, away, over, back")
 VOICES = w.words("by, from, receive, receives, received")  # which matter only where captions differ in who does it
 ALIKE = """
     give hand pass offer | put place set lay | throw toss | take grab pick get | walk go step | start begin |
@@ -143,6 +143,8 @@ def _left_when_denied(denied: Told, shown: Mapping[str, Told]) -> str:
 
 def _best(told: Told, shown: Mapping[str, Told], near: bool) -> str:
     """The option whose words are told, and what tells it apart from the others; empty where that is not sure."""
+    if list(shown.values()).count(told) == 1:
+        return next(option for option, own in shown.items() if own == told)
     scores = {option: common(told, own) for option, own in shown.items()}
     best = max(scores, key=scores.__getitem__)
     own, rivals = shown[best], [words for option, words in shown.items() if option != best]
@@ -152,7 +154,9 @@ def _best(told: Told, shown: Mapping[str, Told], near: bool) -> str:
         if len(whole) == 1 and not near:
             return whole[0]  # it is told in full, with something added
         apart = [option for option in shown if _tells_apart(told, option, shown)]
-        if len(apart) == 1 and set(told) <= set(shown[apart[0]]):
+        if len(apart) != 1:
+            return ""
+        if set(told) <= set(shown[apart[0]]):
             return apart[0] if _tells_it_alike(told, apart[0], shown, scores[apart[0]]) else ""
     theirs = {word for words in rivals for word in words} - set(own)
     if list(scores.values()).count(scores[best]) > 1 or theirs.intersection(told):
@@ -163,15 +167,18 @@ def _best(told: Told, shown: Mapping[str, Told], near: bool) -> str:
 
 
 def _tells_apart(told: Told, option: str, shown: Mapping[str, Told]) -> bool:
-    """Does a statement hold a word that only one caption has, and none that only others have?"""
-    own, theirs = set(shown[option]), {word for other, words in shown.items() if other != option for word in words}
-    return bool((own - theirs).intersection(told)) and not (theirs - own).intersection(told)
+    """Does a statement hold words that a caption has and the others have not, and none that only they have?"""
+    own = set(shown[option])
+    rivals = [set(words) for other, words in shown.items() if other != option]
+    if any(not (words - own).isdisjoint(told) for words in rivals):
+        return False
+    return not any((own - words - PARTICLES or own - words).isdisjoint(told) for words in rivals)
 
 
 def _tells_it_alike(told: Told, option: str, shown: Mapping[str, Told], score: int) -> bool:
     """Is what tells a caption apart told of the same thing and of the same person, in nearly the same order?"""
-    own, theirs = shown[option], {word for other, words in shown.items() if other != option for word in words}
-    beside: Told = ()
+    own, beside = shown[option], Told()
+    theirs = set.intersection(*(set(words) for other, words in shown.items() if other != option))
     for word in set(own) - theirs:
         if word in told:
             at = own.index(word)

@@ -45,7 +45,7 @@ BLACK_NOUNS = w.words("""
     appears, comes, starts, begins, ends, -
 """)
 BEFORES = w.words("before, preceding, precedes, until, till, prior, pre, ahead")
-AFTERS = w.words("after, subsequent, following, follows, post, past, since, once")
+AFTERS = w.words("after, succeeding, subsequent, following, follows, post, past, since, once")
 RELATIVES = w.words("""
     that, which, comes, starts, begins, is, appears, plays, shown, just, right, immediately, coming, starting,
     located, found, seen, directly, occurring, presented, displayed

@@ -14,7 +14,7 @@ HARD, HARD_TO = (
 )
 INTENSIFIED = w.words("only, just, merely, simply")
 TICKS = frozenset("✓✔✅☑👍✗✘❌✖👎🚫❎")
-FINE = w.words("good, great, excellent, decent, solid, strong, fine, holds, hold, stands, works, work")
+FINE = w.words("good, great, excellent, decent, solid, strong, fine, holds, hold, works, work")
 POOR = w.words("bad, poor, weak, terrible, reverse")
 RATED = w.words("""
     match, description, fit, summary, representation, account, reflection, caption, order, is, to, as
@@ -67,6 +67,8 @@ def sign(tokens: Sequence[str]) -> int:
             if not _denies_nothing(tokens, at) and not (joint and word in ("nor", "neither")):
                 turned = -turned
             joint = joint or word in ("neither", "nor", "not", "no")
+        elif judged and word == "that" and JUDGING.isdisjoint(tokens[at + 1 :]):
+            break  # "the problem is that he does not jump"
         elif word in w.BAD or _is_bad_here(tokens, at):
             if not (judged and tokens[at - 1] in JOINING):  # "neither wrong nor misleading"
                 turned = -turned
@@ -122,9 +124,9 @@ def _is_bad_here(tokens: Sequence[str], at: int) -> bool:
 def said_of(mark: str, head: Sequence[str], tail: Sequence[str], segments: bool) -> int:
     """What the words around an option say of it: 1 for good, -1 for bad, 0 for nothing."""
     if tail[:1] == (":",):
-        if tail[1:2] in (("yes",), ("no",)):
-            return 1 if tail[1] == "yes" else -1
         tail = tail[1:]
+    if tail[:1] in (("yes",), ("no",)):
+        return 1 if tail[0] == "yes" else -1
     if not head and not tail:
         return 0
     words = (*head, *tail)

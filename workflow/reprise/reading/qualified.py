@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 from reprise.reading import words as w
 from reprise.reading.clauses import Clause, has
-from reprise.reading.polarity import sign
+from reprise.reading.polarity import negated, sign
 from reprise.reading.settle import HINTED, Claim, Turns
-from reprise.reading.verdicts import ALL_BUT, FLAWS, Verdict, ellipsis, last_verdict, omits
+from reprise.reading.verdicts import ALL_BUT, FLAWS, SHOWN, Verdict, ellipsis, last_verdict, omits
 
 INSTEADS = w.words("""
     instead, instead of, rather than, not, never, nobody, nothing, none, rather, nor, neither, no one, no, without,
@@ -23,7 +23,7 @@ DEGREES = w.words("""
 """)
 CLEFTS = w.words("who, that, which")
 QUALIFIERS = w.EXCEPTS | w.BUTS | {"only"}
-CONCERNED = w.CAPTIONS | w.PARTS
+CONCERNED = w.CAPTIONS | w.PARTS | w.words("action, actions, event, events")
 CIRCUMSTANCES = w.words("order, in, with")
 
 
@@ -97,7 +97,7 @@ def qualified(claim: Claim, found: Sequence[Clause]) -> str:
     tokens = tuple(
         word for later in found[clause.place :] if later.sentence == clause.sentence for word in later.tokens
     )
-    bad = sign(tokens) < 0
+    bad = sign(tokens) < 0 or (negated(tokens) and has(tokens, SHOWN))
     beside_the_point = (has(tokens, w.SEEING) or has(tokens, w.ADDS)) and not (bad and has(tokens, CONCERNED))
     if omits(tokens) or beside_the_point:
         return "Yes"

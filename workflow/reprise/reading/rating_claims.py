@@ -131,6 +131,7 @@ def _grouped(words: Sequence[str]) -> list[str]:
             is_mark(word)
             and last >= 0
             and is_mark(found[last])
+            and not (between == [","] and has(found[:last], w.NEGATIONS))
             and (not between or tuple(between) in JOINED or "or" in between)
         ):
             names = [*found[last].strip("«»+").split("|"), word.strip("«»+")]

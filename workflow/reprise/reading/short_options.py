@@ -49,7 +49,8 @@ def named_option(text: str, captions: Mapping[str, str]) -> str:
     said = [word.lower() for word in TOKEN.findall(re.sub(r"\brather than\b", "rather_than", text))]
     if not w.OPEN_QUESTIONS.isdisjoint(join_phrases(said)):
         return ""
-    numbers = {option: NUMBER_WORDS.get(words[0], words[0]) for option, words in own.items() if len(words) == 1}
+    counts = {option: [word for word in words if word not in TIMES] for option, words in own.items()}
+    numbers = {option: NUMBER_WORDS.get(words[0], words[0]) for option, words in counts.items() if len(words) == 1}
     if len(numbers) == len(own) and all(number.isdigit() for number in numbers.values()):
         return _counted(said, numbers)
     chosen, denied, possible = set[str](), set[str](), set[str]()

@@ -105,7 +105,7 @@ WHOLES = words("every, each, all, everything, any, whole, entire, single")
 PARTLY = words("""
     partly, partially, mostly, somewhat, largely, almost, nearly, half, in part, kind of, sort of, to some extent, to
     a degree, to a large extent, to a certain extent, to a great extent, up to the point, up to a point, up to, more
-    or less, mainly, for the most part, roughly
+    or less, mainly, for the most part, roughly, in one respect, in one way, in some ways, in some respects
 """)
 OMITS = words("""
     omit, omits, omitted, omitting, leaves out, leave out, leaving out, left out, lacks, lack, lacking, misses,
@@ -270,7 +270,7 @@ LEADING_VERBS = words("""
 YES = words("yes, yep, yeah, yup, yea, yess, yesss, yessss, aye, yah, yas, yessir")
 NO = words("nope, nah, nay, noo, nooo, naw")
 AFFIRMS = words("""
-    a match, i do not disagree, i do not see why not, match, matches, supported, accept, absolutely, definitely,
+    a match, i do not disagree, i do not see why not, i confirm, approved, match, matches, supported, accept, absolutely, definitely,
     certainly, indeed, of course, affirmative, entailed, agreed, exactly, precisely, it does, i think so, i believe so,
     i would say so, that is right, that is correct, totally, undoubtedly, without a doubt, no doubt, surely, i agree,
     entailment, all good, looks good, looks right, correct, true, right, accurate, sure, positive, confirmed, for sure,

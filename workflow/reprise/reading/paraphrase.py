@@ -47,7 +47,7 @@ PARTING = re.compile(
     r"\bfirst (?:and|but)\b|[,;:]|\band\b(?= (?:then|afterwards|finally))"
 )
 AT_ONCE = re.compile(r"\b(?:while|when|as)\b", re.I)
-ENDS_FIRST = re.compile(r"\bfirst\W*$")
+IS_FIRST = re.compile(r"\bfirst\W*$|^\W*first\b")
 LONGEST = 60  # content words of a statement
 SHORTEST = 2  # content words of a caption; `short_options` reads shorter ones
 SHORT = 5  # letters; a longer word in -ly is an adverb
@@ -235,7 +235,7 @@ def in_order(statement: str, captions: Mapping[str, str]) -> str | None:
         return ""
     only = (first - second - PEOPLE, second - first - PEOPLE)
     places = [_event_of(part, only, first) for part in told]
-    if -1 in places or places.count(places[0]) > 1 or (len(places) == 1 and not ENDS_FIRST.search(statement.lower())):
+    if -1 in places or places.count(places[0]) > 1 or (len(places) == 1 and not IS_FIRST.search(statement.lower())):
         return ""
     lead = (first, second)[places[0]]
     fits = [option for option, parts in shown.items() if lead.intersection(parts[0]) >= only[places[0]]]

@@ -123,9 +123,9 @@ def _is_bad_here(tokens: Sequence[str], at: int) -> bool:
 
 def said_of(mark: str, head: Sequence[str], tail: Sequence[str], segments: bool) -> int:
     """What the words around an option say of it: 1 for good, -1 for bad, 0 for nothing."""
-    if tail[:1] == (":",):
-        tail = tail[1:]
-    if tail[:1] in (("yes",), ("no",)):
+    labelled = tail[:1] == (":",)
+    tail = tail[1:] if labelled else tail
+    if tail[:1] in (("yes",), ("no",)) and (labelled or len(head) + len(tail) == 1):
         return 1 if tail[0] == "yes" else -1
     if not head and not tail:
         return 0

@@ -33,6 +33,7 @@ def weigh(said: str, words: Sequence[Claim], verdicts: Sequence[Verdict], found:
     leads = claim == words[0] and found[claim.place].is_first
     later = [verdict for verdict in verdicts if verdict.clause.place > claim.place]
     near = [verdict for verdict in later if verdict.clause.sentence <= claim.sentence + 1]
+    near_end = max(clause.place for clause in found if clause.sentence <= claim.sentence + 1)
     judged = last_verdict(later, found)
     if echo(claim, found) not in ("", said) or is_overruled(claim, verdicts, found):
         return ""
@@ -40,7 +41,7 @@ def weigh(said: str, words: Sequence[Claim], verdicts: Sequence[Verdict], found:
         if judged != "Yes":
             return "No"
         denies_flaws = any(verdict.of_flaws and verdict.value == "Yes" for verdict in near)
-        granted = any(qualifies(verdict.clause, claim) for verdict in later)
+        granted = any(clause.opener in w.BUTS for clause in found if claim.place < clause.place <= near_end)
         return "Yes" if leads and denies_flaws else "No" if granted else ""
     if leads and is_partial(claim, found):
         return "No" if judged == "No" else ""

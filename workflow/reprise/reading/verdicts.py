@@ -31,7 +31,7 @@ FINDS = w.words("""
 KNOWN = frozenset().union(
     BARE, w.VIDEOS, w.WORLD, w.PARTS, w.CAPTIONS, w.PRONOUNS, w.RELATES, w.DEPICTS, w.WHOLES, w.ASPECTS, w.DEPICTED,
     w.LEADING_VERBS, OPPOSITES, FINE, POOR, FLAWS,
-    w.words("needs, need, needed, necessary, required, found, off, out, full, anything, something, changes, elements"),
+    w.words("needs, need, needed, necessary, required, found, speaks, off, out, full, anything, something, changes, elements"),
 )  # fmt: skip
 STARTS = frozenset().union(
     w.PRONOUNS, w.LEADING_VERBS, w.NEGATIONS, w.GOOD, w.BAD, w.words("something, they, both, two, anything, what")
@@ -146,6 +146,7 @@ def judge(clause: Clause, around: Around) -> int:
     if left_out:
         return left_out  # "the caption says that he bows, and he does"
     against = has(tokens, AGAINST) and has(tokens, w.CAPTIONS)
+    against |= tokens[0] == "wrong" and clause.is_first and clause.is_last and len(tokens) <= 3  # "wrong dog"
     against |= tokens[0] in w.NEGATIONS and has(tokens, w.VIDEOS) and has(tokens, SUGGESTS)  # "nothing suggests that"
     gone = has(tokens, GONE) and (has(tokens, w.ASPECTS) or tokens[-1] in GONE) and not negated(tokens)
     halved = clause.opener in CONTRASTS and has(tokens, w.PARTS) and tokens[-2:] in DENIALS
@@ -162,6 +163,7 @@ def judge(clause: Clause, around: Around) -> int:
         return 0 if framed > 0 and clause.opener in CONTRASTS else framed
     judged = -sign(tokens) if clause.opener == "nor" else sign(tokens) or related(tokens)
     uncertain = has(tokens, w.MIGHT) and not has(tokens, w.NEGATIONS) and "plausible" not in tokens
+    uncertain |= has(tokens, EITHER) and has(tokens, w.MIGHT)
     if (
         not judged
         or uncertain

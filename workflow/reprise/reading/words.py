@@ -132,7 +132,7 @@ FINALS = words("""
     final_answer
 """)
 PICKS = words("""
-    choose, chose, choosing, pick, picked, picking, select, selected, selecting, go with, going with, go for, going
+    choose, chose, choosing, pick, picked, picking, print, printing, select, selected, selecting, go with, going with, go for, going
     for, went with, say, lean, leaning, lean towards, leaning towards, lean toward, leaning toward, vote, voting, opt,
     opt for, opting for, guess, answer, prefer, settle on, settle for, settling on, favour, favor, bet on, bet, back,
     stick with, sticking with, end up with, ended up with, conclude, convinced, confident in, suspect, assume, wager,

@@ -156,7 +156,8 @@ def claim_of_word(clause: Clause, mark: str, found: Sequence[Clause]) -> Iterato
         return
     words = [word for word in rest if word not in TICKS]
     judged = sign(words)
-    rejects = (bool(at) or bare) and (judged < 0 or (not judged and negated(words)))
+    labels = not at and clause.tokens[1:2] == (":",)  # "No: contradiction"
+    rejects = (bool(at) or bare) and not labels and (judged < 0 or (not judged and negated(words)))
     option = mark.strip("«»+")
     yield Claim("" if "|" in option else option, level, clause.place, clause.sentence, rejects and "|" not in option)
 

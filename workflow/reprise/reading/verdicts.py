@@ -59,7 +59,9 @@ WHOLE_NOUNS = w.NEGATIONS | w.words("""
 MISNAMED = w.words("wrong, different, incorrect, opposite, something else, something different, false, another video")
 ALL_BUT = w.words("all but, everything but, everything except, all except")
 SEES = w.words("see, notice, observe, find, spot")
-NOTHING_SEEN = w.VIDEOS | w.CAPTIONS | w.words("why, image, images, attachment, how")
+NOTHING_SEEN = w.VIDEOS | w.CAPTIONS | w.words("""
+    why, how, what, where, image, images, attachment, picture, reason, way, anything, nothing, much, well, options, question
+""")
 UNCLEAR = w.words("clear, clearly, enough, sufficient, full, fully, sure, end, more")
 OF_IT_ALL = w.CAPTIONS | w.WHOLES | w.PRONOUNS
 POINTING = w.words("this, that, it")

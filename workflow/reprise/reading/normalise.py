@@ -13,6 +13,7 @@ KEPT = 1 << 13  # texts whose working is kept: short answers and captions come a
 LONGEST = 16_000  # characters; a longer answer has run away, and only its ends can hold a verdict
 
 PLAIN = re.compile(r"[A-Za-z0-9 ,.()]*")  # no markup, containers, quotes or dashes
+NO_PLAIN = re.compile(r"a\.i\.|i\.e\.|cannot|\( \)", re.I)
 TYPOGRAPHY = str.maketrans(
     {c: "" for c in '“”„«»「」『』"*$'} | {c: "'" for c in "‘’`´"} | {c: " - " for c in "—–"}
     | {c: "(" for c in "【〔〈《"} | {c: ")" for c in "】〕〉》"} | {c: " → " for c in "⇒➡⟶"}
@@ -70,7 +71,7 @@ FINAL_CHANNEL = "<|channel|>final<|message|>"
 @lru_cache(KEPT)
 def normalise(text: str) -> str:
     """The plain lines of an answer, in its own case and language."""
-    if PLAIN.fullmatch(text) and "a.i." not in (lower := text.lower()) and "i.e." not in lower and "cannot" not in lower and "( )" not in text:
+    if PLAIN.fullmatch(text) and not NO_PLAIN.search(text):
         return _shortened(" ".join(text.split()))  # nothing for the rest to do
     if FINAL_CHANNEL in text:
         text = text.rpartition(FINAL_CHANNEL)[2]

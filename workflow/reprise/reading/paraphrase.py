@@ -13,17 +13,20 @@ from reprise.reading.normalise import KEPT, normalise
 from reprise.reading.restated import words_of
 
 SMALL = w.words("""
-    a, an, the, then, and, is, are, was, were, be, been, being, he, she, they, it, that, this, s, their, his, her,
-    its, him, them, there, who, which, in, at, into, onto, with, as, while, so, first, next, finally, afterwards,
+    a, an, the, then, and, is, are, was, were, be, been, being, he, she, they, it, that, this, s, their, his, her, its,
+    him, them, there, who, which, in, at, into, onto, with, as, while, so, first, next, finally, afterwards,
     subsequently, one, some, very, just, now, video, clip, shows, showing, show, see, seen, can, will, has, have, do,
-    does, did, of, i, we, scene, depicts, describes, shown, answer, caption, option, before, after, until, time,
-    times, to, from, use, uses, used, using, gets, correct, matches, match, where, wearing, dressed, wears, herself, himself, because
+    does, did, of, i, we, scene, depicts, describes, shown, answer, caption, option, before, after, until, time, times,
+    to, from, use, uses, used, using, gets, correct, matches, match, where, wearing, dressed, wears, herself, himself,
+    because
 """)
 # What turns a statement round, so that equal words no longer mean the same.
 TURNING = w.words("""
     by, receive, receives, received, from, or, either, neither, nor, if
 """)
-DENIED = re.compile(r"\b(?:(?:and |but )?not|never|no|without|rather than|instead of)\b(?! only)(?:(?!\bbut\b)[^,.;:])*", re.I)
+DENIED = re.compile(
+    r"\b(?:(?:and |but )?not|never|no|without|rather than|instead of)\b(?! only)(?:(?!\bbut\b)[^,.;:])*", re.I
+)
 JUDGED_RIGHT = re.compile(r"\b(?:that|this|it) is right\b", re.I)
 PASSIVE = re.compile(r"^(.*?)\b(?:is|are|was|were|gets)\b(.*?)\bby ((?:the|an?|his|her) \w+)", re.I)
 PARTICLES = w.words("on, down, up, off, out, away, over, back")
@@ -127,7 +130,7 @@ def paraphrased(statement: str, captions: Mapping[str, str], near: bool = False)
 
 
 def in_words_of(told: Told, shown: Mapping[str, Told]) -> Told:
-    """What is told in the words of the captions: misspelt ones set right, people and particles that tell nothing gone."""
+    """What is told in the words of the captions: misspelt ones right, idle people and particles gone."""
     known = {word for own in shown.values() for word in own}
     told = tuple(word if word in known else next((own for own in known if same(word, own)), word) for word in told)
     idle = PARTICLES | (PEOPLE if PEOPLE.isdisjoint(known) else frozenset())

@@ -31,7 +31,8 @@ FINDS = w.words("""
 KNOWN = frozenset().union(
     BARE, w.VIDEOS, w.WORLD, w.PARTS, w.CAPTIONS, w.PRONOUNS, w.RELATES, w.DEPICTS, w.WHOLES, w.ASPECTS, w.DEPICTED,
     w.LEADING_VERBS, OPPOSITES, FINE, POOR, FLAWS,
-    w.words("needs, need, needed, necessary, required, found, speaks, off, out, full, anything, something, changes, elements"),
+    w.words("needs, need, needed, necessary, required, found, speaks, off, out, full, anything, something, changes"),
+    w.words("elements"),
 )  # fmt: skip
 STARTS = frozenset().union(
     w.PRONOUNS, w.LEADING_VERBS, w.NEGATIONS, w.GOOD, w.BAD, w.words("something, they, both, two, anything, what")
@@ -59,9 +60,14 @@ WHOLE_NOUNS = w.NEGATIONS | w.words("""
 MISNAMED = w.words("wrong, different, incorrect, opposite, something else, something different, false, another video")
 ALL_BUT = w.words("all but, everything but, everything except, all except")
 SEES = w.words("see, notice, observe, find, spot")
-NOTHING_SEEN = w.VIDEOS | w.CAPTIONS | w.words("""
-    why, how, what, where, image, images, attachment, picture, reason, way, anything, nothing, much, well, options, question
+NOTHING_SEEN = (
+    w.VIDEOS
+    | w.CAPTIONS
+    | w.words("""
+    why, how, what, where, image, images, attachment, picture, reason, way, anything, nothing, much, well, options,
+    question
 """)
+)
 UNCLEAR = w.words("clear, clearly, enough, sufficient, full, fully, sure, end, more")
 OF_IT_ALL = w.CAPTIONS | w.WHOLES | w.PRONOUNS
 POINTING = w.words("this, that, it")
@@ -128,7 +134,7 @@ def verdicts_of(found: Sequence[Clause]) -> Iterator[Verdict]:
 
 
 def ellipsis(tokens: Sequence[str]) -> int:
-    """What "it does", "I do not think that he did", "no doubt it is" amounts to: 1 or -1; 0 where nothing is left out."""
+    """What "it does", "I do not think that he did", "no doubt it is" amounts to, as a sign."""
     verbs = AUXILIARIES | SEEMS if tokens[-1] == "so" else AUXILIARIES
     at = next((at for at in range(len(tokens) - 1, 0, -1) if tokens[at] in verbs), 0)
     head = [word for word in tokens[:at] if not word.endswith("ly") and word not in w.HEDGES]
@@ -310,7 +316,7 @@ def is_partial(tokens: Sequence[str]) -> bool:
 
 
 def denies_event(found: Sequence[Clause]) -> bool:
-    """Does an answer only say that something is not in the video: "I see nobody ride", "he walks instead of running"?"""
+    """Does an answer only say that something is not in the video: "he walks instead of running"?"""
     scope = Scope()
     for clause in found:
         tokens = clause.tokens

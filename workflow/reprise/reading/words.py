@@ -20,40 +20,40 @@ GOOD = words("""
     coincides, confirm, confirms, confirmed, confirming, verified, faithful, faithfully, perfect, perfectly, precise,
     precisely, best, better, closer, closest, preferable, superior, plausible, convincing, appropriate, hold true,
     holds true, spot on, on point, wins, win, winner, makes sense, make sense, makes more sense, makes the most sense,
-    makes most sense, justified, fulfilled, satisfied, met, evidence, accuracy, in line with, in accordance with, in
-    favour of, in favor of, favours, favors, points to, point to, pointing to, what happens, what is happening, what
-    happened, what actually happens, what is shown, what we see, what i see, what the video shows, what is seen, what
-    can be seen, what is depicted, what takes place, what occurs, the case, gets my vote, beats, trumps, surpasses,
-    outperforms, applies, apply, preferred, happens, happen, occurs, occur, takes place, take place, more likely, most
-    likely one, likelier, likeliest, passes, checks out, check out, adds up, add up, well supported, fully supported, borne out, bears
-    out, backed up, nothing to correct, nothing to fix, nothing to change, follows from, follow from, accept,
-    accepted, acceptable, flawless, backed by, bears this out, bears it out, strongest, stronger, suitable, suited,
-    adequate, adequately, sound, correctness, inferred, deduced, spot-on, ✓, ✔, ✅, ☑, 👍, 💯, identical, exact match,
-    most exact
+    makes most sense, justified, fulfilled, satisfied, met, evidence, accuracy, in line with, in accordance with,
+    in favour of, in favor of, favours, favors, points to, point to, pointing to, what happens, what is happening,
+    what happened, what actually happens, what is shown, what we see, what i see, what the video shows, what is seen,
+    what can be seen, what is depicted, what takes place, what occurs, the case, gets my vote, beats, trumps,
+    surpasses, outperforms, applies, apply, preferred, happens, happen, occurs, occur, takes place, take place,
+    more likely, most likely one, likelier, likeliest, passes, checks out, check out, adds up, add up, well supported,
+    fully supported, borne out, bears out, backed up, nothing to correct, nothing to fix, nothing to change,
+    follows from, follow from, accept, accepted, acceptable, flawless, backed by, bears this out, bears it out,
+    strongest, stronger, suitable, suited, adequate, adequately, sound, correctness, inferred, deduced, spot-on, ✓, ✔,
+    ✅, ☑, 👍, 💯, identical, exact match, most exact
 """)
 BAD = words("""
     ranks below, falls behind, loses to, inferior to, inferior, incorrect, incorrectly, wrong, wrongly, inaccurate,
     inaccurately, false, falsely, untrue, invalid, mistaken, mistakenly, mismatch, mismatches, mismatched, contradict,
     contradicts, contradicted, contradicting, contradiction, contradictions, contradictory, conflict, conflicts,
-    conflicting, differ, differs, differing, different, differently, discrepancy, discrepancies, the reverse of, the
-    inverse of, error, errors, erroneous, erroneously, mistake, mistakes, inconsistent, inconsistency,
+    conflicting, differ, differs, differing, different, differently, discrepancy, discrepancies, the reverse of,
+    the inverse of, error, errors, erroneous, erroneously, mistake, mistakes, inconsistent, inconsistency,
     inconsistencies, inaccuracy, inaccuracies, reversed, reverses, reversing, reverse order, swapped, swaps, swap,
     flipped, flips, opposite, inverted, inverts, mixed up, mixes up, mixing up, mix up, switched, switches, backwards,
-    backward order, back to front, unlikely, worse, worst, implausible, misleading, overstates, exaggerates, misidentifies, misidentified,
-    misidentify, misrepresents, misrepresented, misrepresent, misstates, misstated, misdescribes, misattributes,
-    misreports, mislabels, misplaces, misses the mark, distorts, deviates, deviate, deviation, deviations, diverges,
-    diverge, fails, fail, failed, failing, unsupported, doubt, doubts, doubtful, excluded, exclude, excludes,
-    excluding, eliminated, eliminate, eliminates, eliminating, ruled out, rule out, rules out, ruling out, reject,
-    rejects, rejected, rejecting, discard, discarded, dismiss, dismissed, refuted, refute, refutes, disproved,
-    disproves, disprove, denies, denied, deny, disagree, disagrees, disagreement, disagreements, something else,
-    something different, the other way round, the other way around, other way round, other way around, the wrong way
-    round, vice versa, untenable, impossible, confuses, confused, confuse, fabricated, fabricates, hallucinated,
-    invented, invents, problem, problems, issue, issues, fault, faults, flaw, flaws, flawed, off the mark, out of the
-    question, violated, violates, breached, off the table, makes no sense, make no sense, out of the running,
-    ruled_out, overruled, falls short, at odds, corrected, corrections, against, rebuts, nonsense, bogus, hardly
-    likely, unfaithful, non-entailment, nonentailment, unacceptable, inexact, unrelated, made up, nothing to do with,
-    another video, another clip, another scene, imprecise, less likely, out of order, wrong order, mischaracterizes,
-    mischaracterises, unentailed, not_entailed, ✗, ✘, ❌, ✖, 👎, 🚫, ❎
+    backward order, back to front, unlikely, worse, worst, implausible, misleading, overstates, exaggerates,
+    misidentifies, misidentified, misidentify, misrepresents, misrepresented, misrepresent, misstates, misstated,
+    misdescribes, misattributes, misreports, mislabels, misplaces, misses the mark, distorts, deviates, deviate,
+    deviation, deviations, diverges, diverge, fails, fail, failed, failing, unsupported, doubt, doubts, doubtful,
+    excluded, exclude, excludes, excluding, eliminated, eliminate, eliminates, eliminating, ruled out, rule out,
+    rules out, ruling out, reject, rejects, rejected, rejecting, discard, discarded, dismiss, dismissed, refuted,
+    refute, refutes, disproved, disproves, disprove, denies, denied, deny, disagree, disagrees, disagreement,
+    disagreements, something else, something different, the other way round, the other way around, other way round,
+    other way around, the wrong way round, vice versa, untenable, impossible, confuses, confused, confuse, fabricated,
+    fabricates, hallucinated, invented, invents, problem, problems, issue, issues, fault, faults, flaw, flaws, flawed,
+    off the mark, out of the question, violated, violates, breached, off the table, makes no sense, make no sense,
+    out of the running, ruled_out, overruled, falls short, at odds, corrected, corrections, against, rebuts, nonsense,
+    bogus, hardly likely, unfaithful, non-entailment, nonentailment, unacceptable, inexact, unrelated, made up,
+    nothing to do with, another video, another clip, another scene, imprecise, less likely, out of order, wrong order,
+    mischaracterizes, mischaracterises, unentailed, not_entailed, ✗, ✘, ❌, ✖, 👎, 🚫, ❎
 """)
 # Flaws that a leading Yes or No may be about: "No, I see no error", "Yes, there is a mismatch".
 FLAWS = words("""
@@ -132,12 +132,12 @@ FINALS = words("""
     final_answer
 """)
 PICKS = words("""
-    choose, chose, choosing, pick, picked, picking, print, printing, select, selected, selecting, go with, going with, go for, going
-    for, went with, say, lean, leaning, lean towards, leaning towards, lean toward, leaning toward, vote, voting, opt,
-    opt for, opting for, guess, answer, prefer, settle on, settle for, settling on, favour, favor, bet on, bet, back,
-    stick with, sticking with, end up with, ended up with, conclude, convinced, confident in, suspect, assume, wager,
-    side with, siding with, inclined, take, call, identify, rate, give, deem, judge, going, settle, leave us with,
-    leaves us with, leaves, leaving, left with, makes, make, making, ranks, rank
+    choose, chose, choosing, pick, picked, picking, print, printing, select, selected, selecting, go with, going with,
+    go for, going for, went with, say, lean, leaning, lean towards, leaning towards, lean toward, leaning toward, vote,
+    voting, opt, opt for, opting for, guess, answer, prefer, settle on, settle for, settling on, favour, favor, bet on,
+    bet, back, stick with, sticking with, end up with, ended up with, conclude, convinced, confident in, suspect,
+    assume, wager, side with, siding with, inclined, take, call, identify, rate, give, deem, judge, going, settle,
+    leave us with, leaves us with, leaves, leaving, left with, makes, make, making, ranks, rank
 """)
 CONCLUDES = words("""
     so, therefore, hence, thus, consequently, accordingly, ultimately, finally, overall, in short, in conclusion, in
@@ -240,8 +240,8 @@ SEEING = words("""
     matter, matters, dark, blurry, blurred, blur, clear, clearly, unclear, visible, see, seen, sure, certain, tell,
     confirm, quality, angle, camera, view, lighting, light, grainy, brief, briefly, short, shortly, small, far, quick,
     quickly, fast, hidden, obscured, picture, image, resolution, visibility, shaky, lit, frame, frames, hard,
-    difficult, moment, distance, dim, second, seconds, barely, partially, verify, low, audio, sound, context, background, explicitly,
-    shown, certainty, room, noisy
+    difficult, moment, distance, dim, second, seconds, barely, partially, verify, low, audio, sound, context,
+    background, explicitly, shown, certainty, room, noisy
 """)
 CAPTIONS = words("""
     caption, description, statement, sentence, hypothesis, annotation, summary, account, video and caption, caption
@@ -270,11 +270,12 @@ LEADING_VERBS = words("""
 YES = words("yes, yep, yeah, yup, yea, yess, yesss, yessss, aye, yah, yas, yessir")
 NO = words("nope, nah, nay, noo, nooo, naw")
 AFFIRMS = words("""
-    a match, i do not disagree, i do not see why not, i confirm, approved, match, matches, supported, accept, absolutely, definitely,
-    certainly, indeed, of course, affirmative, entailed, agreed, exactly, precisely, it does, i think so, i believe so,
-    i would say so, that is right, that is correct, totally, undoubtedly, without a doubt, no doubt, surely, i agree,
-    entailment, all good, looks good, looks right, correct, true, right, accurate, sure, positive, confirmed, for sure,
-    by all means, no doubt about it, seems so, looks like it, i suppose so, i guess so, it seems so
+    a match, i do not disagree, i do not see why not, i confirm, approved, match, matches, supported, accept,
+    absolutely, definitely, certainly, indeed, of course, affirmative, entailed, agreed, exactly, precisely, it does,
+    i think so, i believe so, i would say so, that is right, that is correct, totally, undoubtedly, without a doubt,
+    no doubt, surely, i agree, entailment, all good, looks good, looks right, correct, true, right, accurate, sure,
+    positive, confirmed, for sure, by all means, no doubt about it, seems so, looks like it, i suppose so, i guess so,
+    it seems so
 """)
 DENIES = words("""
     not a match, i do not agree, not entailment, mismatch, no match, not supported, does not match, in no way,
@@ -302,7 +303,8 @@ ALL_PHRASES = frozenset(
     phrase
     for kind in (
         GOOD, BAD, FLAWS, NEGATIONS, PARTLY, OMITS, PICKS, CONCLUDES, HEDGES, FILLERS, TURNS, DRAFTS, CONDITIONS,
-        OPEN_QUESTIONS, KNOWS, COMPARES, BUTS, EXCEPTS, CAPTIONS, CONCEDES, AGREES, ADDS, ANSWERS, FINALS, LABELS, SPLITS,
+        OPEN_QUESTIONS, KNOWS, COMPARES, BUTS, EXCEPTS, CAPTIONS, CONCEDES, AGREES, ADDS, ANSWERS, FINALS, LABELS,
+        SPLITS,
     )
     for phrase in kind
     if "_" in phrase

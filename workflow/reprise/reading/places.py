@@ -196,8 +196,6 @@ def _part_of_video(tokens: Sequence[str], at: int) -> tuple[int, int, int]:
     ):
         return at + 3, ENDS[word], 1
     if word in w.SEGMENTS:
-        if ahead[:1] in (("before",), ("after",)) and not any(after.isalnum() for after in ahead[1:]):
-            return at + 1, FIRST if ahead[0] == "before" else LAST, 1
         if ahead[:1] and ahead[0] in PREPOSITIONS and ahead[1:2] == ("the",) and ahead[2:3] and ahead[2] in ENDS:
             return at + 3, ENDS[ahead[2]], 1
         end = next((end for end in range(at, len(tokens)) if tokens[end] not in RELATIVES), at)

@@ -165,8 +165,6 @@ def _told(head: Sequence[str], tail: Sequence[str], at: int, segments: bool) -> 
     object_judges = shows_the_world(tail, at) or (segments and has(tail[at + 1 : at + 6], WHAT_A_CAPTION_SAYS))
     if judged or (verb in w.DEPICTS and object_judges):
         return None if sign(tail) else -1 if negated((*head, *tail)) else 1
-    if has(tail[:at], w.GOOD) or has(tail[:at], w.BAD):
-        return None
     if segments and verb in w.DEPICTS and negated(tail[:at]):
         return -1  # "the first segment does not show the dog"
     if head == ("what",) or (len(head) == 1 and head[0] in w.WHOLES):
@@ -193,8 +191,6 @@ def _segment_is_meant(head: Sequence[str], tail: Sequence[str]) -> bool:
         return True
     alone = tuple(head[-2:]) == ("only", "in") or (head[-1:] == ("in",) and tail == ("only",))
     if alone or (has(head, CAPTION_OR_IT) and has(head, SPEAKS_OF)):
-        return True
-    if "one" in tail and has(tail, w.CAPTIONS) and has(tail, w.DEPICTS):
         return True
     described = "one" in tail or has(tail, w.CAPTIONS) or tuple(tail) == ("is", "described")
     return described and has(tail, w.DEPICTED)

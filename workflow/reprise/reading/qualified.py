@@ -18,9 +18,6 @@ INSTEADS = w.words("""
     hardly, opposite
 """)
 SHOWERS = w.VIDEOS | w.CAPTIONS | w.words("i, we, camera, audio, wording, phrasing, quality, angle")
-DEGREES = w.words("""
-    immediately, directly, fully, entirely, completely, clearly, exactly, perfectly, necessarily, explicitly, really
-""")
 CLEFTS = w.words("who, that, which")
 QUALIFIERS = w.EXCEPTS | w.BUTS | {"only"}
 CONCERNED = w.CAPTIONS | w.PARTS | w.words("action, actions, event, events")
@@ -104,8 +101,6 @@ def qualified(claim: Claim, found: Sequence[Clause]) -> str:
         return "Yes"
     if clause.opener in w.EXCEPTS or has(clause.tokens[:2], w.EXCEPTS):
         return "No"
-    if has(tokens, w.PARTLY):
-        return ""
     if bad or (tokens[:2] == ("it", "is") and has(tokens, CLEFTS)):
         return "No"
     if has(tokens[:3], SHOWERS):
@@ -115,9 +110,6 @@ def qualified(claim: Claim, found: Sequence[Clause]) -> str:
 
 def _denied_event(tokens: Sequence[str]) -> str:
     """What a concession leaves that tells what happens: a no where it denies something, else nothing sure."""
-    denies_manner = tokens[0] == "not" and tokens[-1].endswith("ly") and tokens[-1] not in DEGREES
-    if denies_manner:
-        return "No"
     vague = has(tokens[:3], frozenset(("you", "not"))) and "no" not in tokens and not has(tokens, w.PRONOUNS)
     if vague:
         return "No" if has(tokens, CIRCUMSTANCES) else ""

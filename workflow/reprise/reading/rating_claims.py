@@ -176,8 +176,6 @@ def rating_level(
         return 0
     if has(head[-1:], w.COMPARES):
         return 0
-    if not head and clause.leads and has(tail[:1], EXPLAINED):
-        return EXPLICIT
     if has(tail[:1], JUDGES) and has(tail, FAIR) and not has(tail, NOT_FAIR):
         return STATED
     if is_spoken_of(head, tail) or compared_with(clause, head, found) in COMPARED:

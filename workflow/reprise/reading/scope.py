@@ -8,7 +8,6 @@ from reprise.reading.clauses import Clause, has, is_mark
 
 RESETS = w.words("but, so, however, therefore, hence, thus, yet")
 ABLE = w.words("can, could, able, possible, unable, way, impossible, difficult, hard")
-INVERTED, SUBJECTS = w.words("were, should, had"), w.words("the, it, he, she, they, this, that, one")
 HARD = w.words("impossible, difficult, hard")
 SPEAKERS = w.words("i, we, so")
 LOOKS = w.words("ask, look, watch")
@@ -48,8 +47,6 @@ def _condition_follows(clause: Clause, found: Sequence[Clause]) -> bool:
 
 def conditional(tokens: Sequence[str]) -> bool:
     """Is this a condition? "If I had to choose" is none."""
-    if has(tokens[:1], INVERTED) and has(tokens[1:2], SUBJECTS):
-        return True  # "were the parsley mentioned"
     if w.CONDITIONS.isdisjoint(tokens):
         return False
     for at, word in enumerate(tokens):

@@ -244,8 +244,6 @@ def contrasts(clause: Clause, report: Clause | None) -> bool:
         return denies_content(tokens) or (clause.opener in CONTRASTS and not clause.is_first)
     if report is None:
         return False
-    if clause.opener == "which" and tokens[-2:] in DENIALS:
-        return True  # "the caption says that she sits, which she does not"
     beside = clause.place == report.place + 1 and clause.sentence == report.sentence and clause.opener in CONTRASTS
     return beside and not has(tokens, w.SEEING) and (negated(tokens) or not has(tokens, w.ADDS)) and sign(tokens) <= 0
 

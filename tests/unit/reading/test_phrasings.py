@@ -59,7 +59,7 @@ BOUNDS = {
     ("frozen_second", "letters"): (1, 0),
     ("frozen_second", "rating"): (0, 0),
     ("later", "yesno"): (8, 1),
-    ("later", "letters"): (18, 0),
+    ("later", "letters"): (19, 0),
     ("later", "rating"): (0, 1),
     ("composed", "yesno"): (3, 0),
     ("composed", "letters"): (0, 0),

@@ -54,7 +54,7 @@ IS_FIRST = re.compile(r"\bfirst\W*$|^\W*first\b")
 LONGEST = 60  # content words of a statement
 SHORTEST = 2  # content words of a caption; `short_options` reads shorter ones
 SHORT = 5  # letters; a longer word in -ly is an adverb
-ENOUGH, NEARLY_ALL, IN_ORDER = 0.75, 0.8, 0.7  # of the words are in common, in their order
+ENOUGH, NEARLY_ALL = 0.75, 0.8  # of the words are in common, in their order
 Told = tuple[str, ...]
 
 
@@ -126,7 +126,8 @@ def paraphrased(statement: str, captions: Mapping[str, str], near: bool = False)
         by_order = in_order(stated, captions)
         if by_order is not None:
             return by_order
-    return _best(told, shown, near)
+    parts = {option: told_parts(normalise(caption)) for option, caption in captions.items()}
+    return _best(told, shown, parts, near)
 
 
 def in_words_of(told: Told, shown: Mapping[str, Told]) -> Told:
@@ -144,7 +145,7 @@ def _left_when_denied(denied: Told, shown: Mapping[str, Told]) -> str:
     return left.pop() if len(apart) == 1 and len(left) == 1 and len(denied) > 1 else ""
 
 
-def _best(told: Told, shown: Mapping[str, Told], near: bool) -> str:
+def _best(told: Told, shown: Mapping[str, Told], parts: Mapping[str, tuple[Told, ...]], near: bool) -> str:
     """The option whose words are told, and what tells it apart from the others; empty where that is not sure."""
     if list(shown.values()).count(told) == 1:
         return next(option for option, own in shown.items() if own == told)
@@ -160,13 +161,25 @@ def _best(told: Told, shown: Mapping[str, Told], near: bool) -> str:
         if len(apart) != 1:
             return ""
         if set(told) <= set(shown[apart[0]]):
-            return apart[0] if _tells_it_alike(told, apart[0], shown, scores[apart[0]]) else ""
+            if _out_of_order(told, parts[apart[0]]):
+                return ""
+            return apart[0] if _tells_it_alike(told, apart[0], shown) else ""
     theirs = {word for words in rivals for word in words} - set(own)
     if list(scores.values()).count(scores[best]) > 1 or theirs.intersection(told):
         return ""
     if scores[best] == len(told) and len(told) > 1 + near:  # all that is told is the caption's, in its order
         return best if all(_tells_whose(told, own, words) for words in swapped) else ""
     return best if _is_close(told, own, scores[best], near) else ""
+
+
+def _out_of_order(told: Told, parts: tuple[Told, ...]) -> bool:
+    """Is the second of a caption's two events told before the first?"""
+    if len(parts) != 2:
+        return False
+    first, second = set(parts[0]).difference(parts[1], PEOPLE), set(parts[1]).difference(parts[0], PEOPLE)
+    places = [at for at, word in enumerate(told) if word in first]
+    later = [at for at, word in enumerate(told) if word in second]
+    return bool(places and later) and min(places) > max(later)
 
 
 def _tells_apart(told: Told, option: str, shown: Mapping[str, Told]) -> bool:
@@ -178,8 +191,8 @@ def _tells_apart(told: Told, option: str, shown: Mapping[str, Told]) -> bool:
     return not any((own - words - PARTICLES or own - words).isdisjoint(told) for words in rivals)
 
 
-def _tells_it_alike(told: Told, option: str, shown: Mapping[str, Told], score: int) -> bool:
-    """Is what tells a caption apart told of the same thing and of the same person, in nearly the same order?"""
+def _tells_it_alike(told: Told, option: str, shown: Mapping[str, Told]) -> bool:
+    """Is what tells a caption apart told of the same thing and of the same person?"""
     own, beside = shown[option], Told()
     theirs = set.intersection(*(set(words) for other, words in shown.items() if other != option))
     for word in set(own) - theirs:

@@ -7,7 +7,7 @@ from reprise.reading import words as w
 from reprise.reading.clauses import Clause, has, is_mark
 
 RESETS = w.words("but, so, however, therefore, hence, thus, yet")
-ABLE = w.words("can, could, able, possible, unable, way, impossible, difficult, hard")
+ABLE = w.words("no way, can, could, able, possible, unable, way, impossible, difficult, hard")
 HARD = w.words("impossible, difficult, hard")
 SPEAKERS = w.words("i, we, so")
 LOOKS = w.words("ask, look, watch")

@@ -68,6 +68,7 @@ NOTHING_SEEN = (
     question
 """)
 )
+DENYING = w.words("not, never, nowhere, evidence, sign")  # "there are no people in the video" may only describe
 UNCLEAR = w.words("clear, clearly, enough, sufficient, full, fully, sure, end, more")
 OF_IT_ALL = w.CAPTIONS | w.WHOLES | w.PRONOUNS
 POINTING = w.words("this, that, it")
@@ -316,12 +317,13 @@ def is_partial(tokens: Sequence[str]) -> bool:
 def denies_event(found: Sequence[Clause]) -> bool:
     """Does an answer only say that something is not in the video: "he walks instead of running"?"""
     scope = Scope()
-    for clause in found:
+    for clause in found if found[-1:] and found[-1].sentence == 0 else ():
         tokens = clause.tokens
         if clause.asked or scope.is_void(clause, found) or has(tokens, UNCLEAR) or has(tokens, ALL_FLAWS):
             return False
         in_video = any(word in w.VIDEOS and has(tokens[max(0, at - 2) : at], WITHIN) for at, word in enumerate(tokens))
-        unseen = (in_video and not has(tokens, w.CAPTIONS)) or (has(tokens[:3], w.VIDEOS) and has(tokens, DIRECT))
+        in_video = in_video and has(tokens, DENYING) and not has(tokens, w.CAPTIONS)
+        unseen = in_video or (has(tokens[:3], w.VIDEOS) and has(tokens, DIRECT))
         unseen |= has(tokens[:1], SPEAKERS) and has(tokens, SEES) and not has(tokens, NOTHING_SEEN)
         unseen |= tokens[0] in w.PRONOUNS and "one" in tokens and "who" in tokens  # "he is not the one who honks"
         elsewhere = tokens[:3] == ("at", "no", "point") or ("else" in tokens and "who" in tokens)

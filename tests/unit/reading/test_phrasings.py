@@ -55,7 +55,7 @@ BOUNDS = {
     ("open_second", "yesno"): (0, 0),
     ("open_second", "letters"): (0, 0),
     ("open_second", "rating"): (0, 0),
-    ("frozen_second", "yesno"): (2, 1),
+    ("frozen_second", "yesno"): (1, 1),
     ("frozen_second", "letters"): (1, 0),
     ("frozen_second", "rating"): (0, 0),
     ("later", "yesno"): (8, 1),

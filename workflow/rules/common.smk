@@ -14,7 +14,7 @@ except ModuleNotFoundError as error:
 
 PYTHON = sys.executable
 try:
-    PLAN = load_workflow(config, sys.argv, workflow.dag_settings.targets if workflow.dag_settings else ())
+    PLAN = load_workflow(config, sys.argv)
 except UserError as error:
     # Raised here, so that Snakemake shows no file of the library.
     raise WorkflowError(str(error)) from None

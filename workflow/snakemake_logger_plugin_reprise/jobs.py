@@ -77,7 +77,9 @@ class Jobs:
     def by_rule(self) -> list[str]:
         """How far, by kind of job: those that have begun and are not all done."""
         begun = self.done.keys() | {job.rule for job in self.running.values()}
-        return [f"{rule} {self.done[rule]}/{n}" for rule, n in self.total.items() if rule in begun and self.done[rule] < n]
+        return [
+            f"{rule} {self.done[rule]}/{n}" for rule, n in self.total.items() if rule in begun and self.done[rule] < n
+        ]
 
 
 def tail_of(log: Path) -> str:

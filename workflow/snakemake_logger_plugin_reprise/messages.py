@@ -1,4 +1,4 @@
-"""Snakemake's messages: which of them say nothing to a person, and a mistake's message without what stands around it."""
+"""Snakemake's messages: which of them say nothing to a person, and what a mistake's message says."""
 
 import re
 import sys
@@ -11,23 +11,30 @@ TRIED_AGAIN = re.compile(r"Trying to restart job (\d+)")
 NOISE = (
     *("Building DAG of jobs", "Using shell:", "Workflow has started", "Shutting down, this might take some time"),
     *("Assuming unrestricted shared filesystem", "Select jobs to execute", "Provided remote nodes"),
-    *("Group jobs:", "Conda environments:", "Singularity containers:", "Elapsed time:", "This was a dry-run", "Reasons:"),
-    *("Some jobs were triggered by provenance", "Rules with provenance", "Exiting because a job execution failed"),
+    *(
+        "Group jobs:",
+        "Conda environments:",
+        "Singularity containers:",
+        "Elapsed time:",
+        "This was a dry-run",
+        "Reasons:",
+    ),
+    *("Reasons:", "Some jobs were triggered by provenance", "Rules with provenance", "Exiting because a job"),
     *("SLURM run ID:", "SLURM workflow log", "Cleaning up SLURM log files", "Removing output files of failed job"),
     *("Storing output in storage", "At least one job did not complete", LOG_FILE),
 )
 NOISE_OF_A_JOB = re.compile(r"Job \S+ has been submitted|\d+ jobs have (?:missing|outdated) provenance|Job rate limit")
 FAILED_JOBS = "At least one job did not complete successfully."
 # `WorkflowError in file "...", line 12:`, and the lines of the traceback after the message.
-HEADER = re.compile(r'^(?:Workflow|InputFunction|Rule)(?:Error|Exception)(?: in (?:rule|file) .*)?:\n', re.MULTILINE)
+HEADER = re.compile(r"^(?:Workflow|InputFunction|Rule)(?:Error|Exception)(?: in (?:rule|file) .*)?:\n", re.MULTILINE)
 FRAME = re.compile(r'^  File "[^"]*", line \d+, in .*\n?', re.MULTILINE)
 WILDCARDS = re.compile(r"^Wildcards:\n(?: .*\n?)*(?:Traceback:\n?)?", re.MULTILINE)
 NESTED = re.compile(r"^Error:\n  WorkflowError:\n", re.MULTILINE)
 NO_CONFIG = "Invalid config definition"
 NO_RULE = re.compile(r"^MissingRuleException:\nNo rule to produce (.+?) \(if you use input functions", re.MULTILINE)
 ADVICE = (
-    "no rule makes it. Targets are files, such as results/tables/table2.html, and rules that make no file with a name of "
-    "its own (`snakemake --list-target-rules`)."
+    "no rule makes it. A target is a file, such as results/tables/table2.html, or a rule without wildcards "
+    "(`snakemake --list-target-rules`)."
 )
 USER_MISTAKES = {"WorkflowError", "InputFunctionException", "MissingRuleException"}
 
@@ -62,8 +69,8 @@ def _swallowed(arguments: Sequence[str]) -> str:
         return f"Error: --config: {' '.join(taken)} is no setting. Write name=value, such as --config suite=paper."
     shown = " ".join(["snakemake", *targets, "--config", *(settings or ["suite=<name>"])])
     return (
-        f"Error: --config: '{targets[0]}' is no setting (name=value). Snakemake takes every word after --config for one, "
-        f"so name the targets before it: {shown}"
+        f"Error: --config: '{targets[0]}' is no setting (name=value). Snakemake takes every word after --config for "
+        f"one, so name the targets before it: {shown}"
     )
 
 

@@ -61,7 +61,12 @@ class Planned:
             return ""
         reasons = {job.why for job in self._jobs}
         why = f" ({reasons.pop()})" if len(reasons) == 1 else ""
-        lines = [f"{total} jobs would run{why}:", *self._table(is_explained=bool(why)), *self._models(), *self._causes()]
+        lines = [
+            f"{total} jobs would run{why}:",
+            *self._table(is_explained=bool(why)),
+            *self._models(),
+            *self._causes(),
+        ]
         cut = [line if len(line) <= width else f"{line[: width - 3]}..." for line in lines]
         return "\n".join([*cut, f"Nothing was run (--dry-run). Every job with its files and reason: add {FULL}."])
 

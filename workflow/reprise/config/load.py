@@ -102,7 +102,9 @@ class _ConfigFiles:
 def load(root: Path, overrides: Mapping[str, Any] | None = None) -> Configuration:
     """Read the whole configuration of the chosen suite, or end with one error that lists every problem."""
     if not (root / MAIN).is_file():
-        raise UserError(f"{MAIN}: no such file in {root.absolute()}. Run in the project's folder, where the Snakefile is.")
+        raise UserError(
+            f"{MAIN}: no such file in {root.absolute()}. Run in the project's folder, where the Snakefile is."
+        )
     files = _ConfigFiles(root)
     problems = files.problems
     main = files.read(Main, MAIN)

@@ -31,11 +31,12 @@ def outcome(plan: Plan, targets: Sequence[str]) -> Iterator[str]:
     """Lines for the end of a run that made these targets, or everything."""
     answers = count_answers(plan.results, asked_by(plan, targets))
     if answers.answers or answers.missing:
-        more = " (which, and why: python -m reprise status)" if answers.failed or answers.missing else ""
-        yield f"{answers.words}{more}"
+        advice = " (which, and why: python -m reprise status)" if answers.failed or answers.missing else ""
+        yield f"{answers.words}{advice}"
     made = [target for target in targets if Path(target).is_file()]
     if made:
-        yield f"Results: {' '.join(made[:MOST_TARGETS])}{f' and {len(made) - MOST_TARGETS} more' * (len(made) > MOST_TARGETS)}"
+        more = [f"and {len(made) - MOST_TARGETS} more"] if len(made) > MOST_TARGETS else []
+        yield f"Results: {' '.join([*made[:MOST_TARGETS], *more])}"
     elif not targets:
         numbers = [name.removeprefix("table") for name in plan.benchmarks_by_table()]
         listed = numbers[0] if len(numbers) == 1 else f"{{{','.join(numbers)}}}"

@@ -1,8 +1,9 @@
-"""Checks the targets that a user typed, before any job is planned: unknown ones, and unpinned weights and data."""
+"""Checks what a user typed before any job is planned: profile, unknown targets, unpinned weights and data."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
+from itertools import pairwise
 from pathlib import Path
 
 from reprise.core.errors import UserError, choices, suggestion
@@ -17,27 +18,28 @@ from reprise.tables.render.latex_document import MISSING, has_latex
 FORMATS = ("csv", "html", "md", "tex")
 COLLECTED = ("html", "md", "tex")
 PROFILE, PROFILES = "--workflow-profile", Path("profiles")
+TABLE_FILE = re.compile(r"(^|/)tab\w*\.(csv|html|md|pdf|tex)$")
 OF_RUNS = ("responses", "verdicts", "metrics")
 
 
 def check_profile(arguments: Sequence[str]) -> None:
     """Stop at a profile of the workflow that does not exist: Snakemake would run without one, and not say so."""
-    pairs = [one.split("=", 1) if one.startswith(f"{PROFILE}=") else pair for one, pair in _pairs(arguments)]
-    for name, value in pairs:
-        if name == PROFILE and value != "none" and not any(path.exists() for path in (Path(value), PROFILES / value)):
-            there = [str(path.parent) for path in sorted(PROFILES.glob("*/config*.yaml"))]
+    words = [word for one in arguments for word in (one.split("=", 1) if one.startswith(f"{PROFILE}=") else [one])]
+    for option, value in pairwise(words):
+        if option == PROFILE and value != "none" and not any(path.exists() for path in (Path(value), PROFILES / value)):
+            there = [str(path.parent) for path in PROFILES.glob("*/config*.yaml")]
             raise UserError(f"{PROFILE}: no profile '{value}'.{choices(value, there)}")
 
 
-def _pairs(arguments: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-    """Each argument, with the one after it."""
-    yield from ((one, [one, other]) for one, other in zip(arguments, [*arguments[1:], ""], strict=True))
+def targets_of(arguments: Sequence[str]) -> list[str]:
+    """The words among Snakemake's arguments that name files to make: those in `results/`, and tables anywhere."""
+    words = [one.removeprefix("./") for one in arguments]
+    pairs = zip(["", *words], words, strict=False)
+    return [one for before, one in pairs if _is_target(one) and before != "--report"]
 
 
-def targets_of(named: Iterable[str]) -> list[str]:
-    """The files among the targets that a user named; other words are names of rules."""
-    files = [one.removeprefix("./") for one in named]
-    return [one for one in files if one.startswith(f"{RESULTS}/")]
+def _is_target(word: str) -> bool:
+    return word.startswith(f"{RESULTS}/") or bool(re.fullmatch(TABLE, word) or TABLE_FILE.search(word))
 
 
 def check_targets(plan: Plan, targets: Sequence[str]) -> None:
@@ -70,8 +72,8 @@ def _problems(plan: Plan, target: str) -> Iterator[str]:
             yield from _run_problems(plan, names)
         case ["results", *_]:
             return
-        case [word] if "." not in word:
-            yield from _word_problems(plan, word)
+        case [word] if word in plan.benchmarks_by_table():
+            yield f"a target is a file. Did you mean '{collected_table_file(word, 'html')}'?"
         case _:
             yield f"nothing is made there; what is made lies in {RESULTS}/.{_nearest(plan, target)}"
 
@@ -88,15 +90,6 @@ def _run_problems(plan: Plan, names: Sequence[str]) -> Iterator[str]:
         yield f"unknown sampling '{sampling}'.{choices(sampling, config.main.samplings)}"
     elif (slug := model.removesuffix(".parquet").removesuffix(".timings")) not in config.models:
         yield f"unknown model '{slug}'.{choices(slug, config.models)}"
-
-
-def _word_problems(plan: Plan, word: str) -> Iterator[str]:
-    """A table or a benchmark where its files are meant; Snakemake knows whether any other word is the name of a rule."""
-    tables = [(benchmark, table) for benchmark, table, _ in plan.tables()]
-    if word in plan.benchmarks_by_table():
-        yield f"a target is a file or a rule. Did you mean '{collected_table_file(word, 'html')}'?"
-    elif files := [table_file(benchmark, table, "html") for benchmark, table in tables if benchmark == word]:
-        yield f"a target is a file or a rule. Did you mean '{files[0]}'?"
 
 
 def _nearest(plan: Plan, target: str) -> str:

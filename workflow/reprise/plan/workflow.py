@@ -46,22 +46,18 @@ def as_workflow_error(function: Callable[P, T]) -> Callable[P, T]:
     return call
 
 
-def load_workflow(
-    overrides: dict[str, Any], arguments: Sequence[str] = (), named: Iterable[str] = ()
-) -> "Workflow":
+def load_workflow(overrides: dict[str, Any], arguments: Sequence[str] = ()) -> "Workflow":
     """Read the configuration in the working directory and bring key files and the suite's stamp up to date.
 
-    Problems with Snakemake's arguments and with the targets that they name, and weights or data that are not pinned, are
-    reported before jobs are planned.
+    Problems with Snakemake's arguments, and weights or data that are not pinned, are reported before jobs are planned.
     """
     with faults_in_words():
         plan = Plan(load(Path(), overrides))
         if "--target-jobs" in arguments:  # given where Snakemake itself calls, for a job of this workflow
             return Workflow(plan, ())
         check_profile(arguments)
-        named = [one.removeprefix("./") for one in named]
-        check_targets(plan, named)
-        targets = targets_of(named)
+        targets = targets_of(arguments)
+        check_targets(plan, targets)
         warn_of_unpinned(plan, targets)
         plan.imports.warn_of_unused(plan.models)
         if is_running(Path()) and "--unlock" not in arguments:

@@ -10,9 +10,9 @@ from reprise.core.paths import RESULTS, Results
 
 from snakemake_logger_plugin_reprise.jobs import NOT_WORK, subject_of
 
-MOST_NAMES, MOST_MODELS, MOST_CAUSES, MOST_SUBJECTS = 4, 10, 8, 2
+MOST_NAMES, MOST_MODELS, MOST_CAUSES, MOST_SUBJECTS = 4, 8, 5, 1
 FULL = "--logger-reprise-full"
-NEW, FOLLOWS, KEY = "not made yet", "follows from the jobs before it", "changed settings or code"
+NEW, FOLLOWS, KEY = "not made yet", "follows", "changed settings or code"
 REASONS = {  # as Snakemake begins them, the strongest first
     "Forced execution": "asked for by --force, --forcerun or --forceall",
     "Incomplete output files": "cut short by a kill",
@@ -80,8 +80,8 @@ class Planned:
         for rule in sorted(self._counts, key=lambda rule: last.get(rule, 0)):
             count, jobs = self._counts[rule], by_rule[rule]
             why = ", ".join(f"{words} {n}" if n < count else words for words, n in Counter(j.why for j in jobs).items())
-            parts = [_subjects(jobs), "" if is_explained else why]
-            yield f"{count:>6}  {rule:<{longest}}  {': '.join(filter(None, parts))}".rstrip()
+            parts = ["" if is_explained else why, _subjects(jobs)]
+            yield f"{count:>6}  {rule:<{longest}}  {'; '.join(filter(None, parts))}".rstrip()
 
     def _models(self) -> Iterator[str]:
         """Who would be asked, and about what."""
@@ -107,8 +107,9 @@ class Planned:
             yield "What changed:"
         for words, jobs in list(causes.items())[:MOST_CAUSES]:
             named = [f"{job.rule} {subject_of(job.wildcards)}" for job in jobs[:MOST_SUBJECTS]]
-            more = f" and {len(jobs) - MOST_SUBJECTS} more jobs" if len(jobs) > MOST_SUBJECTS else ""
-            yield f"  {words} [{', '.join(named)}{more}]"
+            more = [f"and {len(jobs) - MOST_SUBJECTS} more"] if len(jobs) > MOST_SUBJECTS else []
+            yield f"  {words}"
+            yield f"    so: {', '.join([*named, *more])}"
         if len(causes) > MOST_CAUSES:
             yield f"  and {len(causes) - MOST_CAUSES} more"
 

@@ -77,7 +77,7 @@ class Planned:
             by_rule[job.rule].append(job)
         last = {job.rule: place for place, job in enumerate(self._jobs)}
         longest = max(map(len, self._counts))
-        for rule in sorted(self._counts, key=lambda rule: last.get(rule, 0)):
+        for rule in sorted(self._counts, key=lambda rule: last.get(rule, len(self._jobs))):
             count, jobs = self._counts[rule], by_rule[rule]
             why = ", ".join(f"{words} {n}" if n < count else words for words, n in Counter(j.why for j in jobs).items())
             parts = ["" if is_explained else why, _subjects(jobs)]

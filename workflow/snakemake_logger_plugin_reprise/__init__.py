@@ -6,12 +6,21 @@ This module is imported at every start of Snakemake, so it imports little itself
 import logging
 import sys
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.settings import LogHandlerSettingsBase
 
 SNAKEMAKE = "snakemake.logging"
 LIBRARY = "reprise"
+
+
+class Shown(Protocol):
+    """What takes Snakemake's records and shows them."""
+
+    def take(self, record: logging.LogRecord) -> None: ...
+
+    def end(self) -> None: ...
 
 
 @dataclass
@@ -27,6 +36,7 @@ class LogHandler(LogHandlerBase):
     def __post_init__(self) -> None:
         common = self.common_settings
         stream = sys.stdout if common.stdout else sys.stderr
+        self._shown: Shown
         is_full = isinstance(self.settings, LogHandlerSettings) and self.settings.full
         if is_full or common.verbose or common.debug_dag or common.printshellcmds:
             from snakemake_logger_plugin_reprise.full import Full

@@ -31,7 +31,7 @@ def outcome(plan: Plan, targets: Sequence[str]) -> Iterator[str]:
     """Lines for the end of a run that made these targets, or everything."""
     answers = count_answers(plan.results, asked_by(plan, targets))
     if answers.answers or answers.missing:
-        advice = " (which, and why: python -m reprise status)" if answers.failed or answers.missing else ""
+        advice = " (which, and why: python -m reprise runs)" if answers.failed or answers.missing else ""
         yield f"{answers.words}{advice}"
     made = [target for target in targets if Path(target).is_file()]
     if made:

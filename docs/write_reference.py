@@ -1,4 +1,4 @@
-"""Write what is made from the types of the configuration: JSON Schemas, editor settings, and the reference of all keys.
+"""Write what is made from code: JSON Schemas, editor settings, and the references of all keys and of all commands.
 
 Run by `make reference`; a test fails if a file is out of date.
 """
@@ -12,6 +12,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
+import write_commands
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 from reprise.config.benchmark import Benchmark
@@ -231,7 +232,7 @@ def _samplings() -> Iterator[str]:
 
 def generated() -> dict[str, str]:
     """Every generated file: path -> content."""
-    return schema_files() | {REFERENCE: reference()}
+    return schema_files() | {REFERENCE: reference(), write_commands.PAGE: write_commands.page()}
 
 
 def write(root: Path) -> None:

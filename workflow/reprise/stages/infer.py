@@ -292,15 +292,13 @@ def _timing(work: Work, asked: int, journal: Journal) -> dict[str, Any]:
     answered = [entry for entry in dict.fromkeys(work.entries) if journal.get(entry) is not None]
     seconds = [journal.seconds(entry) for entry in answered]
     known = [one for one in seconds if one is not None]
-    parts = Counter[str]()
-    for entry in answered:
-        parts.update(journal.parts(entry))  # type: ignore[arg-type]  a Counter of seconds
+    parts = [journal.parts(entry) for entry in answered]
     return {
         "clip_id": work.clip.clip_id,
         "requests": len(work.requests),
         "seconds": sum(known) if len(known) == len(seconds) else None,
         "resumed": len(work.requests) - asked,
-        **{name: parts.get(name) for name in PARTS},
+        **{name: sum(found) if (found := [one[name] for one in parts if name in one]) else None for name in PARTS},
     }
 
 

@@ -10,11 +10,12 @@ from pydantic import ValidationError
 from reprise.config.model import Model
 from reprise.core.errors import UserError
 from reprise.media.decoder import read_footage
+from reprise.models.adapters.asking import context_of
 from reprise.models.adapters.base import AnswerError
 from reprise.models.adapters.clip_inputs import ClipProcessor
 from reprise.models.adapters.prepared import clip_processor
 from reprise.models.adapters.transformers import TransformersAdapter
-from transformers import Qwen3VLVideoProcessor
+from transformers import LlamaConfig, Qwen3VLVideoProcessor
 
 from tests.unit.asked import BLIND, request, shown, spec
 from tests.unit.models.adapters import tiny, tiny_video
@@ -103,6 +104,20 @@ def test_a_prompt_beyond_the_context_fails_and_says_how_long_it_is(tmp_path: Pat
         processor.ask(request(QUESTION, "write", max_tokens=40), inputs)
     with pytest.raises(AnswerError, match=r"tokens and 0 to write; the model reads 60"):
         processor.ask(request(QUESTION * 9, "score", YES_NO), inputs)
+
+
+@pytest.mark.parametrize(
+    ("scaling", "context"),
+    [
+        ({"rope_type": "default", "rope_theta": 1e4}, 4096),
+        ({"rope_type": "linear", "rope_theta": 1e4, "factor": 2.0}, 8192),
+        ({"rope_type": "yarn", "rope_theta": 1e4, "factor": 4.0, "original_max_position_embeddings": 4096}, 16384),
+        ({"rope_type": "linear", "rope_theta": 1e4, "factor": 2.0, "original_max_position_embeddings": 1024}, 4096),
+    ],
+    ids=["plain", "linear", "yarn", "stated"],
+)
+def test_scaled_positions_reach_further(scaling: dict[str, Any], context: int) -> None:
+    assert context_of(LlamaConfig(max_position_embeddings=4096, rope_parameters=scaling)) == context
 
 
 # --- limits of pixels --------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -47,34 +47,34 @@ class AskedClip:
         if isinstance(tokens, Answer):
             return tokens
         if is_shared and tokens.shared:
-            return answered(lambda: self._after_prefix([request], tokens, rows=1)[0])
+            return answered(lambda: self._after_prefix([request], [tokens], rows=1)[0])
         return answered(partial(self._from_beginning, request, tokens))
 
     def together(self, requests: Sequence[Request]) -> list[Answer]:
         """The same for all of them, those at once that share an encoding and are asked alike."""
         found: dict[Request, Answer] = {}
-        groups: dict[tuple[object, ...], list[Request]] = {}
+        groups: dict[tuple[object, ...], dict[Request, Tokens]] = {}
         for request in requests:
             tokens = self._questions[request]
             if isinstance(tokens, Answer) or not tokens.shared:
                 found[request] = self.alone(request, is_shared=False)
             else:
                 alike = (_start(tokens), request.ask == "score", request.max_tokens)
-                groups.setdefault(alike, []).append(request)
+                groups.setdefault(alike, {})[request] = tokens
         for group in groups.values():
             found.update(zip(group, self._group(group), strict=True))
         return [found[request] for request in requests]
 
-    def _group(self, requests: Sequence[Request]) -> list[Answer]:
-        tokens = self._questions[requests[0]]
-        assert isinstance(tokens, Tokens)
+    def _group(self, questions: Mapping[Request, Tokens]) -> list[Answer]:
+        requests, tokens = list(questions), list(questions.values())
         with asking():
-            rows = self._encoded(tokens).rows(self._in_run)
+            rows = self._encoded(tokens[0]).rows(self._in_run)
         try:
             with asking():
                 answers = self._after_prefix(requests, tokens, rows)
         except NotFiniteError:
-            return [NOT_FINITE] if len(requests) == 1 else [self._group([one])[0] for one in requests]
+            alone = [{request: one} for request, one in questions.items()]
+            return [NOT_FINITE] if len(alone) == 1 else [self._group(one)[0] for one in alone]
         except AnswerError:  # no room for so many at once
             if rows == 1:
                 raise
@@ -89,12 +89,12 @@ class AskedClip:
             return self._scored(options, self._model(**inputs, logits_to_keep=1).logits[0, -1], length)
         return self._worded(written_greedily(self._model, inputs, request.max_tokens)[length:], length)
 
-    def _after_prefix(self, requests: Sequence[Request], tokens: Tokens, rows: int) -> list[Answer]:
+    def _after_prefix(self, requests: Sequence[Request], tokens: Sequence[Tokens], rows: int) -> list[Answer]:
         """Answers to questions that are asked alike and begin with the same tokens."""
-        prefix = self._encoded(tokens)
+        prefix = self._encoded(tokens[0])
         if not prefix.is_whole:
-            return [self._from_beginning(request, self._questions[request]) for request in requests]
-        ids = [self._placed(self._questions[request])["input_ids"] for request in requests]
+            return list(map(self._from_beginning, requests, tokens))
+        ids = [self._placed(one)["input_ids"] for one in tokens]
         lengths = [int(one.shape[1]) for one in ids]
         if requests[0].ask == "score":
             options = [option_tokens(self._words, request.options) for request in requests]
@@ -113,7 +113,7 @@ class AskedClip:
             self.ready.seconds["encode"] = self.ready.seconds.get("encode", 0) + time.monotonic() - begun
         return self.prefix
 
-    def _placed(self, tokens: Any) -> dict[str, Any]:
+    def _placed(self, tokens: Tokens) -> dict[str, Any]:
         return placed(as_tensors(tokens.tensors), self._model.device, self._model.dtype)
 
     def _scored(self, options: Sequence[int], logits: Any, length: int) -> Answer:

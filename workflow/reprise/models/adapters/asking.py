@@ -81,6 +81,18 @@ def option_tokens(tokenizer: Any, options: Sequence[str]) -> list[int]:
     return [int(tokens[0]) for tokens in found]
 
 
+def context_of(config: Any) -> int | None:
+    """How many tokens a language model can read; none where its configuration states no limit.
+
+    Positions that are scaled reach further than the number of them, unless that is stated already.
+    """
+    positions = getattr(config, "max_position_embeddings", None)
+    scaling = getattr(config, "rope_parameters", None) or {}
+    if positions is None or not isinstance(scaling.get("factor"), int | float):
+        return positions
+    return max(positions, int(scaling["factor"] * scaling.get("original_max_position_embeddings", positions)))
+
+
 def check_length(tokens: int, new: int, context: int | None) -> None:
     """A prompt and what is to be written must fit in what the model can read."""
     if context is not None and tokens + new > context:

@@ -10,7 +10,7 @@ from typing import Any
 
 from reprise.core.errors import UserError
 from reprise.media.decoder import Footage
-from reprise.models.adapters.asking import check_length
+from reprise.models.adapters.asking import check_length, context_of
 from reprise.models.adapters.base import AnswerError, Request
 from reprise.models.adapters.pixels import check_limits, pictures_in, size_for
 from reprise.models.adapters.prompt import Template
@@ -82,7 +82,7 @@ class ClipProcessor:
         self._settings = settings
         self._template = Template(processor)
         self._placeholders = [number for name in PLACEHOLDERS if isinstance(number := getattr(config, name, None), int)]
-        self.context: int | None = getattr(config.get_text_config(), "max_position_embeddings", None)
+        self.context = context_of(config.get_text_config())
         if settings != TransformersSettings():
             check_limits(settings, self._videos if self.mode == VIDEO else None)
 
@@ -107,7 +107,8 @@ class ClipProcessor:
     def _can_show(self, mode: str) -> bool:
         if not self._placeholders or getattr(self.processor, f"{KINDS[mode]}_processor", None) is None:
             return False
-        return self._template.places(KINDS[mode], getattr(self.processor, f"{KINDS[mode]}_token", None)) == 2
+        visuals = [KINDS[mode]] * (1 if mode == VIDEO else 2)
+        return self._template.places(visuals, getattr(self.processor, f"{KINDS[mode]}_token", None)) == len(visuals)
 
     @cached_property
     def _is_apart(self) -> bool:

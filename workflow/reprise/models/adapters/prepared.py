@@ -105,7 +105,7 @@ def _taken_out(questions: Mapping[Request, Tokens | Answer]) -> dict[str, Any]:
 
 def _goes_on(ids: Any, end: int, constant: Sequence[int]) -> bool:
     """Whether these tokens come next, and others after them."""
-    return ids.shape[1] > end + len(constant) and ids[0, end : end + len(constant)].tolist() == constant
+    return bool(ids.shape[1] > end + len(constant) and ids[0, end : end + len(constant)].tolist() == constant)
 
 
 def clip_processor(spec: ModelSpec) -> ClipProcessor:

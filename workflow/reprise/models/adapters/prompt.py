@@ -26,12 +26,12 @@ class Template:
             system, prompt = "", f"{system}\n\n{prompt}"
         return self._rendered(system, prompt, visuals)
 
-    def places(self, kind: str, token: str | None) -> int:
-        """How many of two videos or images the template has a place for."""
+    def places(self, visuals: Sequence[str], token: str | None) -> int:
+        """How many of these videos or images the template has a place for."""
         if token is None:
             return 0
         try:
-            return self._rendered("", USER, [kind, kind]).count(token)
+            return self._rendered("", USER, visuals).count(token)
         except TemplateError:
             return 0
 

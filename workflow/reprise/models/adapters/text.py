@@ -8,6 +8,7 @@ from reprise.core.errors import UserError
 from reprise.models.adapters.asking import (
     answered,
     check_length,
+    context_of,
     option_probabilities,
     option_tokens,
     written_greedily,
@@ -67,7 +68,7 @@ class LanguageModel:
         tokens_in = int(inputs["input_ids"].shape[1])
         # Beside an encoder, what is written is read apart from the prompt.
         new = 0 if request.ask == "score" or self._has_encoder else request.max_tokens
-        check_length(tokens_in, new, getattr(self._model.config, "max_position_embeddings", None))
+        check_length(tokens_in, new, context_of(self._model.config))
         if request.ask == "score":
             options = option_tokens(self._tokenizer, request.options)
             scores = option_probabilities(self._first_logits(inputs), options)

@@ -1,4 +1,4 @@
-"""Write what is made from the types of the configuration: JSON Schemas, editor settings, and the reference of all keys.
+"""Write what is made from code: JSON Schemas, editor settings, and the references of all keys and of all commands.
 
 Run by `make reference`; a test fails if a file is out of date.
 """
@@ -13,6 +13,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
+import write_commands
 import write_rows
 import write_samplings
 from pydantic import BaseModel
@@ -227,6 +228,7 @@ def generated() -> dict[str, str]:
         REFERENCE: reference(),
         write_rows.PAGE: write_rows.page(ROOT),
         write_samplings.PAGE: write_samplings.page(ROOT),
+        write_commands.PAGE: write_commands.page(),
     }
     return schema_files() | pages
 

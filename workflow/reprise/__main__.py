@@ -5,85 +5,155 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from reprise.commands import command_line
+from reprise.commands import command_line, completion
 from reprise.core.errors import run_command
 from reprise.core.paths import RUN_NAME
 
-RunName = Annotated[str, Argument(metavar="RUN", help=RUN_NAME)]
-Judge = Annotated[str | None, Option(metavar="MODEL", help="ratings by this judge instead of the suite's first one")]
-RUNS, FAILURES, TABLES = "Runs", "Failures", "Tables"
+RUN = f"{RUN_NAME}, or as many of these parts as tell it from others"
+RunName = Annotated[str, Argument(metavar="RUN", help=RUN, autocompletion=completion.runs)]
+Suite = Annotated[
+    str | None,
+    Option(metavar="NAME", help="suite to look at instead of the configured one", autocompletion=completion.suites),
+]
+RESULTS, RUNS, GAPS = "Results", "Runs", "What is missing or failed"
 VIDEOS, CONFIGURATION = "Videos and the store", "Configuration"
 
-app = command_line("Commands besides snakemake, to run in the folder of the Snakefile.")
+ABOUT = "Answers about results, and what snakemake does not do. Run it in the folder of the Snakefile."
+app = command_line(ABOUT, with_completion=True)
+
+
+@app.command(rich_help_panel=RESULTS)
+def show(
+    table: Annotated[
+        str,
+        Argument(
+            metavar="TABLE",
+            help="<benchmark>/table<N>; or table<N> of every benchmark, or every table of a <benchmark>",
+            autocompletion=completion.tables,
+        ),
+    ],
+    suite: Suite = None,
+) -> None:
+    """Show a table here, in the terminal."""
+    from reprise.commands.show import show_tables
+
+    show_tables(table, suite)
+
+
+@app.command(rich_help_panel=RESULTS)
+def item(
+    run: RunName,
+    name: Annotated[
+        str | None, Argument(metavar="ITEM", help="id of an item; when omitted, those answered wrong are listed")
+    ] = None,
+    suite: Suite = None,
+) -> None:
+    """Show an item of a run: frames, prompt, answer, readings, verdict."""
+    from reprise.commands.item import show_item
+
+    show_item(run, name, suite)
+
+
+@app.command(rich_help_panel=RESULTS)
+def compare(
+    first: RunName,
+    second: Annotated[
+        str,
+        Argument(metavar="OTHER_RUN", help="another run of the same questions", autocompletion=completion.runs),
+    ],
+    suite: Suite = None,
+) -> None:
+    """Compare two runs on the samples that both were asked."""
+    from reprise.commands.compare import compare_runs
+
+    compare_runs(first, second, suite)
+
+
+@app.command(rich_help_panel=RESULTS)
+def static(
+    runs: Annotated[
+        list[str], Argument(metavar="RUN", help=f"{RUN}; one for each seed", autocompletion=completion.runs)
+    ],
+    judge: Annotated[
+        str | None,
+        Option(
+            metavar="MODEL",
+            help="ratings by this judge instead of the suite's first one",
+            autocompletion=completion.judges,
+        ),
+    ] = None,
+    least: Annotated[float, Option(metavar="RATING", help="mean rating from which a question counts as static")] = 2.5,
+    suite: Suite = None,
+) -> None:
+    """List the questions that one random frame answers."""
+    from reprise.commands.static_questions import list_static
+
+    list_static(runs, judge, least, suite)
+
+
+@app.command(rich_help_panel=RESULTS)
+def export(
+    run: RunName,
+    to: Annotated[Path, Option(metavar="DIR", help="folder to write to")],
+    suite: Suite = None,
+) -> None:
+    """Write a run's answers in its authors' file formats."""
+    from reprise.commands.export import export_run
+
+    export_run(run, to, suite)
+
+
+@app.command(rich_help_panel=RUNS)
+def runs(suite: Suite = None) -> None:
+    """List every run: done, stale, missing or failed."""
+    from reprise.commands.runs import list_runs
+
+    list_runs(suite)
+
+
+@app.command(rich_help_panel=RUNS)
+def why(run: RunName, suite: Suite = None) -> None:
+    """Say why a run is not done: which setting changed, what failed."""
+    from reprise.commands.why import explain_run
+
+    explain_run(run, suite)
 
 
 @app.command(rich_help_panel=RUNS)
 def adopt(
     run: RunName,
-    why: Annotated[str, Option(help="the reason, repeated in the provenance")],
-    judge: Annotated[str | None, Option(metavar="MODEL", help="carry over this judge's replies to the run")] = None,
-    sample: Annotated[int, Option(help="number of answers to ask again first")] = 20,
+    why: Annotated[str, Option(metavar="REASON", help="repeated in the provenance")],
+    judge: Annotated[
+        str | None,
+        Option(metavar="MODEL", help="carry over this judge's replies to the run", autocompletion=completion.judges),
+    ] = None,
+    sample: Annotated[int, Option(metavar="N", help="number of answers to ask again first")] = 20,
+    suite: Suite = None,
 ) -> None:
     """Keep a run's answers after a change that cannot alter them."""
     from reprise.commands.adopt import adopt_run
 
-    adopt_run(run, why, sample, judge)
+    adopt_run(run, why, sample, judge, suite)
 
 
-@app.command(rich_help_panel=RUNS)
-def compare(
-    first: Annotated[str, Argument(metavar="RUN", help=RUN_NAME)],
-    second: Annotated[str, Argument(metavar="OTHER_RUN", help="another run of the same questions")],
+@app.command(rich_help_panel=GAPS)
+def missing(
+    every: Annotated[bool, Option("--all", help="list every one, not only the first of each reason")] = False,
+    suite: Suite = None,
 ) -> None:
-    """Compare two runs on the samples that both were asked."""
-    from reprise.commands.compare import compare_runs
+    """List missing videos, clips and items, why, and in which runs."""
+    from reprise.commands.missing import list_missing
 
-    compare_runs(first, second)
-
-
-@app.command(rich_help_panel=RUNS)
-def export(
-    run: RunName,
-    to: Annotated[Path, Option(metavar="DIR", help="folder to write to")],
-) -> None:
-    """Write a run's answers in its authors' file formats."""
-    from reprise.commands.export import export_run
-
-    export_run(run, to)
+    list_missing(suite, every=every)
 
 
-@app.command(rich_help_panel=FAILURES)
-def status(
-    suite: Annotated[str | None, Option(help="suite to look at instead of the configured one")] = None,
-) -> None:
-    """List what failed, why, and what the next run tries again: sources, clips, answers."""
-    from reprise.commands.status import show_status
-
-    show_status(suite)
-
-
-@app.command(rich_help_panel=FAILURES)
-def retry(
-    words: Annotated[
-        list[str] | None,
-        Argument(
-            metavar="RUN_OR_REASON",
-            help=f"such as private, or {RUN_NAME}, in which * stands for anything; everything when omitted",
-        ),
-    ] = None,
-) -> None:
-    """Make the next run try again what failed: sources, clips, answers."""
-    from reprise.commands.retry import retry_failures
-
-    retry_failures(words or [])
-
-
-@app.command(rich_help_panel=TABLES)
+@app.command(rich_help_panel=GAPS)
 def incomplete(
     tables: Annotated[
-        list[str] | None, Argument(metavar="TABLE", help="<benchmark>/table<N>; all when omitted")
+        list[str] | None,
+        Argument(metavar="TABLE", help="<benchmark>/table<N>; all when omitted", autocompletion=completion.tables),
     ] = None,
-    suite: Annotated[str | None, Option(help="suite to look at instead of the configured one")] = None,
+    suite: Suite = None,
 ) -> None:
     """List the cells of finished tables that show no number."""
     from reprise.commands.incomplete import list_incomplete
@@ -91,26 +161,35 @@ def incomplete(
     list_incomplete(tables or [], suite)
 
 
-@app.command(rich_help_panel=TABLES)
-def static(
-    runs: Annotated[list[str], Argument(metavar="RUN", help=f"{RUN_NAME}, one for each seed")],
-    judge: Judge = None,
-    least: Annotated[float, Option(help="mean rating from which a question counts as static")] = 2.5,
+@app.command(rich_help_panel=GAPS)
+def retry(
+    words: Annotated[
+        list[str] | None,
+        Argument(
+            metavar="RUN_OR_REASON",
+            help=f"such as private, or {RUN_NAME}, in which * stands for anything; everything when omitted",
+            autocompletion=completion.runs,
+        ),
+    ] = None,
+    suite: Suite = None,
 ) -> None:
-    """List the questions that one random frame answers."""
-    from reprise.commands.static_questions import list_static
+    """Have the next run try again what failed: videos, clips, answers."""
+    from reprise.commands.retry import retry_failures
 
-    list_static(runs, judge, least)
+    retry_failures(words or [], suite)
 
 
 @app.command(rich_help_panel=VIDEOS)
 def subtitles(
-    benchmark: Annotated[str, Argument(metavar="BENCHMARK", help="such as mmbench_video")],
+    benchmark: Annotated[
+        str, Argument(metavar="BENCHMARK", help="such as mmbench_video", autocompletion=completion.benchmarks)
+    ],
+    suite: Suite = None,
 ) -> None:
-    """Copy downloaded subtitles to the folder that their release is read from."""
+    """Copy downloaded subtitles to where their release is read from."""
     from reprise.commands.subtitles import copy_subtitles
 
-    copy_subtitles(benchmark)
+    copy_subtitles(benchmark, suite)
 
 
 @app.command(rich_help_panel=VIDEOS)
@@ -138,7 +217,10 @@ def store(
 
 @app.command(rich_help_panel=CONFIGURATION)
 def pin(
-    names: Annotated[list[str] | None, Argument(metavar="NAME", help="models or suites; all when omitted")] = None,
+    names: Annotated[
+        list[str] | None,
+        Argument(metavar="NAME", help="models or suites; all when omitted", autocompletion=completion.pinned),
+    ] = None,
 ) -> None:
     """Replace `revision: unpinned` by the current commit."""
     from reprise.commands.pin import pin_files

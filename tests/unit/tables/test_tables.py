@@ -254,7 +254,7 @@ def test_too_many_failed_answers_stop_the_table(failed: int, is_stopped: bool, t
     text = str(stopped.value)
     assert "the 10.0 % that failed_share_max of suite 's' allows" in text
     assert text.count("velociti/entail/fps1/ov: 2 of 10 answers (2 timeout, such as: 30 s)") == 1
-    assert "velociti/entail/fps1/ov/j: 2 of 10 replies" in text and "python -m reprise status" in text
+    assert "velociti/entail/fps1/ov/j: 2 of 10 replies" in text and "python -m reprise why <run>" in text
 
 
 def test_a_metric_of_nothing_is_a_dash_and_never_zero(tmp_path: Path) -> None:

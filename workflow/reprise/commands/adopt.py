@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, cast
 
 import polars as pl
 
-from reprise.config.load import load
+from reprise.commands.plans import plan_of
 from reprise.core.errors import UserError
 from reprise.core.files import canonical_json
 from reprise.core.keyfile import read_key
@@ -25,13 +25,14 @@ from reprise.stages.infer import LazyModel, Work, gather_text_work, gather_work,
 CHANGEABLE_PARTS = ("code", "versions")
 
 
-def adopt_run(name: str, why: str, sample: int, judge: str | None = None) -> None:
+def adopt_run(name: str, why: str, sample: int, judge: str | None = None, suite: str | None = None) -> None:
     """Ask a sample again under the new key; if every answer is the same, copy the journal and say so.
 
     With a judge, that judge's replies to the run's answers are carried over.
     """
-    plan = Plan(load(Path()))
+    plan = plan_of(suite)
     run = plan.find_run(name)
+    name = run.name
     if run.model in plan.imports.models:
         raise UserError(f"adopt: '{name}' is imported; its answers are read from its files again, run snakemake.")
     asked = _asked_as_judge(plan, run, judge) if judge else _asked(plan, run)

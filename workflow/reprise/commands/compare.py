@@ -1,13 +1,12 @@
 """`compare`: two models on the samples that both were asked, test by test, as a Markdown table."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import polars as pl
 
 from reprise.benchmarks.registry import load_scores
 from reprise.benchmarks.scoring import Answered
-from reprise.config.load import load
+from reprise.commands.plans import plan_of
 from reprise.core.errors import UserError
 from reprise.core.paths import Run
 from reprise.core.schemas import ITEMS, VERDICTS, read_table
@@ -20,10 +19,11 @@ HEADER = (
 )
 
 
-def compare_runs(first: str, second: str) -> None:
+def compare_runs(first: str, second: str, suite: str | None = None) -> None:
     """Print first minus second, in percentage points."""
-    plan = Plan(load(Path()))
+    plan = plan_of(suite)
     one, other = plan.find_run(first), plan.find_run(second)
+    first, second = one.name, other.name
     form, other_form = (_form(plan, run) for run in (one, other))
     if (one.benchmark, form) != (other.benchmark, other_form):
         raise UserError(f"compare: '{first}' asks {one.benchmark} {form}, '{second}' {other.benchmark} {other_form}.")

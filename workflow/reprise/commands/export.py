@@ -4,17 +4,16 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from reprise.benchmarks.rows import chosen_items
-from reprise.config.load import load
+from reprise.commands.plans import plan_of
 from reprise.core.errors import UserError
 from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, read_table
 from reprise.external import AnswerFiles, has_importer, load_importer
 from reprise.media.sampling import frames_shown
-from reprise.plan.runs import Plan
 
 
-def export_run(name: str, folder: Path) -> None:
+def export_run(name: str, folder: Path, suite: str | None = None) -> None:
     """Write the files and print their names; a question whose clip is missing is written as one that failed."""
-    plan = Plan(load(Path()))
+    plan = plan_of(suite)
     run = plan.find_run(name)
     protocol = plan.config.benchmarks[run.benchmark].protocols[run.protocol]
     formats = load_importer(run.benchmark).FORMS if has_importer(run.benchmark) else {}

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from reprise.config.load import load
+from reprise.commands.plans import plan_of
 from reprise.config.tables import TableSpec
 from reprise.core.checksums import sealed_text
 from reprise.core.errors import UserError, unknown
@@ -76,7 +76,7 @@ def _shown(path: Path, suite: str) -> Counter[Gap]:
 
 def list_incomplete(names: Collection[str], suite: str | None) -> None:
     """Print the gaps of a suite's tables, a line a row."""
-    plan = Plan(load(Path(), {"suite": suite} if suite else None))
+    plan = plan_of(suite)
     gaps = incomplete_cells(plan, TABLES, names)
     rows: dict[tuple[str, str, str], list[str]] = {}
     for gap in gaps:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.config.load import load
-from reprise.core.errors import UserError, suggestion, unknown
+from reprise.commands.plans import plan_of
+from reprise.core.errors import UserError, unknown
 from reprise.core.files import canonical_json, file_digest, write_text
+from reprise.core.paths import RUN_NAME
 from reprise.core.schemas import CLIP_LEDGER, SOURCES, read_table
 from reprise.fetch.outcome import PERMANENT, TRANSIENT
 from reprise.fetch.records import forget_failures
@@ -18,7 +19,7 @@ from reprise.plan.answers import asked_jobs, failed_answers
 from reprise.plan.runs import Plan
 
 
-def retry_failures(words: Sequence[str]) -> None:
+def retry_failures(words: Sequence[str], suite: str | None = None) -> None:
     """Try again what failed for these reasons; with runs among the words, only their questions."""
     runs = [word for word in words if "/" in word]
     reasons = [word for word in words if "/" not in word]
@@ -26,7 +27,7 @@ def retry_failures(words: Sequence[str]) -> None:
     for reason in reasons:
         if reason not in known:
             raise unknown("reason", reason, known, "retry")
-    plan = Plan(load(Path()))
+    plan = plan_of(suite)
     counts = {"answers": _retry_answers(plan, runs, reasons)}
     if not runs:
         chosen = set(reasons or known)
@@ -56,14 +57,18 @@ def _count(ledger: Path, schema: pl.Schema, reasons: Collection[str]) -> int:
 def _retry_answers(plan: Plan, runs: Sequence[str], reasons: Sequence[str]) -> int:
     """Have questions of these runs, or of all, asked again; returns their number."""
     names = [job.scored.name for job in asked_jobs(plan)]
-    for run in runs:
-        if not any(_is_meant(name, [run]) for name in names):
-            raise UserError(
-                f"retry: no run '{run}' in suite '{plan.config.name}'.{suggestion(run, names)} A run is named "
-                "<benchmark>/<protocol>/<sampling>/<model>; * stands for anything."
-            )
-    found = [one for one in failed_answers(plan) if not runs or _is_meant(one.job.scored.name, runs)]
+    patterns = [word if any(_is_meant(name, [word]) for name in names) else _pattern(plan, word) for word in runs]
+    found = [one for one in failed_answers(plan) if not runs or _is_meant(one.job.scored.name, patterns)]
     return sum(failures.retry(reasons) for failures in {id(one.failures): one.failures for one in found}.values())
+
+
+def _pattern(plan: Plan, word: str) -> str:
+    """The name of the one run that these words fit; a pattern that fits none is a mistake."""
+    if "*" in word:
+        raise UserError(
+            f"retry: no run of suite '{plan.config.name}' fits '{word}'; * stands for anything. {RUN_NAME}."
+        )
+    return plan.find_run(word).name
 
 
 def _is_meant(name: str, runs: Sequence[str]) -> bool:

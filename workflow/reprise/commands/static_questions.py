@@ -3,21 +3,18 @@
 import csv
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 import polars as pl
 
-from reprise.config.load import load
+from reprise.commands.plans import plan_of
 from reprise.core.errors import UserError
-from reprise.core.paths import Run
 from reprise.core.schemas import VERDICTS, read_table
-from reprise.plan.runs import Plan
 
 
-def list_static(runs: Sequence[str], judge: str | None, least: float) -> None:
+def list_static(runs: Sequence[str], judge: str | None, least: float, suite: str | None = None) -> None:
     """Print item and mean rating of every static question as csv; the counts go to stderr."""
-    plan = Plan(load(Path()))
-    named = [Run.parse(name) for name in runs]
+    plan = plan_of(suite)
+    named = [plan.find_run(name) for name in runs]
     paths = [plan.results.verdicts(run, judge or plan.judge_of(run)) for run in named]
     for path in paths:
         if not path.is_file():

@@ -13,9 +13,9 @@ from reprise.core.store import Store
 from reprise.fetch.outcome import safe_name
 
 
-def copy_subtitles(benchmark: str) -> None:
+def copy_subtitles(benchmark: str, suite: str | None = None) -> None:
     """Copy a benchmark's subtitles into the folder that its suite names as `extras`."""
-    config = load(Path())
+    config = load(Path(), {"suite": suite} if suite else None)
     if benchmark not in config.suite.benchmarks:
         raise unknown("benchmark", benchmark, config.suite.benchmarks, "subtitles")
     extras = config.suite.benchmarks[benchmark].extras

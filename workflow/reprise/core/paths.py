@@ -102,6 +102,10 @@ class Results:
         """The same for a run's answers, or a judge's replies to them; written only where there are failures."""
         return self.key("retries", *scored.name.split("/"))
 
+    def log(self, *names: str) -> Path:
+        """The log of a job, by its rule and its subject."""
+        return self.folder.joinpath("logs", *names[:-1], f"{names[-1]}.log")
+
     # Data
 
     def items(self, benchmark: str) -> Path:

@@ -85,5 +85,6 @@ def summary(found: list[FailedAnswers]) -> str:
     due = sum(one.due.total() for one in found)
     return (
         f"Failed answers: {reasons.total()} ({listed}), in {len(found)} of the runs. A run of snakemake that needs "
-        f"them asks {due} of them again; `python -m reprise status` says which, and why they failed."
+        f"them asks {due} of them again; `python -m reprise runs` says which runs they are of, "
+        "`python -m reprise why <run>` why they failed."
     )

@@ -1,7 +1,7 @@
 """Collects the keys that the rooms state: each filled in from the configuration, with the digest of its code."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,7 +13,7 @@ from reprise.config.suite import SubsetFile
 from reprise.config.tables import TableSpec
 from reprise.core.code_digest import CodeDigests
 from reprise.core.errors import UserError
-from reprise.core.files import canonical_json, is_other, matching_files, write_if_changed
+from reprise.core.files import canonical_json, is_other, matching_files, write_text
 from reprise.core.keyfile import Key
 from reprise.core.paths import Run
 from reprise.core.settings import Settings
@@ -26,6 +26,7 @@ from reprise.media.keys import ClipsKey, FactsKey, FramesKey
 from reprise.models.adapters import ADAPTERS
 from reprise.models.embeddings import DISTRIBUTION as EMBEDDER
 from reprise.models.keys import ModelAnswers, ModelRunKey, RunKey
+from reprise.plan.changes import remember
 from reprise.plan.runs import Plan
 from reprise.reading.keys import JudgementsKey, VerdictsKey
 from reprise.tables.keys import TableKey
@@ -39,14 +40,24 @@ K = TypeVar("K", bound=Key)
 def write_keys(plan: Plan) -> None:
     """Write every key file whose content has changed."""
     for path, key in collect_keys(plan).items():
-        if write_if_changed(path, _text(key)) and isinstance(key, RunKey):
+        text = _text(key)
+        if not is_other(path, text):
+            continue
+        remember(plan.results, path)
+        write_text(path, text)
+        if isinstance(key, RunKey):
             # What a key stood for, for `adopt` to compare and for people who trace old answers.
             append_line(plan.store.root / "keys.jsonl", canonical_json([key.key, key.answers.model_dump(mode="json")]))
 
 
 def changed_keys(plan: Plan) -> list[Path]:
     """The key files that `write_keys` would write."""
-    return [path for path, key in collect_keys(plan).items() if is_other(path, _text(key))]
+    return [path for path, text in key_texts(collect_keys(plan)).items() if is_other(path, text)]
+
+
+def key_texts(keys: Mapping[Path, Settings]) -> dict[Path, str]:
+    """The content that every key file has once it is written."""
+    return {path: _text(key) for path, key in keys.items()}
 
 
 def _text(key: Settings) -> str:

@@ -7,11 +7,13 @@ from reprise.config.configuration import Configuration
 from reprise.config.model import Model
 from reprise.config.suite import OnGpus
 from reprise.config.tables import Row, TableSpec
-from reprise.core.errors import UserError, suggestion, unknown
-from reprise.core.paths import TABLES, Results, Run, Scored
+from reprise.core.errors import UserError, unknown
+from reprise.core.paths import RUN_NAME, TABLES, Results, Run, Scored
 from reprise.core.store import Store
+from reprise.external import FOLDER
 from reprise.models.adapters import ADAPTERS
 from reprise.plan.imported import Imports
+from reprise.plan.naming import fitting, listed, nearest
 
 
 def run_of(benchmark: str, row: Row) -> Run | None:
@@ -160,13 +162,55 @@ class Plan:
         named = [f"{benchmark}/{name}" for benchmark, entry in suite.benchmarks.items() for name in entry.extra_runs]
         return sorted(found | {Run.parse(name) for name in named})
 
+    def numbers(self) -> list[Scored]:
+        """The numbers of all runs: by every judge that a table shows, else by the first one, else by the readers."""
+        shown = {one for benchmark, table, _ in self.tables() for one in self.table_scored(benchmark, table)}
+        others = set(self.runs()) - {one.run for one in shown}
+        return sorted(shown | {Scored(run, self._first_judge(run)) for run in others})
+
+    def _first_judge(self, run: Run) -> str:
+        """The judge of a run where no other one is asked for; empty if none judges it."""
+        judged = self.is_judged(run.benchmark, run.protocol)
+        return (self._rater(run, self.judges_of(run.benchmark)) or "") if judged else ""
+
     def find_run(self, name: str) -> Run:
-        """The run of this name; a UserError if the suite does not have it."""
+        """The run of this name, or the only one that the words fit; a UserError if the suite has none or several."""
         runs = {run.name: run for run in self.runs()}
-        if name not in runs:
-            Run.parse(name)
-            raise UserError(f"no run '{name}' in suite '{self.config.name}'.{suggestion(name, runs)}")
-        return runs[name]
+        found = fitting(name, runs)
+        if len(found) == 1:
+            return runs[found[0]]
+        suite = f"suite '{self.config.name}'"
+        if found:
+            raise UserError(
+                f"'{name}' fits {len(found)} runs of {suite}: {listed(found)}. Add another part: {RUN_NAME}."
+            )
+        idle = fitting(name, self._idle_runs())
+        if len(idle) == 1:
+            raise UserError(
+                f"{idle[0]}: {suite} shows this run, but does not make it: {self._why_idle(Run.parse(idle[0]))}"
+            )
+        raise UserError(
+            f"no run '{name}' in {suite}.{nearest(name, runs)} A run is named {RUN_NAME}, or by as many parts of that "
+            "as tell it from others; `python -m reprise runs` lists them."
+        )
+
+    def _idle_runs(self) -> list[str]:
+        """The runs that the suite's tables show, but that this site cannot make."""
+        made = {run.name for run in self.runs()}
+        shown = {f"{name}/{run}" for name in self.config.benchmarks for run in self.config.runs_of(name)}
+        return sorted(shown - made)
+
+    def _why_idle(self, run: Run) -> str:
+        model = self.config.models[run.model]
+        where = f"config/suites/{self.config.name}.yaml"
+        if run.model not in self.models:
+            if ADAPTERS[model.adapter].is_remote and self.config.suite.budget_usd <= 0:
+                return f"its model is asked over a network, and `budget_usd:` in {where} is 0."
+            needs = f" (it needs {model.gpus} GPUs)" if model.gpus else ""
+            return f"`run:` in {where} does not select '{run.model}'{needs}."
+        if not self.has_answers(run):
+            return f"its answers are imported, and none lie in {FOLDER / run.benchmark / run.model}/."
+        return f"no judge of {run.benchmark} runs here, or has rated it."
 
     def data_benchmarks(self) -> list[str]:
         """The benchmarks whose videos this site works on: those with a run that looks at them."""

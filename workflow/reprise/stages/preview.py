@@ -45,6 +45,15 @@ def contact_sheet(path: Path, plan: dict[str, Any], title: str) -> Image:
     return sheet
 
 
+def write_sheet(sheet: Image, target: Path) -> None:
+    """Write the picture as PNG."""
+    is_written, content = cv2.imencode(".png", cv2.cvtColor(sheet, cv2.COLOR_RGB2BGR))
+    if not is_written:
+        raise RuntimeError("OpenCV could not encode the picture")
+    with whole_file(target) as temporary:
+        temporary.write_bytes(content.tobytes())
+
+
 def _write(sheet: Image, text: str, left: int, baseline: int) -> None:
     plain = text.encode("ascii", "replace").decode()
     cv2.putText(sheet, plain, (left, baseline), cv2.FONT_HERSHEY_SIMPLEX, 0.45, INK, 1, cv2.LINE_AA)
@@ -69,11 +78,7 @@ def main() -> None:
     except MediaError as error:
         stop_on_fault(error)
         raise UserError(f"{path}: {error.status}: {error.message}. Delete it and run snakemake again.") from error
-    with whole_file(args.out) as temporary:
-        is_written, content = cv2.imencode(".png", cv2.cvtColor(sheet, cv2.COLOR_RGB2BGR))
-        if not is_written:
-            raise RuntimeError("OpenCV could not encode the picture")
-        temporary.write_bytes(content.tobytes())
+    write_sheet(sheet, args.out)
     log.info(f"{len(plan['indices'])} frames in {args.out}")
 
 

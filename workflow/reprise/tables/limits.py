@@ -38,7 +38,7 @@ def check_failed(key: TableKey, metrics: pl.DataFrame) -> None:
             f"{key.table} of {key.benchmark}: a larger share of answers failed than the "
             f"{100 * limit:.1f} % that failed_share_max of suite '{key.suite}' allows.\n"
             + "\n".join(dict.fromkeys(found))
-            + "\n`python -m reprise status` says what the next run of snakemake asks again, "
+            + "\n`python -m reprise why <run>` says what the next run of snakemake asks again, "
             "`python -m reprise retry <run or reason>` has it ask the others."
         )
 

@@ -1,0 +1,150 @@
+"""Which key of a key file changed since a result was made, from what to what: the reason of most reruns, in words."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from reprise.core.checksums import keys_of
+from reprise.core.files import canonical_json, text_digest
+from reprise.core.paths import Results
+from reprise.core.plain import plain
+from reprise.core.store import append_line, read_lines
+
+ABSENT = "(none)"
+DERIVED = {"key"}  # the digest of what else the file says
+DIGEST_SHORTEST, DIGEST_SHOWN = 32, 12
+LONGEST, BEFORE_THE_DIFFERENCE = 60, 20
+MOST_BYTES = 20_000_000  # of former contents; what is older than they are is not explained any more
+
+
+class Change(NamedTuple):
+    """One key whose value is another one now; texts are cut to the place where they differ."""
+
+    name: str
+    before: str
+    after: str
+
+    @property
+    def words(self) -> str:
+        """The change on one line."""
+        if self.name.rpartition(".")[2] == "code":
+            return "the code of this step, or of a module that it uses, changed"
+        return f"{self.name}: {self.before} -> {self.after}"
+
+
+class KeyChange(NamedTuple):
+    """A key file whose content is another one than a result was made under."""
+
+    path: Path
+    changes: tuple[Change, ...] | None
+    """None where nobody knows what the content was"""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """A line a change."""
+        if self.changes is None:
+            return ("changed; what it was is not recorded",)
+        return tuple(change.words for change in self.changes)
+
+
+def changes_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Change]:
+    """The keys in which two contents of a key file differ, by their dotted names."""
+    one, other = dict(_leaves(before)), dict(_leaves(after))
+    for name in sorted(one.keys() | other.keys()):
+        if one.get(name) != other.get(name) and name not in DERIVED:
+            yield Change(name.removeprefix("answers."), *_shown(one.get(name), other.get(name)))
+
+
+def _leaves(content: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value by its dotted name; entries of a list are counted from 1."""
+    if isinstance(content, Mapping) and content:
+        for key, value in content.items():
+            yield from _leaves(value, f"{name}.{key}" if name else str(key))
+    elif isinstance(content, list) and any(isinstance(one, Mapping | list) for one in content):
+        for number, value in enumerate(content, start=1):
+            yield from _leaves(value, f"{name}.{number}")
+    elif content not in (None, [], {}):
+        yield name, content
+
+
+def _shown(before: Any, after: Any) -> tuple[str, str]:
+    texts = [
+        ABSENT if one is None else plain(one if isinstance(one, str) else canonical_json(one))
+        for one in (before, after)
+    ]
+    if all(_is_digest(text) or text == ABSENT for text in texts):
+        return texts[0][:DIGEST_SHOWN], texts[1][:DIGEST_SHOWN]
+    same = next((at for at, (one, other) in enumerate(zip(*texts, strict=False)) if one != other), min(map(len, texts)))
+    start = max(0, same - BEFORE_THE_DIFFERENCE) if max(map(len, texts)) > LONGEST else 0
+    return _cut(texts[0], start), _cut(texts[1], start)
+
+
+def _is_digest(text: str) -> bool:
+    return len(text) >= DIGEST_SHORTEST and set(text) <= set("0123456789abcdef")
+
+
+def _cut(text: str, start: int) -> str:
+    if text == ABSENT:
+        return text
+    end = start + LONGEST
+    return f"{'...' if start else ''}{text[start:end]}{'...' if text[end:] else ''}"
+
+
+# Former contents
+
+
+def remember(results: Results, path: Path) -> None:
+    """Record what a key file says before it is replaced: results that were made under it have its digest alone."""
+    if path.is_file():
+        log, text = _log(results), path.read_text(encoding="utf-8")
+        if log.is_file() and log.stat().st_size > MOST_BYTES:
+            log.unlink()
+        append_line(log, canonical_json([text_digest(text), text]), to_disk=False)
+
+
+def _log(results: Results) -> Path:
+    return results.folder / "keys" / "former.jsonl"
+
+
+class KeyChanges:
+    """What changed in the key files since results were made under them."""
+
+    def __init__(self, results: Results, now: Mapping[Path, str] | None = None) -> None:
+        """`now` holds the texts of the key files, those on the disk where it is not given."""
+        self._results = results
+        self._now = now
+        self._former: dict[str, str] | None = None
+
+    def since(self, result: Path) -> list[KeyChange]:
+        """The key files that say something else than when this table was made; none for another kind of file."""
+        made_under = keys_of(result) if result.suffix == ".parquet" and result.is_file() else None
+        return [
+            found
+            for name, digest in (made_under or {}).items()
+            if (found := self._change(Path(name), digest)) is not None
+        ]
+
+    def _change(self, path: Path, digest: str) -> KeyChange | None:
+        text = self._text(path)
+        if text is None or text_digest(text).startswith(digest):
+            return None
+        before = self._text_of(path, digest)
+        if before is None:
+            return KeyChange(path, None)
+        return KeyChange(path, tuple(changes_between(json.loads(before), json.loads(text))))
+
+    def _text(self, path: Path) -> str | None:
+        if self._now is not None:
+            return self._now.get(path)
+        return path.read_text(encoding="utf-8") if path.is_file() else None
+
+    def _text_of(self, path: Path, digest: str) -> str | None:
+        """The content that a key file had under this digest: it still has it, or it is recorded."""
+        text = path.read_text(encoding="utf-8") if path.is_file() else ""
+        if text_digest(text).startswith(digest):
+            return text
+        if self._former is None:
+            lines = read_lines(_log(self._results), skip_damaged=True)
+            self._former = {str(known): str(former) for known, former in lines}
+        return next((text for known, text in self._former.items() if known.startswith(digest)), None)

@@ -39,7 +39,7 @@ reference: $(READY)  ## schemas, and the pages of docs/reference/ that are writt
 	$(BIN)/python docs/write_reference.py
 
 docs: .venv-docs/ready  ## the documentation as a site: site/index.html
-	.venv-docs/bin/mkdocs build --strict --quiet
+	.venv-docs/bin/zensical build --strict --config-file mkdocs.yml
 
 bench: $(READY)  ## how fast the library is, against its bounds
 	$(BIN)/python -m bench

@@ -48,10 +48,11 @@ Written by `make reference` from the types that read the files: to change this p
 (`workflow/reprise/config/`). How the parts go together: [suites](suites.md), [models](models.md),
 [protocols](protocols.md), [samplings](samplings.md), [tables](tables.md).
 
-A key without a default is required. An unknown key, name or value is an error that says what is allowed; all problems are
-reported at once, before anything runs. Names (of suites, models, benchmarks, protocols, samplings) are lower-case letters,
-digits, `.`, `_` and `-`, first a letter or a digit: they stand in paths and commands. An editor with a YAML language server
-completes and checks the files by the schemas in `config/schemas/`: the first line of a file names its schema.
+A key without a default is required. An unknown key, name or value is an error that says what is allowed; all problems
+are reported at once, before anything runs. Names (of suites, models, benchmarks, protocols, samplings) are lower-case
+letters, digits, `.`, `_` and `-`, first a letter or a digit: they stand in paths and commands. An editor with a YAML
+language server completes and checks the files by the schemas in `config/schemas/`: the first line of a file names its
+schema.
 """
 
 

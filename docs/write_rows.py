@@ -12,9 +12,10 @@ from reprise.config.tables import Row, TableSpec
 PAGE = "docs/reference/rows.md"
 HEAD = """# Which rows run here
 
-Written by `make reference` from the paper suite's tables. A row runs here if the library can load its model; it then needs
-the number of GPUs that the model's file names. The answers of all other models come in [as files](../howto/import-answers.md);
-without them a row shows its published value. No adapter asks a server or an API yet.
+Written by `make reference` from the paper suite's tables. A row runs here if the library can load its model; it then
+needs the number of GPUs that the model's file names. The answers of all other models come in
+[as files](../howto/import-answers.md); without them a row shows its published value. No adapter asks a server or an API
+yet.
 
 A model is not spread over several GPUs yet: one that names 2 or 4 runs only where one device holds all of it.
 """

@@ -14,20 +14,22 @@ HEAD = f"""# Samplings: which frames a model sees
 
 Written by `make reference` from `config/config.yaml` and `workflow/reprise/media/sampling.py`.
 
-A *sampling* is a name for a rule and its parameters; tables, runs and results use the name. A rule is a pure function of
-the clip's real number of frames (from its packets, not from its header), and follows the code that it is named after even where that
-repeats a frame or shows more or fewer than asked; the frame plan (`results/<suite>/frames/<benchmark>/<sampling>.parquet`) then says so.
-What a model saw of a clip, as a picture:
+A *sampling* is a name for a rule and its parameters; tables, runs and results use the name. A rule is a pure function
+of the clip's real number of frames (from its packets, not from its header). It follows the code that it is named after
+even where that repeats a frame or shows more or fewer than asked; the frame plan,
+`results/<suite>/frames/<benchmark>/<sampling>.parquet`, then says so. What a model saw of a clip, as a picture:
 
 ```
 snakemake results/demo/frames/preview/velociti/toyt0KmlFOX.4-14.fps1.png --cores 2
 ```
 
-For another sampling add a line to `config/config.yaml`, such as `linspace12: {{rule: linspace, frames: 12}}`, and name it in a row.
+For another sampling add a line to `config/config.yaml`, such as `linspace12: {{rule: linspace, frames: 12}}`, and name
+it in a row.
 
 ## Names
 
-The frames are those of a concatenation of {FRAMES} frames, {FPS} a second, whose frames {BLACK[0]} to {BLACK[1] - 1} are black. Frames are counted from 0.
+The frames are those of a concatenation of {FRAMES} frames, {FPS} a second, whose frames {BLACK[0]} to {BLACK[1] - 1}
+are black. Frames are counted from 0.
 """
 
 

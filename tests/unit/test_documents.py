@@ -1,7 +1,6 @@
 """The documents: their links and anchors exist, their pages are found, what they name is there, and the README is short."""
 
 import re
-import subprocess
 from functools import cache
 from pathlib import Path
 
@@ -13,8 +12,8 @@ from reprise.config.load import load
 from typer.main import get_command
 
 ROOT = Path(__file__).parents[2]
-LISTED = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-DOCUMENTS = [name for name in LISTED.splitlines() if "/snapshots/" not in name]
+PATTERNS = ("*.md", "config/*.md", "docs/**/*.md", "resources/*/*.md", "tests/data/**/*.md")
+DOCUMENTS = [str(path.relative_to(ROOT)) for pattern in PATTERNS for path in sorted(ROOT.glob(pattern))]
 PAGES = [name for name in DOCUMENTS if name.startswith("docs/")]
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?<!\\)\]\(([^)\s]+)\)")
@@ -31,7 +30,9 @@ def prose(name: str) -> str:
 @cache
 def anchors(name: str) -> set[str]:
     """The anchors that forges and generators give to the headings of a document."""
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in HEADING.findall(prose(name))}
+    return {
+        re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in HEADING.findall(prose(name))
+    }
 
 
 def links(name: str) -> list[str]:

@@ -118,8 +118,8 @@ def asked(project: Project) -> int:
     return len(path.read_text().splitlines()) if path.is_file() else 0
 
 
-def status(project: Project) -> str:
-    done = project.reprise("reprise", "status")
+def said(project: Project, *command: str) -> str:
+    done = project.reprise("reprise", *command)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -130,14 +130,15 @@ def errors(project: Project) -> list[tuple[str, str]]:
 
 
 def test_failed_answers_are_asked_again_within_bounds_and_on_request(small: Project) -> None:
-    assert status(small) == "Nothing has failed in suite 'small'.\n"
     break_oracle(small, "TimeoutError", "control 0")
     jobs = small.made(TABLE)
     assert "infer" in jobs and asked(small) == 2
     assert errors(small) == [("timeout", "TimeoutError: no answer from http://***@host")] * 2
     assert "1 failed" in (small.root / TABLE).read_text()
-    text = status(small)
-    assert f"answers of {RUN}: 2 of " in text and "2 timeout (no answer in time); the next run tries 2 again" in text
+    text = said(small, "why", RUN)
+    assert "Failed answers: 2 of 64\n  2 timeout (no answer in time); the next run tries 2 again\n" in text
+    assert text.startswith(f"{RUN}: stale")
+    assert f"stale        64       2       0        0  {RUN}  (2 timeout)\n" in said(small, "runs")
     for tries in (2, 3):
         assert small.made(TABLE).count("infer") == 1, "this run alone"
         assert asked(small) == 2 * tries
@@ -148,12 +149,12 @@ def test_failed_answers_are_asked_again_within_bounds_and_on_request(small: Proj
     assert asked(small) == 6 and len(errors(small)) == 2, "attempts are counted in the store"
     (small.root / "down").unlink()
     assert small.made(TABLE) == []
-    assert "tries 2 again" not in status(small)
+    text = said(small, "why", "entail/oracle")
+    assert text.startswith(f"{RUN}: done: nothing to do\nFailed answers: 2 of 64\n") and "tries 2 again" not in text
     done = small.reprise("reprise", "retry", "velociti/*/oracle")
     assert done.returncode == 0 and "2 answers" in done.stdout, done.stderr
-    assert "the next run tries 2 again" in status(small)
     assert small.made(TABLE).count("infer") == 1
-    assert errors(small) == [] and status(small) == "Nothing has failed in suite 'small'.\n"
+    assert errors(small) == []
     assert small.made(TABLE) == []
 
 
@@ -189,6 +190,9 @@ def test_a_run_that_only_fails_stops_with_the_reason_and_leaves_nothing_behind(s
         done = small.snakemake(TABLE)
         assert done.returncode != 0 and f"{RUN}: the first " in done.stdout + done.stderr
         assert "Traceback" not in done.stdout + done.stderr
+    text = said(small, "why", RUN)
+    assert text.startswith(f"{RUN}: failed\nThe job of its answers ended with:\n  Error: {RUN}: the first ")
+    assert f"  log: results/small/logs/infer/{RUN}.log\n" in text and f"  {RUN}\n" in said(small, "runs")
     assert not (small.root / "resources/store/failures").exists()
     (small.root / "down").unlink()
     small.made(TABLE)
@@ -198,7 +202,9 @@ def test_a_run_that_only_fails_stops_with_the_reason_and_leaves_nothing_behind(s
 def test_failed_clips_are_tried_again_on_request(fresh: Project) -> None:
     fresh.edit("release/rows.csv", "v_bbbbbbbbbbb_seg_2_12", "v_bbbbbbbbbbb_seg_20_30")
     fresh.made(TABLE)
-    assert "clips of velociti: 1 of 4 failed\n  1 out_of_range" in status(fresh)
+    text = said(fresh, "missing")
+    assert "clips of velociti: 1 of 4 missing\n  1 out_of_range" in text
+    assert "not asked: no clip" in text and "they count as missing in 2 runs: fps1/always-first, fps1/oracle" in text
     assert fresh.made(TABLE) == []
     done = fresh.reprise("reprise", "retry", "out_of_range")
     assert done.returncode == 0 and "0 sources, 1 clips, 0 answers" in done.stdout, done.stderr

@@ -144,7 +144,7 @@ def missing(
     """List missing videos, clips and items, why, and in which runs."""
     from reprise.commands.missing import list_missing
 
-    list_missing(suite, every=every)
+    list_missing(suite, every)
 
 
 @app.command(rich_help_panel=GAPS)

@@ -15,22 +15,27 @@ RUN, OTHER = "vinoground/paper/linspace8/oracle", "vinoground/paper/linspace8/ra
 @pytest.mark.parametrize(
     ("typed", "target", "arguments"),
     [
-        (["adopt", RUN, "--why", "x"], "adopt:adopt_run", (RUN, "x", 20, None)),
-        (["adopt", RUN, "--why", "x", "--judge", "j", "--sample", "3"], "adopt:adopt_run", (RUN, "x", 3, "j")),
-        (["compare", RUN, OTHER], "compare:compare_runs", (RUN, OTHER)),
+        (["adopt", RUN, "--why", "x"], "adopt:adopt_run", (RUN, "x", 20, None, None)),
+        (["adopt", RUN, "--why", "x", "--judge", "j", "--sample", "3", "--suite", "paper"], "adopt:adopt_run", (RUN, "x", 3, "j", "paper")),
+        (["compare", RUN, OTHER], "compare:compare_runs", (RUN, OTHER, None)),
+        (["show", "table3", "--suite", "paper"], "show:show_tables", ("table3", "paper")),
+        (["item", RUN], "item:show_item", (RUN, None, None)),
+        (["item", RUN, "an/item#pos", "--suite", "paper"], "item:show_item", (RUN, "an/item#pos", "paper")),
+        (["runs"], "runs:list_runs", (None,)),
+        (["why", RUN, "--suite", "paper"], "why:explain_run", (RUN, "paper")),
+        (["missing", "--suite", "paper"], "missing:list_missing", ("paper", False)),
+        (["missing", "--all"], "missing:list_missing", (None, True)),
         (["incomplete"], "incomplete:list_incomplete", ([], None)),
         (["incomplete", "a/table1", "b/table2", "--suite", "paper"], "incomplete:list_incomplete", (["a/table1", "b/table2"], "paper")),
         (["incomplete", "--suite", "paper", "a/table1"], "incomplete:list_incomplete", (["a/table1"], "paper")),
-        (["export", RUN, "--to", "out"], "export:export_run", (RUN, Path("out"))),
+        (["export", RUN, "--to", "out"], "export:export_run", (RUN, Path("out"), None)),
         (["pin"], "pin:pin_files", (Path(), [])),
         (["pin", "a-model", "paper"], "pin:pin_files", (Path(), ["a-model", "paper"])),
-        (["static", RUN, OTHER], "static_questions:list_static", ([RUN, OTHER], None, 2.5)),
-        (["static", RUN, "--judge", "j", "--least", "2"], "static_questions:list_static", ([RUN], "j", 2.0)),
-        (["retry"], "retry:retry_failures", ([],)),
-        (["retry", "private", "removed", RUN], "retry:retry_failures", (["private", "removed", RUN],)),
-        (["status"], "status:show_status", (None,)),
-        (["status", "--suite", "paper"], "status:show_status", ("paper",)),
-        (["subtitles", "mmbench_video"], "subtitles:copy_subtitles", ("mmbench_video",)),
+        (["static", RUN, OTHER], "static_questions:list_static", ([RUN, OTHER], None, 2.5, None)),
+        (["static", RUN, "--judge", "j", "--least", "2"], "static_questions:list_static", ([RUN], "j", 2.0, None)),
+        (["retry"], "retry:retry_failures", ([], None)),
+        (["retry", "private", "removed", RUN], "retry:retry_failures", (["private", "removed", RUN], None)),
+        (["subtitles", "mmbench_video"], "subtitles:copy_subtitles", ("mmbench_video", None)),
         (["store"], "store:show_store", ()),
         (["store", "--prune"], "store:prune_store", ()),
     ],
@@ -58,8 +63,8 @@ def test_help_lists_every_command_and_imports_no_command(tmp_path: Path) -> None
     )
     done = run(sys.executable, "-c", program, folder=tmp_path)
     assert done.returncode == 0 and "heavy: set()" in done.stdout
-    modules = Path(import_module("reprise.commands").__path__[0]).glob("[a-z]*.py")
-    assert all(f" {path.stem.removesuffix('_questions')} " in done.stdout for path in modules)
+    assert all(f" {command.name or command.callback.__name__} " in done.stdout for command in app.registered_commands)
+    assert len(done.stdout.splitlines()) < 50, "short"
 
 
 @pytest.mark.parametrize(
@@ -85,3 +90,40 @@ def test_a_bug_keeps_its_traceback(tmp_path: Path) -> None:
     done = run(sys.executable, "-c", program, folder=tmp_path)
     assert done.returncode == 1 and done.stderr.startswith("Traceback (most recent call last):")
     assert done.stderr.endswith("ZeroDivisionError: division by zero\n")
+
+
+def completed(typed: str, folder: Path) -> list[str]:
+    """What bash is offered at the end of a line."""
+    environment = {
+        "PYTHONPATH": ":".join(sys.path), "PATH": "", "_REPRISE_COMPLETE": "complete_bash",
+        "COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split(" ")) - 1),
+    }  # fmt: skip
+    program = "import sys; from reprise.__main__ import app; app(prog_name='reprise')"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    return done.stdout.split()
+
+
+def test_a_shell_completes_commands_suites_runs_and_tables(tmp_path: Path) -> None:
+    for name in ("config/suites/demo", "config/suites/paper", "config/models/oracle", "config/models/gpt-4o"):
+        path = tmp_path / f"{name}.yaml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("")
+    (tmp_path / "config/config.yaml").write_text("# which\nsuite: demo  # one of config/suites\n")
+    keys = (
+        "demo/keys/velociti/mc/fps1/oracle",
+        "demo/keys/judges/velociti/mc/oracle",
+        "demo/keys/tables/velociti/table2",
+    )
+    for name in (*keys, "paper/keys/velociti/mc/fps8/gpt-4o"):
+        path = tmp_path / f"results/{name}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("{}")
+    assert completed("reprise re", tmp_path) == ["retry"]
+    assert completed("reprise runs --suite ", tmp_path) == ["demo", "paper"]
+    assert completed("reprise why ", tmp_path) == ["velociti/mc/fps1/oracle"], "of the configured suite"
+    assert completed("reprise why --suite paper v", tmp_path) == ["velociti/mc/fps8/gpt-4o"]
+    assert completed("reprise show velo", tmp_path) == ["velociti/table2"]
+    assert completed("reprise pin g", tmp_path) == ["gpt-4o"]
+    assert completed("reprise show ", tmp_path / "config") == [], "in another folder there is nothing to offer"

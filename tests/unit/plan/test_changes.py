@@ -1,5 +1,6 @@
 """What changed in a key file since a result was made: found in what is there now and in what was there before."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,21 @@ def test_a_key_file_that_was_replaced_more_than_once(key: Path, tmp_path: Path) 
         write_text(key, canonical_json({"rule": {"fps": fps}}))
     (found,) = KeyChanges(results).since(result)
     assert found.words == ("rule.fps: 1 -> 3",)
+
+
+def test_a_file_that_names_no_key_is_older_than_the_key_it_was_made_from(key: Path, tmp_path: Path) -> None:
+    result, results = tmp_path / "files.json", Results("small", tmp_path)
+    result.write_text("{}")
+    os.utime(key, (1, 1))
+    assert KeyChanges(results).since_input(result, key) is None
+    now = {key: canonical_json({"rule": {"fps": 2}})}
+    to_be_written = KeyChanges(results, now).since_input(result, key)
+    remember(results, key)
+    write_text(key, now[key])
+    os.utime(result, (2, 2))
+    written = KeyChanges(results, now).since_input(result, key)
+    assert to_be_written == written is not None and written.words == ("rule.fps: 1 -> 2",)
+    assert KeyChanges(results).since_input(tmp_path / "gone", key) is None
 
 
 def test_a_content_that_nobody_recorded_is_not_guessed(key: Path, tmp_path: Path) -> None:

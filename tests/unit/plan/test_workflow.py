@@ -49,14 +49,35 @@ def test_a_table_that_no_paper_has_is_told_those_that_exist(workflow: Workflow) 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("velociti/entail/fps1", "'velociti/entail/fps1' does not name a run. A run is named <benchmark>/<protocol>/"),
+        ("velociti/entail/fps1", " runs of suite 'demo': velociti/entail/fps1/always-first, velociti/entail/fps1/oracle, "),
         ("velociti/entail/fps1/oracel", "no run 'velociti/entail/fps1/oracel' in suite 'demo'. Did you mean 'velociti/entail/fps1/oracle'?"),
+        ("toy-lava-ov", "no run 'toy-lava-ov' in suite 'demo'. Did you mean 'toy-llava-ov'? A run is named <benchmark>/<protocol>/"),
     ],
 )  # fmt: skip
 def test_a_wrong_run_is_named(plan: Plan, name: str, message: str) -> None:
     with pytest.raises(UserError) as error:
         plan.find_run(name)
     assert message in str(error.value)
+
+
+def test_a_run_is_found_by_as_many_parts_as_tell_it_from_others(plan: Plan) -> None:
+    assert plan.find_run("velociti/mc/fps1/oracle") == plan.find_run("mc/oracle")
+    assert plan.find_run("mc/toy-llava-ov").model == "toy-llava-ov", "not the early one"
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("vinoground/paper/linspace32/llava-onevision-72b", "`run:` in config/suites/paper.yaml does not select 'llava-onevision-72b' (it needs"),
+        ("vinoground/paper/linspace32/gpt-4o", "`run:` in config/suites/paper.yaml does not select 'gpt-4o'."),
+    ],
+)  # fmt: skip
+def test_a_run_that_is_shown_but_not_made_says_why(name: str, why: str) -> None:
+    plan = Plan(load(Path(), {"suite": "paper"}))
+    with pytest.raises(UserError) as error:
+        plan.find_run(name)
+    assert f"{name}: suite 'paper' shows this run, but does not make it: " in str(error.value)
+    assert why in str(error.value)
 
 
 def test_a_table_stands_on_the_metrics_of_its_runs_and_what_is_wrong_with_imported_ones(workflow: Workflow) -> None:

@@ -13,7 +13,7 @@ from reprise.core.schemas import CLIP_LEDGER, ITEMS, REQUESTS, SOURCES, read_tab
 from reprise.plan.runs import Plan
 
 
-def list_missing(suite: str | None, *, every: bool) -> None:
+def list_missing(suite: str | None, every: bool) -> None:
     """Print what is missing of each benchmark of a suite."""
     plan = plan_of(suite)
     shown = None if every else SHOWN

@@ -66,7 +66,7 @@ def _pattern(plan: Plan, word: str) -> str:
     """The name of the one run that these words fit; a pattern that fits none is a mistake."""
     if "*" in word:
         raise UserError(
-            f"retry: no run of suite '{plan.config.name}' fits '{word}'; * stands for anything. {RUN_NAME}."
+            f"retry: no run of suite '{plan.config.name}' fits '{word}'; * stands for anything in {RUN_NAME}."
         )
     return plan.find_run(word).name
 

@@ -43,6 +43,8 @@ class KeyChange(NamedTuple):
     @property
     def words(self) -> tuple[str, ...]:
         """A line a change."""
+        if "retries" in self.path.parts:
+            return ("what failed is tried again",)
         if self.changes is None:
             return ("changed; what it was is not recorded",)
         return tuple(change.words for change in self.changes)
@@ -100,7 +102,7 @@ def remember(results: Results, path: Path) -> None:
         log, text = _log(results), path.read_text(encoding="utf-8")
         if log.is_file() and log.stat().st_size > MOST_BYTES:
             log.unlink()
-        append_line(log, canonical_json([text_digest(text), text]), to_disk=False)
+        append_line(log, canonical_json([str(path), text_digest(text), text]), to_disk=False)
 
 
 def _log(results: Results) -> Path:
@@ -114,7 +116,7 @@ class KeyChanges:
         """`now` holds the texts of the key files, those on the disk where it is not given."""
         self._results = results
         self._now = now
-        self._former: dict[str, str] | None = None
+        self._former: list[tuple[str, str, str]] | None = None
 
     def since(self, result: Path) -> list[KeyChange]:
         """The key files that say something else than when this table was made; none for another kind of file."""
@@ -124,6 +126,18 @@ class KeyChanges:
             for name, digest in (made_under or {}).items()
             if (found := self._change(Path(name), digest)) is not None
         ]
+
+    def since_input(self, result: Path, key: Path) -> KeyChange | None:
+        """The change of a key file that a result of another kind was made from: it is to be, or was, written later."""
+        if not result.is_file() or not key.is_file():
+            return None
+        before = key.read_text(encoding="utf-8")
+        after = before if self._now is None else self._now.get(key, before)
+        if before == after:
+            if key.stat().st_mtime <= result.stat().st_mtime:
+                return None
+            before = next((text for path, _, text in reversed(self._recorded()) if path == str(key)), "")
+        return KeyChange(key, tuple(changes_between(json.loads(before), json.loads(after))) if before else None)
 
     def _change(self, path: Path, digest: str) -> KeyChange | None:
         text = self._text(path)
@@ -144,7 +158,11 @@ class KeyChanges:
         text = path.read_text(encoding="utf-8") if path.is_file() else ""
         if text_digest(text).startswith(digest):
             return text
+        return next((text for _, known, text in self._recorded() if known.startswith(digest)), None)
+
+    def _recorded(self) -> list[tuple[str, str, str]]:
+        """Key file, digest and content, of all that were replaced."""
         if self._former is None:
             lines = read_lines(_log(self._results), skip_damaged=True)
-            self._former = {str(known): str(former) for known, former in lines}
-        return next((text for known, text in self._former.items() if known.startswith(digest)), None)
+            self._former = [(str(path), str(digest), str(text)) for path, digest, text in lines]
+        return self._former

@@ -27,6 +27,8 @@ class Step(NamedTuple):
     name: str
     path: Path
     log: Path
+    key: Path | None = None
+    """a key file that it was made from and does not name itself"""
 
 
 class Counts(NamedTuple):
@@ -80,7 +82,7 @@ class States:
         steps = list(self.steps(one))
         missing = tuple(step for step in steps if not step.path.is_file())
         failures = [(step, words) for step in missing if (words := last_words(step.log))]
-        changed = tuple((step, change) for step in steps for change in self._changed(step.path))
+        changed = tuple((step, change) for step in steps for change in self._changed(step))
         answers = self._failed.get(one) or self._failed.get(Scored(one.run))
         counts = Counts()
         if steps[-1] not in missing:
@@ -98,20 +100,25 @@ class States:
             name = "stale"
         return State(one, name, counts, missing, tuple(failures), changed, answers)
 
-    def _changed(self, path: Path) -> list[KeyChange]:
-        if path not in self._known:
-            self._known[path] = self._changes.since(path)
-        return self._known[path]
+    def _changed(self, step: Step) -> list[KeyChange]:
+        if step.path not in self._known:
+            self._known[step.path] = self._changes.since(step.path)
+            change = self._changes.since_input(step.path, step.key) if step.key else None
+            self._known[step.path] += [change] if change else []
+        return self._known[step.path]
 
     def _counts(self, one: Scored) -> Counts:
         run, results = one.run, self._results
-        requests = read_table(results.requests(run.benchmark, run.protocol), REQUESTS, _all_but(REQUESTS, "item_id"))
-        asked = read_table(results.responses(run), RESPONSES, _all_but(RESPONSES, "error"))
+        asked, all_questions = results.responses(run), results.requests(run.benchmark, run.protocol)
         read = read_table(
             results.verdicts(run, one.judge or "robust"), VERDICTS, _all_but(VERDICTS, "failed", "unparsed")
         )
         failed, unread = (int(read[name].sum()) for name in ("failed", "unparsed"))
-        return Counts(asked.height, failed, unread, requests.height - asked.height)
+        if not asked.is_file() or not all_questions.is_file():  # nothing needs them any more
+            return Counts(read.height, failed, unread)
+        count = read_table(asked, RESPONSES, _all_but(RESPONSES, "item_id")).height
+        total = read_table(all_questions, REQUESTS, _all_but(REQUESTS, "item_id")).height
+        return Counts(count, failed, unread, total - count)
 
     def steps(self, one: Scored) -> Iterator[Step]:
         """The files behind a run's numbers, first the first that is made."""
@@ -140,7 +147,8 @@ class States:
 
     def _data_steps(self, benchmark: str) -> Iterator[Step]:
         folder, log = self._results.folder, self._results.log
-        yield Step("release", folder / "release" / benchmark / "files.json", log("release", benchmark))
+        key = self._results.key("release", benchmark)
+        yield Step("release", folder / "release" / benchmark / "files.json", log("release", benchmark), key)
         yield Step("annotations", self._results.items(benchmark), log("annotations", benchmark))
 
     def _video_steps(self, benchmark: str) -> Iterator[Step]:
@@ -148,7 +156,8 @@ class States:
         for stage in STAGES:
             for shard in range(self._plan.config.suite.shards):
                 path = self._results.ledger(stage, benchmark, shard)
-                yield Step(stage, path, log(stage, benchmark, str(shard)))
+                retry = self._results.retry_key(benchmark, shard) if stage == "sources" else None
+                yield Step(stage, path, log(stage, benchmark, str(shard)), retry)
         yield Step("facts", self._results.facts(benchmark), log("facts", benchmark))
 
 

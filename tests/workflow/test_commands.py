@@ -1,0 +1,167 @@
+"""The commands that answer questions, on the results of a finished suite. They make nothing, so one copy serves all."""
+
+import csv
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import cv2
+import polars as pl
+import pytest
+from reprise.commands.item import LONGEST, show_item
+from reprise.commands.missing import list_missing
+from reprise.commands.runs import list_runs
+from reprise.commands.show import show_tables
+from reprise.commands.why import explain_run
+from reprise.core.checksums import keys_of
+from reprise.core.errors import UserError
+from reprise.core.schemas import RESPONSES, write_table
+
+from tests.workflow.conftest import Project
+
+RUN = "velociti/mc/fps1/random"
+Say = Callable[..., str]
+
+
+@pytest.fixture(scope="module")
+def finished(finished_small: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy that only this module's tests look at."""
+    root = tmp_path_factory.mktemp("looked_at") / "project"
+    shutil.copytree(finished_small, root, symlinks=True)
+    return root
+
+
+@pytest.fixture
+def say(finished: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Say:
+    """Calls a command in the copy; what it prints on a screen of 80 columns."""
+    monkeypatch.chdir(finished)
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def call(command: Callable[..., None], *arguments: object) -> str:
+        command(*arguments)
+        return capsys.readouterr().out
+
+    return call
+
+
+def test_a_finished_suite_has_nothing_to_do(say: Say) -> None:
+    text = say(list_runs, None)
+    assert text.startswith("Suite 'small': 4 runs: 4 done, 0 stale, 0 missing, 0 failed.\n")
+    assert f"done         64       0       0        0  {RUN}\n" in text and "Why a run" not in text
+    text = say(explain_run, "mc/random", None)
+    assert text.startswith(f"{RUN}: done: nothing to do\n") and "Shown in: velociti/table5." in text
+    assert "To make it" not in text
+    assert (
+        say(list_missing, None, False) == "Nothing is missing in suite 'small', as far as its videos were looked for.\n"
+    )
+
+
+def test_a_table_is_shown_as_it_was_written(say: Say) -> None:
+    text = say(show_tables, "velociti/table2", None)
+    with Path("results/tables/velociti/table2.csv").open() as stream:
+        rows = [row for row in csv.DictReader(stream) if row["convention"] != "authors"]
+    lines = {line.split("  ")[0]: line for line in text.splitlines()}
+    for row in rows:
+        assert f"{float(row['value']):.1f}" in lines[row["row"]]
+    assert max(map(len, text.splitlines())) <= 80 and "Of its" not in text
+    every = say(show_tables, "results/tables/velociti", None)
+    assert text in every and "Table 5" in every and "Table 11" in every
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments", "message"),
+    [
+        (show_tables, ("velociti/table22", None), "no table 'velociti/table22' in suite 'small'. Did you mean 'velociti/table2'?"),
+        (explain_run, ("mc/randon", None), "no run 'mc/randon' in suite 'small'."),
+        (explain_run, ("mc", None), "'mc' fits 2 runs of suite 'small': velociti/mc/fps1/always-first, velociti/mc/fps1/random."),
+        (show_item, (RUN, "contrl/v_aaaaaaaaaaa_seg_0_10/Ev1/1", None), "seg_0_10/Ev1/1'. Did you mean 'control/v_"),
+        (list_runs, ("smal",), "unknown suite 'smal'. Did you mean 'small'?"),
+    ],
+)  # fmt: skip
+def test_an_unknown_name_gets_the_nearest(
+    say: Say, command: Callable[..., None], arguments: tuple[object, ...], message: str
+) -> None:
+    with pytest.raises(UserError) as error:
+        say(command, *arguments)
+    assert message in str(error.value)
+
+
+def test_an_item_shows_what_the_model_saw_was_asked_and_answered(say: Say, item: str) -> None:
+    listed = say(show_item, RUN, None, None)
+    assert f"{RUN}: " in listed and "of 64 answers are right." in listed
+    text = say(show_item, "mc/random", f"{item}#a", None)
+    for part in (f"Item {item} of {RUN}", "positive: ", "options: A, B", "expected: ", "answer: "):
+        assert part in text
+    assert "read by authors: " in text and "read by robust: " in text and "Counts as: mc_both " in text
+    assert "scores: Yes " in say(show_item, "entail/oracle", item, None)
+    assert "10 in the plan, 0 shown to the model" in text, "a baseline looks at no frame"
+    file, picture = (_after(text, name) for name in ("file", "picture"))
+    assert Path(file).is_file() and cv2.imread(picture) is not None
+
+
+@pytest.fixture
+def item(finished: Path) -> str:
+    """An item that was asked about."""
+    asked = pl.read_parquet(finished / "results/small/requests/velociti/mc.parquet")
+    return str(asked["item_id"][0])
+
+
+def _after(text: str, name: str) -> str:
+    return next(line.partition(": ")[2] for line in text.splitlines() if line.strip().startswith(f"{name}: "))
+
+
+def test_a_long_or_hostile_answer_is_cut_and_made_harmless(say: Say, item: str) -> None:
+    path = Path(f"results/small/responses/{RUN}.parquet")
+    before = path.read_bytes()
+    text = "A\x1b[2J\x07\u202e\n  expected: B\n" + 1_000_000 * "x"
+    other = pl.read_parquet(path).with_columns(
+        text=pl.lit(text), error=pl.lit("failed"), message=pl.lit("\x1b]0;t\x07no")
+    )
+    write_table(other, path, RESPONSES, keys_of(path) or {})
+    shown = say(show_item, RUN, item, None)
+    path.write_bytes(before)
+    assert not set(shown) & {"\x1b", "\x07", "\u202e"} and len(shown) < 4 * LONGEST
+    assert "  | A[U+0007][U+202E]\n  |   expected: B\n" in shown and f"... ({len(text)} characters)" in shown
+    assert "failed: failed: no" in shown
+
+
+def test_what_is_gone_or_damaged_is_told(say: Say, item: str) -> None:
+    path = Path(f"results/small/verdicts/{RUN}/robust.parquet")
+    before = path.read_bytes()
+    path.write_bytes(before[:-9])
+    text = say(list_runs, None)
+    assert f"failed        -       -       -        -  {RUN}\n" in text and "1 failed" in text
+    assert f"{path}: damaged" in say(explain_run, RUN, None)
+    path.write_bytes(before)
+    responses = Path(f"results/small/responses/{RUN}.parquet")
+    metrics = Path(f"results/small/metrics/{RUN}.parquet")
+    for gone in (responses, metrics):
+        gone.rename(gone.with_suffix(".kept"))
+    text = say(explain_run, RUN, None)
+    table = say(show_tables, "table5", None)
+    with pytest.raises(UserError, match="not there yet"):
+        say(show_item, RUN, item, None)
+    for gone in (responses, metrics):
+        gone.with_suffix(".kept").rename(gone)
+    assert text.startswith(f"{RUN}: missing: not made yet\nNot there: answers, metrics.\n")
+    assert "holds 64 answers, which are not asked again" in text
+    assert "To make it: snakemake results/tables/velociti/table5.md --cores <N>\n" in text
+    assert "Of its 2 runs: 1 missing, such as velociti/mc/fps1/random." in table and "–: no value." in table
+
+
+def test_a_changed_setting_is_told_before_and_after_planning(
+    small: Project, say: Say, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planning writes the key files; what they said before is recorded."""
+    monkeypatch.chdir(small.root)
+    small.edit("config/models/random.yaml", "adapter: random", "adapter: random\nsettings: {seed: 1}")
+    expected = (
+        f"{RUN}: stale: the next run of snakemake makes it again\nMade under another key: answers, verdicts, metrics ("
+    )
+    for is_planned in (False, True):
+        if is_planned:
+            assert small.planned().count("infer") == 1
+        text = say(explain_run, RUN, None)
+        assert text.startswith(expected) and "  settings.seed: (none) -> 1\n" in text
+        assert "3 done, 1 stale, 0 missing, 0 failed" in say(list_runs, None)
+        assert "Of its 2 runs: 1 stale" in " ".join(say(show_tables, "table5", None).split())

@@ -45,7 +45,7 @@ bench: $(READY)  ## how fast the library is, against its bounds
 	$(BIN)/python -m bench
 
 clean:  ## remove the environments, the site and results
-	rm -rf .venv .venv-docs site results
+	rm -rf .venv .venv-docs .cache site results
 
 $(READY): envs/base.txt envs/cluster.txt envs/dev.txt envs/weights.txt pyproject.toml
 	$(PYTHON) envs/check_python.py

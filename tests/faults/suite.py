@@ -22,7 +22,7 @@ from reprise.core.files import file_digest, text_digest
 from tests.faults.plugged import REGISTRATION
 from tests.unit.fetch.server import Behaviour, serving
 from tests.unit.rows import PAIR_COLUMNS, QUESTION_COLUMNS
-from tests.workflow.conftest import ROOT, Project, copy_project, make_video
+from tests.workflow.conftest import FULL, ROOT, Project, copy_project, make_video
 
 CHECKPOINT = ROOT / "resources/demo/checkpoints/siglip"
 REVISION = "0123456789abcdef0123456789abcdef01234567"
@@ -172,7 +172,7 @@ class Reduced(Project):
     targets: tuple[str, ...] = ("all", PREVIEW)
 
     def command(self, *arguments: str) -> list[str]:
-        return [sys.executable, "-m", "snakemake", "--cores", "2", *arguments]
+        return [sys.executable, "-m", "snakemake", "--cores", "2", FULL, *arguments]
 
     def start(self, *arguments: str, inside: Sequence[str] = ()) -> Run:
         """Start a run of everything, by a command that runs commands, if one is named."""

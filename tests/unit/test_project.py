@@ -27,7 +27,7 @@ REQUIRED = {
     "transformers": "transformers",
     "snakemake": "snakemake",
 }
-OURS = {"reprise", "synthetic", "training"}
+OURS = {"reprise", "snakemake_logger_plugin_reprise", "synthetic", "training"}
 
 
 def pins(*names: str) -> dict[str, str]:

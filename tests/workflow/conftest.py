@@ -27,6 +27,7 @@ COPIED = (
     "resources/subsets",
     "resources/rehearsal",
 )
+FULL = "--logger-reprise-full"  # Snakemake's own output, which names every job
 JOB = re.compile(r"^(?:local)?rule (\w+):$", re.MULTILINE)
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 SUITE = """\
@@ -133,7 +134,7 @@ class Project:
 
     def made(self, *arguments: str) -> list[str]:
         """Run to success; the rules of the jobs that ran."""
-        done = self.snakemake(*arguments)
+        done = self.snakemake(FULL, *arguments)
         assert done.returncode == 0, done.stdout + done.stderr
         return sorted(JOB.findall(done.stdout + done.stderr))
 

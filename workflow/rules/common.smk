@@ -1,9 +1,16 @@
 # What all rules share. The methods of PLAN are their input functions.
 import sys
 
-from reprise.core.errors import UserError
-from reprise.plan.workflow import load_workflow
 from snakemake.exceptions import WorkflowError
+
+try:
+    from reprise.core.errors import UserError
+    from reprise.plan.workflow import load_workflow
+except ModuleNotFoundError as error:
+    raise WorkflowError(
+        f"This Snakemake is not of the project's environment: {sys.executable} has no module '{error.name}'. "
+        "Set the environment up with `make check`, then run .venv/bin/snakemake, or `source .venv/bin/activate` first."
+    ) from None
 
 PYTHON = sys.executable
 try:
@@ -21,7 +28,7 @@ wildcard_constraints:
 
 
 onsuccess:
-    PLAN.report_failures()
+    PLAN.report_success()
 
 
 onerror:

@@ -68,7 +68,7 @@ def test_a_run_is_found_by_as_many_parts_as_tell_it_from_others(plan: Plan) -> N
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("vinoground/paper/linspace32/llava-onevision-72b", "`run:` in config/suites/paper.yaml does not select 'llava-onevision-72b' (it needs"),
+        ("vinoground/authors/linspace32/llava-onevision-72b", "`run:` in config/suites/paper.yaml does not select 'llava-onevision-72b' (it needs"),
         ("vinoground/paper/linspace32/gpt-4o", "`run:` in config/suites/paper.yaml does not select 'gpt-4o'."),
     ],
 )  # fmt: skip

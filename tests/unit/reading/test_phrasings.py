@@ -1,4 +1,4 @@
-"""Phrasings with the reading of a careful person: an open half to learn from, a frozen half to be measured by, and
+"""Phrasings with the reading of a careful person: open halves to learn from, frozen halves to be measured by, and
 answers composed of parts."""
 
 from collections import Counter
@@ -14,13 +14,14 @@ from reprise.reading.readers import read_text
 
 ANSWERS = Path(__file__).parents[2] / "data" / "answers"
 KINDS = ("yesno", "letters", "rating")
+GROUPED = ("composed", "later")  # lists in which the answers of one reading stand together
 
 
 @cache
 def phrasings(name: str) -> list[dict[str, Any]]:
-    """The cases of a list; in that of composed answers those of one reading stand together."""
+    """The cases of a list."""
     entries = yaml.load((ANSWERS / f"{name}.yaml").read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
-    return list(entries if name != "composed" else separated(entries))
+    return list(entries if name not in GROUPED else separated(entries))
 
 
 def separated(entries: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -45,13 +46,22 @@ def outcome(case: dict[str, Any]) -> str:
 
 # How many of each list and kind may be unread, and how many wrong: the figures of tests/data/answers/README.md.
 BOUNDS = {
-    ("open", "yesno"): (16, 0),
-    ("open", "letters"): (11, 0),
+    ("open", "yesno"): (10, 0),
+    ("open", "letters"): (4, 0),
     ("open", "rating"): (0, 0),
-    ("frozen", "yesno"): (5, 2),
-    ("frozen", "letters"): (9, 0),
+    ("frozen", "yesno"): (4, 2),
+    ("frozen", "letters"): (7, 0),
     ("frozen", "rating"): (4, 0),
-    ("composed", "yesno"): (7, 0),
+    ("open_second", "yesno"): (0, 0),
+    ("open_second", "letters"): (0, 0),
+    ("open_second", "rating"): (0, 0),
+    ("frozen_second", "yesno"): (1, 1),
+    ("frozen_second", "letters"): (1, 0),
+    ("frozen_second", "rating"): (0, 0),
+    ("later", "yesno"): (8, 1),
+    ("later", "letters"): (19, 0),
+    ("later", "rating"): (0, 1),
+    ("composed", "yesno"): (3, 0),
     ("composed", "letters"): (0, 0),
     ("composed", "rating"): (1, 0),
 }
@@ -62,5 +72,5 @@ def test_few_phrasings_are_unread_and_hardly_any_is_misread(name: str, kind: str
     figures = Counter(outcome(case) for case in phrasings(name) if case["kind"] == kind)
     print(name, kind, dict(figures))
     unread, wrong = BOUNDS[name, kind]
-    assert figures["right"] > 100
+    assert figures["right"] >= 29
     assert (figures["unread"] <= unread, figures["wrong"] <= wrong) == (True, True), figures

@@ -24,6 +24,7 @@ from reprise.core.yaml_files import line_of, load_yaml
 T = TypeVar("T", bound=BaseModel)
 
 MAIN = "config/config.yaml"
+LOOK_AT_YAML = "Look at this line and the one before it: indentation (spaces only), `key: value`, quotes, brackets."
 
 
 class _ConfigFiles:
@@ -38,7 +39,9 @@ class _ConfigFiles:
         try:
             content = load_yaml(self.root / file)
         except UserError as error:
-            self.problems.add(str(error).replace(f"{self.root}/", ""), "", "")
+            words = str(error).replace(f"{self.root}/", "")
+            is_syntax = ": not valid YAML: " in words and "duplicate key" not in words
+            self.problems.add(f"{words} {LOOK_AT_YAML}" if is_syntax else words, "", "")
             return None
         try:
             return kind.model_validate(content)
@@ -98,6 +101,10 @@ class _ConfigFiles:
 
 def load(root: Path, overrides: Mapping[str, Any] | None = None) -> Configuration:
     """Read the whole configuration of the chosen suite, or end with one error that lists every problem."""
+    if not (root / MAIN).is_file():
+        raise UserError(
+            f"{MAIN}: no such file in {root.absolute()}. Run in the project's folder, where the Snakefile is."
+        )
     files = _ConfigFiles(root)
     problems = files.problems
     main = files.read(Main, MAIN)
@@ -110,7 +117,7 @@ def load(root: Path, overrides: Mapping[str, Any] | None = None) -> Configuratio
         main = _override(main, overrides or {}, problems)
     if main is not None and main.suite not in suites:
         reason = f"unknown suite '{main.suite}'.{choices(main.suite, suites)} These are the files in config/suites/."
-        problems.add(MAIN, "suite", reason)
+        problems.add("--config" if "suite" in (overrides or {}) else MAIN, "suite", reason)
     suite_file = f"config/suites/{main.suite}.yaml" if main else ""
     suite = files.read(Suite, suite_file) if main and main.suite in suites else None
     if main is None or suite is None:

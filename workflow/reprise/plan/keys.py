@@ -12,7 +12,7 @@ from reprise.config.model import Model
 from reprise.config.suite import SubsetFile
 from reprise.config.tables import TableSpec
 from reprise.core.code_digest import CodeDigests
-from reprise.core.errors import UserError
+from reprise.core.errors import UserError, suggestion
 from reprise.core.files import canonical_json, is_other, matching_files, write_text
 from reprise.core.keyfile import Key
 from reprise.core.paths import Run
@@ -249,7 +249,11 @@ class _Keys:
             return {}
         folder = Path(model.checkpoint)
         if not folder.is_dir():
-            raise UserError(f"config/models/{slug}.yaml: checkpoint: no folder '{folder}'.")
+            there = [str(path) for path in folder.parent.glob("*/")]
+            raise UserError(
+                f"config/models/{slug}.yaml: checkpoint: no folder '{folder}'.{suggestion(str(folder), there)} "
+                "Put the weights there, or correct the path."
+            )
         if not any(folder.glob("*.safetensors")):
             raise UserError(
                 f"config/models/{slug}.yaml: checkpoint: '{folder}' holds no weights (*.safetensors). "

@@ -184,14 +184,15 @@ class Plan:
             raise UserError(
                 f"'{name}' fits {len(found)} runs of {suite}: {listed(found)}. Add another part: {RUN_NAME}."
             )
-        idle = fitting(name, self._idle_runs())
+        idle_runs = self._idle_runs()
+        idle = fitting(name, idle_runs)
         if len(idle) == 1:
             raise UserError(
                 f"{idle[0]}: {suite} shows this run, but does not make it: {self._why_idle(Run.parse(idle[0]))}"
             )
         raise UserError(
-            f"no run '{name}' in {suite}.{nearest(name, runs)} A run is named {RUN_NAME}, or by as many parts of that "
-            "as tell it from others; `python -m reprise runs` lists them."
+            f"no run '{name}' in {suite}.{nearest(name, [*runs, *idle_runs])} A run is named {RUN_NAME}, "
+            "or by as many parts of that as tell it from others; `python -m reprise runs` lists them."
         )
 
     def _idle_runs(self) -> list[str]:

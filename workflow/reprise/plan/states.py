@@ -86,11 +86,10 @@ class States:
         answers = self._failed.get(one) or self._failed.get(Scored(one.run))
         counts = Counts()
         if steps[-1] not in missing:
-            failures = []
             try:
                 counts = self._counts(one)
             except UserError as error:  # a damaged table
-                failures = [(steps[-1], str(error))]
+                failures.append((steps[-1], str(error)))
         name: Name = "done"
         if failures:
             name = "failed"

@@ -1,13 +1,15 @@
-"""Checks the targets that a user typed, before any job is planned: unknown ones, and unpinned weights and data."""
+"""Checks what a user typed before any job is planned: profile, unknown targets, unpinned weights and data."""
 
 import re
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from itertools import pairwise
 from pathlib import Path
 
 from reprise.core.errors import UserError, choices, suggestion
 from reprise.core.log import log
 from reprise.core.names import TABLE
-from reprise.core.paths import TABLES, Scored, collected_table_file, table_file, tables_pdf_file
+from reprise.core.paths import RESULTS, TABLES, Scored, collected_table_file, table_file, tables_pdf_file
 from reprise.fetch.settings import Huggingface, ReleaseHub
 from reprise.plan.keys import UNPINNED
 from reprise.plan.runs import Plan
@@ -15,13 +17,29 @@ from reprise.tables.render.latex_document import MISSING, has_latex
 
 FORMATS = ("csv", "html", "md", "tex")
 COLLECTED = ("html", "md", "tex")
+PROFILE, PROFILES = "--workflow-profile", Path("profiles")
+TABLE_FILE = re.compile(r"(^|/)tab\w*\.(csv|html|md|pdf|tex)$")
+OF_RUNS = ("responses", "verdicts", "metrics")
+
+
+def check_profile(arguments: Sequence[str]) -> None:
+    """Stop at a profile of the workflow that does not exist: Snakemake would run without one, and not say so."""
+    words = [word for one in arguments for word in (one.split("=", 1) if one.startswith(f"{PROFILE}=") else [one])]
+    for option, value in pairwise(words):
+        if option == PROFILE and value != "none" and not any(path.exists() for path in (Path(value), PROFILES / value)):
+            there = [str(path.parent) for path in PROFILES.glob("*/config*.yaml")]
+            raise UserError(f"{PROFILE}: no profile '{value}'.{choices(value, there)}")
 
 
 def targets_of(arguments: Sequence[str]) -> list[str]:
-    """The files among Snakemake's arguments that it is asked to make."""
-    files = [one.removeprefix("./") for one in arguments]
-    pairs = zip(["", *files], files, strict=False)
-    return [one for before, one in pairs if one.startswith("results/") and before != "--report"]
+    """The words among Snakemake's arguments that name files to make: those in `results/`, and tables anywhere."""
+    words = [one.removeprefix("./") for one in arguments]
+    pairs = zip(["", *words], words, strict=False)
+    return [one for before, one in pairs if _is_target(one) and before != "--report"]
+
+
+def _is_target(word: str) -> bool:
+    return word.startswith(f"{RESULTS}/") or bool(re.fullmatch(TABLE, word) or TABLE_FILE.search(word))
 
 
 def check_targets(plan: Plan, targets: Sequence[str]) -> None:
@@ -48,6 +66,40 @@ def _problems(plan: Plan, target: str) -> Iterator[str]:
             yield from _file_problems(file, names, FORMATS, f"{benchmark} of suite '{suite}'", names)
         case ["results", other, _, *_] if other != suite and Path(f"config/suites/{other}.yaml").is_file():
             yield f"is of suite '{other}', but the suite is '{suite}'. Add `--config suite={other}` after the targets."
+        case ["results", folder, _, *_] if folder not in (suite, TABLES.name):
+            yield f"nothing is made in '{RESULTS / folder}'.{choices(folder, [TABLES.name, suite])}"
+        case ["results", _, stage, *names] if stage in OF_RUNS:
+            yield from _run_problems(plan, names)
+        case ["results", *_]:
+            return
+        case [word] if word in plan.benchmarks_by_table():
+            yield f"a target is a file. Did you mean '{collected_table_file(word, 'html')}'?"
+        case _:
+            yield f"nothing is made there; what is made lies in {RESULTS}/.{_nearest(plan, target)}"
+
+
+def _run_problems(plan: Plan, names: Sequence[str]) -> Iterator[str]:
+    """The first part of a run's path that names nothing."""
+    config = plan.config
+    benchmark, protocol, sampling, model = [*names, *[""] * 4][:4]
+    if benchmark not in config.benchmarks:
+        yield f"unknown benchmark '{benchmark}'.{choices(benchmark, config.benchmarks)}"
+    elif protocol not in (protocols := config.benchmarks[benchmark].protocols):
+        yield f"unknown protocol '{protocol}'.{choices(protocol, protocols)}"
+    elif sampling not in config.main.samplings:
+        yield f"unknown sampling '{sampling}'.{choices(sampling, config.main.samplings)}"
+    elif (slug := model.removesuffix(".parquet").removesuffix(".timings")) not in config.models:
+        yield f"unknown model '{slug}'.{choices(slug, config.models)}"
+
+
+def _nearest(plan: Plan, target: str) -> str:
+    """The table that a path outside `results/` may mean."""
+    tables = [(benchmark, table) for benchmark, table, _ in plan.tables()]
+    files = [table_file(benchmark, table, kind) for benchmark, table in tables for kind in FORMATS]
+    files += [collected_table_file(table, kind) for table in plan.benchmarks_by_table() for kind in COLLECTED]
+    path = target[max(0, target.find(f"{RESULTS}/")) :]
+    close = get_close_matches(path, [str(file) for file in files], n=1)
+    return f" Did you mean '{close[0]}'?" if close else f" Such as: {files[-1]}."
 
 
 def _file_problems(
@@ -65,7 +117,7 @@ def _file_problems(
 
 def warn_of_unpinned(plan: Plan, targets: Sequence[str]) -> None:
     """Name the weights and data of these targets that are not pinned yet: a dry run passes them, a run does not."""
-    asked = _asked(plan, targets)
+    asked = asked_by(plan, targets)
     models = {slug for one in asked for slug in (one.run.model, one.judge) if slug and _is_unpinned_model(plan, slug)}
     benchmarks = {one.run.benchmark for one in asked} | {
         name
@@ -83,7 +135,7 @@ def warn_of_unpinned(plan: Plan, targets: Sequence[str]) -> None:
         )
 
 
-def _asked(plan: Plan, targets: Sequence[str]) -> set[Scored]:
+def asked_by(plan: Plan, targets: Sequence[str]) -> set[Scored]:
     """The numbers behind the targets; those of the whole suite where no target is named."""
     tables = {(benchmark, table): plan.table_scored(benchmark, table) for benchmark, table, _ in plan.tables()}
     everything = {one for scored in tables.values() for one in scored} | {Scored(run) for run in plan.runs()}

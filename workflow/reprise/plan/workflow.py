@@ -19,9 +19,10 @@ from reprise.core.paths import STAMP, Ledger, Run, Scored, collected_table_file,
 from reprise.fetch.settings import ReleaseHub, Remote
 from reprise.plan.answers import failed_answers, summary
 from reprise.plan.keys import UNPINNED, changed_keys, write_keys
+from reprise.plan.outcome import outcome
 from reprise.plan.retries import write_answer_retries, write_retries
 from reprise.plan.runs import Plan
-from reprise.plan.targets import check_targets, targets_of, warn_of_unpinned
+from reprise.plan.targets import check_profile, check_targets, targets_of, warn_of_unpinned
 from reprise.plan.upkeep import note_outdated
 from reprise.tables.published import published_file
 
@@ -53,7 +54,8 @@ def load_workflow(overrides: dict[str, Any], arguments: Sequence[str] = ()) -> "
     with faults_in_words():
         plan = Plan(load(Path(), overrides))
         if "--target-jobs" in arguments:  # given where Snakemake itself calls, for a job of this workflow
-            return Workflow(plan)
+            return Workflow(plan, ())
+        check_profile(arguments)
         targets = targets_of(arguments)
         check_targets(plan, targets)
         warn_of_unpinned(plan, targets)
@@ -62,7 +64,7 @@ def load_workflow(overrides: dict[str, Any], arguments: Sequence[str] = ()) -> "
             _refuse_changes(plan)
         else:
             _bring_up_to_date(plan)
-        return Workflow(plan)
+        return Workflow(plan, targets)
 
 
 def _bring_up_to_date(plan: Plan) -> None:
@@ -102,11 +104,12 @@ def one_of(names: Iterable[str]) -> str:
 class Workflow:
     """A suite's plan as input functions."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, targets: Sequence[str]) -> None:
         self.suite = plan.config.name
         self.store = plan.config.main.store
         self.answer_attempts = plan.config.suite.answer_attempts
         self._plan = plan
+        self._targets = targets
         self._results = plan.results
         self._shards = range(plan.config.suite.shards)
 
@@ -199,6 +202,12 @@ class Workflow:
         found = summary(failed_answers(self._plan))
         if found:
             log.warning(found)
+
+    def report_success(self) -> None:
+        """The same, and what was made."""
+        self.report_failures()
+        for line in outcome(self._plan, self._targets):
+            log.info(line)
 
     def answer_files(self, wildcards: Wildcards) -> list[Path]:
         """The files that hold an imported run's answers."""

@@ -26,7 +26,7 @@ CONTRASTS = frozenset((",", "while", "although", "though"))
 GOES_ON = w.SAYS | w.DEPICTS | {"is", "was", "does", "has"}
 NO_LABEL = w.SAYS | w.words("is, has, does, was, or, can, could, would")
 OTHER_SPEAKERS = w.words("he, she, they, man, woman, one, people, you, someone, caption")
-SPEAKERS = w.words("i, we, would, must, me")
+SPEAKERS = w.words("i, we, would, must, me, my")
 LEAVES = w.words("leaves, leaving, leaves us with")
 
 
@@ -49,7 +49,7 @@ def bare_level(clause: Clause, found: Sequence[Clause], head: Sequence[str], wor
         return EXPLICIT if clause.leads or clause.fills_line else 0 if cut_off else STATED
     following = found[clause.place + 1] if not clause.is_last else None
     if clause.leads and following is not None:
-        goes_on = following.opener in (",", "(", ")") and has(following.tokens[:1], GOES_ON)
+        goes_on = following.opener in (",", "(") and has(following.tokens[:1], GOES_ON)
         if following.opener == ":" and "+" in mark and not claims:
             return STATED  # "First segment: a dog barks."
         return 0 if goes_on and not claims else EXPLICIT

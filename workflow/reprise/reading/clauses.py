@@ -172,7 +172,7 @@ def _pieces(tokens: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
         after = tokens[at + 1] if at + 1 < len(tokens) else ""
         if word in LABEL_SIGNS and _is_label(piece, word, after):
             piece.append(":")
-        elif word in w.SPLITS and not (word == "so" and after in ("", ".", "much")):
+        elif word in w.SPLITS and not (word == "so" and after in ("", ".", "much", "is", "does")):
             yield opener, piece
             opener, piece = word if word not in ",()" or not opener or piece else opener, []
         else:
@@ -189,4 +189,4 @@ def _is_label(piece: Sequence[str], sign: str, after: str) -> bool:
         return (before_mark and sign == ":" and "|" in piece[-1]) or after in LABELLED
     if (before_mark or after in ("yes", "no")) and all(word in JUDGING for word in piece):
         return True
-    return has(piece, w.LABELS) or has(piece[-2:], w.ANSWERS)
+    return not has(piece, w.NEGATIONS) and (has(piece, w.LABELS) or has(piece[-2:], w.ANSWERS))

@@ -22,6 +22,7 @@ PREFERS = w.words("prefer, preferred, preferable, superior, closer")
 BEFORE_LOSER = w.words("to, with, the, in, of, that, what, either")
 NEXT_BEST = w.words("second, third, runner-up, runner")
 POINTS_BACK = w.words("as, just, like, exactly")
+LIKEWISE = w.words("is, does")
 POSSIBLE = w.words("possible, viable")
 AGAINST = w.words("contrary to, unlike, in contrast to")
 ALSO = w.words("also, too, either, be, equally")
@@ -50,6 +51,7 @@ class Context:
 
     scope: Scope = field(default_factory=Scope)
     subject: str = ""
+    supposed: tuple[int, str] = (-1, "")  # the sentence that supposes an option to be right, and the option
     sentence: int = -1
     line: int = -1
     reported: bool = False  # whether its content was reported last
@@ -82,10 +84,15 @@ def claims_of(found: Sequence[Clause], segments: bool) -> Iterator[Claim]:
     context, labels = Context(), enumerated(found)
     for clause in found:
         marks = [word for word in clause.tokens if is_mark(word)]
-        if not clause.tokens:
+        is_listed_text = clause.place - 1 in labels and len(clause.tokens) == 1 and clause.tokens[0].endswith("++»")
+        if not clause.tokens or is_listed_text:
             continue
+        if clause.sentence == context.supposed[0] and clause.opener in w.BUTS and not marks:
+            yield Claim(context.supposed[1], HINTED, clause.place, clause.sentence, rejects=True)
         if context.scope.is_void(clause, found):
             context.subject = ""
+            if len(marks) == 1 and "|" not in marks[0] and "would" in clause.tokens and sign(clause.tokens) > 0:
+                context.supposed = (clause.sentence, named(marks[0])[0])  # "B would be right if the car stopped"
             yield from torn_claims(clause, marks)
         elif not clause.asked or (marks and guesses(clause, found)):
             yield from torn_claims(clause, marks)
@@ -114,6 +121,8 @@ def enumerated(found: Sequence[Clause]) -> frozenset[int]:
 def torn_claims(clause: Clause, marks: Sequence[str]) -> Iterator[Claim]:
     """A clause that says of several options the same, or that it is undecided."""
     tokens = clause.tokens
+    if tokens[:1] == ("so",) and has(tokens[1:2], LIKEWISE):
+        yield Claim("", EXPLICIT, clause.place, clause.sentence)  # "A is possible, and so is B"
     if not marks or (len(marks) > 1 and w.OPEN_QUESTIONS.isdisjoint(tokens)):
         if len(set(marks)) > 1 and "or" in tokens and has(tokens, w.MIGHT):
             yield Claim("", EXPLICIT, clause.place, clause.sentence)
@@ -276,12 +285,17 @@ def _claims(span: Span, level: int, rejects: bool, clause: Clause) -> Iterator[C
 def inherited_claims(clause: Clause, context: Context, segments: bool) -> Iterator[Claim]:
     """What a clause that mentions no option says of the one before it: "..., which is wrong", "it is correct"."""
     tokens, same = clause.tokens, clause.sentence == context.sentence
+    if clause.opener == "even_if":
+        return
     near = same or (clause.is_first and clause.sentence == context.sentence + 1)
     if "|" in context.subject or clause.line != context.line or not near:
         return
     linked = tokens[0] in LINKS or has(tokens, w.AGREES)
     topical = same and not context.reported and clause.opener in (",", ":", "", "-", ")")
     contrasted = clause.opener in ("but", "and") and tokens[-1] in ("right", "wrong", "backwards") and tokens[0] != "it"
+    if context.reported and same and clause.opener == "but" and not has(tokens, w.ADDS) and sign(tokens) <= 0:
+        yield Claim(named(context.subject)[0], HINTED, clause.place, clause.sentence, rejects=True)
+        return  # "A says he sighs, but he laughs"
     found = sign(tokens)
     points_back = clause.opener == "which" or tokens[0] in POINTS_BACK
     if segments and (has(tokens, w.AGREES) or (points_back and has(tokens, w.CAPTIONS))):

@@ -19,7 +19,7 @@ AFTER_A = w.words("""
     would, could, should, cannot, can, than, over, wins, rather, that, which, who, while, whereas, although, though,
     however, therefore, so, gets, got, captures, reflects, depicts, contradicts, corresponds, aligns, agrees,
     mentions, needs, wants, requires, will, must, may, might, alone, too, comes, stands, remains, goes, gives, tells,
-    reads, puts, fails, misses, reverses, swaps, instead, until, vs, versus, beats, makes, yes, no
+    reads, puts, fails, misses, reverses, swaps, instead, until, vs, versus, beats, makes, yes, no, i, maybe, perhaps
 """)
 JUDGING_VERBS = frozenset(
     word.split("_")[0] for word in w.GOOD | w.BAD | w.SAYS | w.DEPICTS | w.OMITS if word.split("_")[0].endswith("s")
@@ -29,7 +29,7 @@ ADVERBS_AFTER_A = w.words("""
 """)
 VERBS_AFTER_ADVERB = w.words("""
     describes, matches, fits, captures, reflects, identifies, states, depicts, represents, shows, aligns, corresponds,
-    accurately, closely, precisely, correctly, faithfully, describe, match, summarizes, portrays, is, has, than
+    accurately, closely, precisely, correctly, faithfully, describe, match, summarizes, portrays, is, has, than, likely
 """)
 CHOOSING = w.words("""
     find, consider, deem, like, judge, call, is, choose, pick, select, with, say, answer, prefer, caption, option, be,
@@ -58,7 +58,7 @@ IN_BRACKETS = frozenset((")", "/", "or", ","))
 CAPTION_NOUNS, SEGMENT_NOUNS = w.NOUNS, w.NOUNS | w.SEGMENTS
 JUDGED = w.GOOD | w.BAD
 JOINS = w.words("well, /, \\, &, and, or, nor, then, vs, versus, >, →, =")
-BETWEEN = OPEN_BRACKETS | CLOSED_BRACKETS | {"the", "a", "as", "maybe", "perhaps", "with"}
+BETWEEN = OPEN_BRACKETS | CLOSED_BRACKETS | {"the", "a", "as", "maybe", "perhaps", "possibly", "with"}
 LIST_ENDS = frozenset(("", ",", ".", "and", "or", "nor", "/", "!", ")", "&"))
 NO_JOIN_TO = w.words("prefer, preferred, preferable, superior, closer, similar, comes, leads, points, corresponds")
 RANKINGS = ("to worst :", "to least :", "ranking :")
@@ -127,6 +127,8 @@ def _is_option(word: str, before: str, after: str, later: str) -> bool:
 
 def _is_low(word: str, before: str, after: str) -> bool:
     """Is this small letter an option: "the answer is b."?"""
+    if after == "is" and not before:
+        return word.islower()  # "b is correct"
     stops = not after or (after in STOPS and after != "-")
     return word.islower() and stops and (not before or before in BEFORE_LOWER)
 
@@ -227,7 +229,7 @@ def _next_member(tokens: Sequence[str], at: int, is_pair: bool, is_first: bool) 
             if commas and not joined and is_first and tokens[max(0, at - 2)] == "not":
                 return 0  # "not A, B"
             if joined:
-                return 0 if is_pair and is_first and commas else place
+                return 0 if is_pair and is_first and commas and tokens[at + 1] != "or" else place
             following = tokens[place + 1] if place + 1 < len(tokens) else ""
             is_list = following in LIST_ENDS or is_mark(following) or not (is_first or is_pair)
             return place if (commas or place == at) and is_list else 0
@@ -236,6 +238,6 @@ def _next_member(tokens: Sequence[str], at: int, is_pair: bool, is_first: bool) 
             joined = True
         elif word == ",":
             commas = True
-        elif word not in BETWEEN:
+        elif word not in BETWEEN or (word == "as" and commas):
             return 0
     return 0

@@ -13,6 +13,7 @@ KEPT = 1 << 13  # texts whose working is kept: short answers and captions come a
 LONGEST = 16_000  # characters; a longer answer has run away, and only its ends can hold a verdict
 
 PLAIN = re.compile(r"[A-Za-z0-9 ,.()]*")  # no markup, containers, quotes or dashes
+NO_PLAIN = re.compile(r"a\.i\.|i\.e\.|cannot|\( \)", re.I)
 TYPOGRAPHY = str.maketrans(
     {c: "" for c in '“”„«»「」『』"*$'} | {c: "'" for c in "‘’`´"} | {c: " - " for c in "—–"}
     | {c: "(" for c in "【〔〈《"} | {c: ")" for c in "】〕〉》"} | {c: " → " for c in "⇒➡⟶"}
@@ -46,9 +47,12 @@ HEADING = re.compile(
     re.I | re.M,
 )
 NOT_THE_WORD = re.compile(r"\bN/A\b|\bb/c\b|\bw/(?=[o\s])|\bA\.I\.", re.I)
+THAT_IS = re.compile(r"\bi\.\s?e\.,?", re.I)
+TAG_QUESTION = re.compile(r",\s?(?:is|does|did|was) not (?:it|that|he|she)\s?\?", re.I)
 NEGATED = re.compile(r"~|¬|≠|!=")
 # "isn't" is two words to every later step, and so is "I'd"; the "'s" of a possessive goes.
 NOT = re.compile(r"\bca(n)(?:'t|t|not)\b|\b(wo)n't\b|(?<=[a-z])(n)'t\b|\b(?:(does|is|was|did|are|do)nt)\b", re.I)
+LETTER_IS = re.compile(r"\b([A-F])'s(?= (?:the|my|a|not|right|correct|wrong|better|best|more|closer)\b)")
 SHORTENED = tuple(
     (re.compile(pattern, re.I), words)
     for pattern, words in (
@@ -67,22 +71,23 @@ FINAL_CHANNEL = "<|channel|>final<|message|>"
 @lru_cache(KEPT)
 def normalise(text: str) -> str:
     """The plain lines of an answer, in its own case and language."""
-    if PLAIN.fullmatch(text) and "a.i." not in (lower := text.lower()) and "cannot" not in lower and "( )" not in text:
+    if PLAIN.fullmatch(text) and not NO_PLAIN.search(text):
         return _shortened(" ".join(text.split()))  # nothing for the rest to do
     if FINAL_CHANNEL in text:
         text = text.rpartition(FINAL_CHANNEL)[2]
     text = INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).strip()
     text = _shortened(before_next_turn(unpack(without_thoughts(text))))
     text = ARROW.sub(" → ", MARKUP.sub(" ", UNCHECKED_INLINE.sub(" ", UNCHECKED.sub("", text)))).translate(TYPOGRAPHY)
-    text = _uncontracted(text)
+    text = TAG_QUESTION.sub(".", _uncontracted(text))
     text = re.sub(r"[^\S\n]+", " ", text).replace("\n ", "\n").strip()
-    text = NEGATED.sub(" not ", NOT_THE_WORD.sub("other", text))
+    text = NEGATED.sub(" not ", NOT_THE_WORD.sub("other", THAT_IS.sub("that is", text)))
     return HEADING.sub(r"\1: ", text).replace(": :", ":")
 
 
 def _uncontracted(text: str) -> str:
     """The text with its contractions in full."""
     text = NOT.sub(lambda match: "can not" if match[1] else "will not" if match[2] else f"{match[4] or ''} not", text)
+    text = LETTER_IS.sub(r"\1 is", text)
     for pattern, words in SHORTENED if "'" in text else ():
         text = pattern.sub(words, text)
     return text

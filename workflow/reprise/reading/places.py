@@ -21,15 +21,16 @@ SEGMENT_ORDINALS = {
 NUMBERS = {str(number): number - 1 for number in range(1, 7)} | {
     "one": 0, "two": 1, "three": 2, "four": 3, "ii": 1, "iii": 2, "iv": 3,
 }  # fmt: skip
-ALONE = {"1": 0, "2": 1, "before": 0, "after": 1}  # a whole answer about segments
+PAIRED = w.words("second, 2nd, last, latter, two, 2")
+ALONE = {"1": 0, "2": 1, "ii": 1, "before": 0, "after": 1}  # a whole answer about segments
 ENDS = {"beginning": FIRST, "start": FIRST, "end": LAST}
 CAPTION_NOUNS, SEGMENT_NOUNS = w.NOUNS | {"one"}, w.SEGMENTS | w.NOUNS
 ARTICLES = w.words("the, very, both")
 CAPTION_HEADS = frozenset().union(ORDINALS, NUMBERS, CAPTION_NOUNS, ARTICLES)
 SEGMENT_HEADS = frozenset().union(SEGMENT_ORDINALS, NUMBERS, SEGMENT_NOUNS, ARTICLES)
-BETWEEN = w.words("video, of, the, two, long, clip, shown, caption")
+BETWEEN = w.words("video, of, the, two, them, long, clip, shown, caption")
 AFTER_PLACE = w.words("""
-    has, contains, is, matches, fits, describes, better, does, shows, that, ., ?, !, but
+    has, contains, is, matches, fits, describes, better, does, shows, that, ., ?, !, but, than, over, rather
 """) | {",", ""}
 NUMBERING = w.words("number, no, #, (")
 NO_NUMBERED = w.words("one, letter")
@@ -44,7 +45,7 @@ BLACK_NOUNS = w.words("""
     appears, comes, starts, begins, ends, -
 """)
 BEFORES = w.words("before, preceding, precedes, until, till, prior, pre, ahead")
-AFTERS = w.words("after, following, follows, post, past, since, once")
+AFTERS = w.words("after, succeeding, subsequent, following, follows, post, past, since, once")
 RELATIVES = w.words("""
     that, which, comes, starts, begins, is, appears, plays, shown, just, right, immediately, coming, starting,
     located, found, seen, directly, occurring, presented, displayed
@@ -122,12 +123,14 @@ def _ordinal_at(tokens: Sequence[str], at: int, segments: bool) -> tuple[int, in
     place = ordinals[word]
     if segments and word in ("first", "last") and tokens[at + 2 : at + 3] == ["seconds"]:
         return at + 3, place
+    if after in ("and", "or", "&") and has(tokens[at + 2 : at + 3], PAIRED) and has(tokens[at + 3 : at + 4], nouns):
+        return at + 1, place  # "the first and second segments"
     noun = _noun_after(tokens, at + 1, nouns)
     following = tokens[noun] if noun < len(tokens) else ""
     is_rank = following == "choice" and tokens[noun + 1 : noun + 2] in (["is"], [":"])
     if following in nouns and not is_rank:
         return noun + 1, place
-    if noun > at + 2 and tokens[noun - 1] == "two" and not following[:1].isalpha():
+    if noun > at + 2 and tokens[noun - 1] in ("two", "them") and not following[:1].isalpha():
         return noun, place  # "the first of the two"
     alone = (word in PLACES and after in AFTER_PLACE) or word in ("former", "latter")
     if (alone and at > start) or (segments and after == ":" and word in PLACES):
@@ -149,6 +152,7 @@ def _ends_as_place(tokens: Sequence[str], at: int, segments: bool) -> bool:
     """Is this the "second" of "the matching one is the second", or the 2 of "matching segment: 2"?"""
     word, before = tokens[at], tokens[max(0, at - 2) : at]
     is_place = word in PLACES[:2] and (before[-1] == ":" or tuple(before) in (("is", "the"), (":", "the")))
+    is_place |= segments and word in PLACES[:2] and tuple(before) in (("it", "is"), ("would", "say"))
     is_number = segments and word in ("1", "2") and before[-1] in (":", "is")
     return (is_place or is_number) and not any(other.isalnum() for other in tokens[at + 1 :])
 
@@ -192,12 +196,11 @@ def _part_of_video(tokens: Sequence[str], at: int) -> tuple[int, int, int]:
     ):
         return at + 3, ENDS[word], 1
     if word in w.SEGMENTS:
-        if ahead[:1] in (("before",), ("after",)) and not any(after.isalnum() for after in ahead[1:]):
-            return at + 1, FIRST if ahead[0] == "before" else LAST, 1
         if ahead[:1] and ahead[0] in PREPOSITIONS and ahead[1:2] == ("the",) and ahead[2:3] and ahead[2] in ENDS:
             return at + 3, ENDS[ahead[2]], 1
-        if ahead[:2] in (("that", "comes"), ("which", "comes")) and ahead[2:3] and ahead[2] in COMES:
-            return at + 3, COMES[ahead[2]], 1
+        end = next((end for end in range(at, len(tokens)) if tokens[end] not in RELATIVES), at)
+        if end > at and end < len(tokens) and tokens[end] in COMES:
+            return end + 1, COMES[tokens[end]], 1  # "the segment that comes first"
     return 0, 0, 0
 
 

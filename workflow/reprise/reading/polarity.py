@@ -14,7 +14,7 @@ HARD, HARD_TO = (
 )
 INTENSIFIED = w.words("only, just, merely, simply")
 TICKS = frozenset("✓✔✅☑👍✗✘❌✖👎🚫❎")
-FINE = w.words("good, great, excellent, decent, solid, strong, fine, holds, hold, stands, works, work")
+FINE = w.words("good, great, excellent, decent, solid, strong, fine, holds, hold, works, work")
 POOR = w.words("bad, poor, weak, terrible, reverse")
 RATED = w.words("""
     match, description, fit, summary, representation, account, reflection, caption, order, is, to, as
@@ -67,6 +67,8 @@ def sign(tokens: Sequence[str]) -> int:
             if not _denies_nothing(tokens, at) and not (joint and word in ("nor", "neither")):
                 turned = -turned
             joint = joint or word in ("neither", "nor", "not", "no")
+        elif judged and word == "that" and JUDGING.isdisjoint(tokens[at + 1 :]):
+            break  # "the problem is that he does not jump"
         elif word in w.BAD or _is_bad_here(tokens, at):
             if not (judged and tokens[at - 1] in JOINING):  # "neither wrong nor misleading"
                 turned = -turned
@@ -121,15 +123,17 @@ def _is_bad_here(tokens: Sequence[str], at: int) -> bool:
 
 def said_of(mark: str, head: Sequence[str], tail: Sequence[str], segments: bool) -> int:
     """What the words around an option say of it: 1 for good, -1 for bad, 0 for nothing."""
-    if tail[:1] == (":",):
-        if tail[1:2] in (("yes",), ("no",)):
-            return 1 if tail[1] == "yes" else -1
-        tail = tail[1:]
+    labelled = tail[:1] == (":",)
+    tail = tail[1:] if labelled else tail
+    if tail[:1] in (("yes",), ("no",)) and (labelled or len(head) + len(tail) == 1):
+        return 1 if tail[0] == "yes" else -1
     if not head and not tail:
         return 0
     words = (*head, *tail)
     at = next((at for at, word in enumerate(tail) if not (word.endswith("ly") or word in ADVERBS)), len(tail))
     verb = tail[at] if at < len(tail) else ""
+    if segments and head[-1:] == ("only",) and verb in w.SAYS:
+        return 1  # "only the first segment shows the boy"
     if verb in w.SAYS and verb not in HAVING:
         told = _told(head, tail, at, segments)
         if told is not None:
@@ -148,18 +152,19 @@ def said_of(mark: str, head: Sequence[str], tail: Sequence[str], segments: bool)
     return (-1 if negated(head) else 1) if pointed or says_what else 0
 
 
+REAL = w.words("there, exist, occur, happen, occurs, happens, shown, seen, present, video, clip, appear, visible")
 POINTERS = w.words("this, that, which")
 
 
 def _told(head: Sequence[str], tail: Sequence[str], at: int, segments: bool) -> int | None:
     """What a clause judges whose verb may only report what an option says; None where its words decide."""
     verb = tail[at]
+    if denies_content(tail):
+        return -1
     judged = has(tail[at + 1 :], BEHIND) and (verb in w.DEPICTS or tail[-1] in BEHIND)
     object_judges = shows_the_world(tail, at) or (segments and has(tail[at + 1 : at + 6], WHAT_A_CAPTION_SAYS))
     if judged or (verb in w.DEPICTS and object_judges):
         return None if sign(tail) else -1 if negated((*head, *tail)) else 1
-    if has(tail[:at], w.GOOD) or has(tail[:at], w.BAD):
-        return None
     if segments and verb in w.DEPICTS and negated(tail[:at]):
         return -1  # "the first segment does not show the dog"
     if head == ("what",) or (len(head) == 1 and head[0] in w.WHOLES):
@@ -167,6 +172,12 @@ def _told(head: Sequence[str], tail: Sequence[str], at: int, segments: bool) -> 
     if ("what" in head and "is" in head) or (head and head[-1] == "as") or (len(head) > 1 and head[-1] == "what"):
         return -1 if negated(head) else 1  # "that is what B says"
     return sign(tail) if segments and has(tail[at:], w.CAPTIONS) else 0
+
+
+def denies_content(tokens: Sequence[str]) -> bool:
+    """Is it said that what is told does not happen: "mentions a dog that is not there"?"""
+    at = next((at for at, word in enumerate(tokens) if word in ("that", "which")), len(tokens))
+    return has(tokens[at + 1 : at + 4], w.NEGATIONS) and has(tokens[at + 1 :], REAL)
 
 
 def _segment_is_meant(head: Sequence[str], tail: Sequence[str]) -> bool:
@@ -179,13 +190,7 @@ def _segment_is_meant(head: Sequence[str], tail: Sequence[str]) -> bool:
     ):
         return True
     alone = tuple(head[-2:]) == ("only", "in") or (head[-1:] == ("in",) and tail == ("only",))
-    if (
-        alone
-        or (head[-1:] == ("only",) and has(tail[:1], w.SAYS))
-        or (has(head, CAPTION_OR_IT) and has(head, SPEAKS_OF))
-    ):
-        return True
-    if "one" in tail and has(tail, w.CAPTIONS) and has(tail, w.DEPICTS):
+    if alone or (has(head, CAPTION_OR_IT) and has(head, SPEAKS_OF)):
         return True
     described = "one" in tail or has(tail, w.CAPTIONS) or tuple(tail) == ("is", "described")
     return described and has(tail, w.DEPICTED)

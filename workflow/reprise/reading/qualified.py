@@ -9,21 +9,18 @@ from collections.abc import Sequence
 
 from reprise.reading import words as w
 from reprise.reading.clauses import Clause, has
-from reprise.reading.polarity import sign
+from reprise.reading.polarity import negated, sign
 from reprise.reading.settle import HINTED, Claim, Turns
-from reprise.reading.verdicts import FLAWS, Verdict, last_verdict, omits
+from reprise.reading.verdicts import ALL_BUT, FLAWS, SHOWN, Verdict, ellipsis, last_verdict, omits
 
 INSTEADS = w.words("""
     instead, instead of, rather than, not, never, nobody, nothing, none, rather, nor, neither, no one, no, without,
     hardly, opposite
 """)
 SHOWERS = w.VIDEOS | w.CAPTIONS | w.words("i, we, camera, audio, wording, phrasing, quality, angle")
-DEGREES = w.words("""
-    immediately, directly, fully, entirely, completely, clearly, exactly, perfectly, necessarily, explicitly, really
-""")
 CLEFTS = w.words("who, that, which")
 QUALIFIERS = w.EXCEPTS | w.BUTS | {"only"}
-CONCERNED = w.CAPTIONS | w.PARTS
+CONCERNED = w.CAPTIONS | w.PARTS | w.words("action, actions, event, events")
 CIRCUMSTANCES = w.words("order, in, with")
 
 
@@ -33,6 +30,7 @@ def weigh(said: str, words: Sequence[Claim], verdicts: Sequence[Verdict], found:
     leads = claim == words[0] and found[claim.place].is_first
     later = [verdict for verdict in verdicts if verdict.clause.place > claim.place]
     near = [verdict for verdict in later if verdict.clause.sentence <= claim.sentence + 1]
+    near_end = max(clause.place for clause in found if clause.sentence <= claim.sentence + 1)
     judged = last_verdict(later, found)
     if echo(claim, found) not in ("", said) or is_overruled(claim, verdicts, found):
         return ""
@@ -40,12 +38,12 @@ def weigh(said: str, words: Sequence[Claim], verdicts: Sequence[Verdict], found:
         if judged != "Yes":
             return "No"
         denies_flaws = any(verdict.of_flaws and verdict.value == "Yes" for verdict in near)
-        granted = any(qualifies(verdict.clause, claim) for verdict in later)
+        granted = any(clause.opener in w.BUTS for clause in found if claim.place < clause.place <= near_end)
         return "Yes" if leads and denies_flaws else "No" if granted else ""
     if leads and is_partial(claim, found):
         return "No" if judged == "No" else ""
     if judged == "No":
-        finds_flaws = any(has(verdict.clause.tokens, FLAWS) and verdict.value == "No" for verdict in near)
+        finds_flaws = any(has(verdict.clause.tokens, FLAWS | ALL_BUT) and verdict.value == "No" for verdict in near)
         taken_back = any(qualifies(clause, claim) for clause in found[claim.place + 1 :])
         return "No" if leads and (finds_flaws or taken_back) else ""
     return qualified(claim, found) if leads else "Yes"
@@ -55,8 +53,12 @@ def echo(claim: Claim, found: Sequence[Clause]) -> str:
     """The yes or no that the clause behind one amounts to: "Yes, it does not"."""
     following = found[claim.place + 1 : claim.place + 2]
     near = following and following[0].sentence == claim.sentence and following[0].opener not in w.BUTS
-    phrase = "_".join(following[0].tokens) if near else ""
-    return "Yes" if phrase in w.AFFIRMS else "No" if phrase in w.DENIES else ""
+    if not near:
+        return ""
+    phrase, left_out = "_".join(following[0].tokens), ellipsis(following[0].tokens)
+    if left_out or phrase in w.AFFIRMS | w.DENIES:
+        return "Yes" if left_out > 0 or phrase in w.AFFIRMS else "No"
+    return ""
 
 
 def is_overruled(claim: Claim, verdicts: Sequence[Verdict], found: Sequence[Clause]) -> bool:
@@ -93,14 +95,12 @@ def qualified(claim: Claim, found: Sequence[Clause]) -> str:
     tokens = tuple(
         word for later in found[clause.place :] if later.sentence == clause.sentence for word in later.tokens
     )
-    bad = sign(tokens) < 0
+    bad = sign(tokens) < 0 or (negated(tokens) and has(tokens, SHOWN))
     beside_the_point = (has(tokens, w.SEEING) or has(tokens, w.ADDS)) and not (bad and has(tokens, CONCERNED))
     if omits(tokens) or beside_the_point:
         return "Yes"
     if clause.opener in w.EXCEPTS or has(clause.tokens[:2], w.EXCEPTS):
         return "No"
-    if has(tokens, w.PARTLY):
-        return ""
     if bad or (tokens[:2] == ("it", "is") and has(tokens, CLEFTS)):
         return "No"
     if has(tokens[:3], SHOWERS):
@@ -110,9 +110,6 @@ def qualified(claim: Claim, found: Sequence[Clause]) -> str:
 
 def _denied_event(tokens: Sequence[str]) -> str:
     """What a concession leaves that tells what happens: a no where it denies something, else nothing sure."""
-    denies_manner = tokens[0] == "not" and tokens[-1].endswith("ly") and tokens[-1] not in DEGREES
-    if denies_manner:
-        return "No"
     vague = has(tokens[:3], frozenset(("you", "not"))) and "no" not in tokens and not has(tokens, w.PRONOUNS)
     if vague:
         return "No" if has(tokens, CIRCUMSTANCES) else ""

@@ -131,6 +131,7 @@ def _grouped(words: Sequence[str]) -> list[str]:
             is_mark(word)
             and last >= 0
             and is_mark(found[last])
+            and not (between == [","] and has(found[:last], w.NEGATIONS))
             and (not between or tuple(between) in JOINED or "or" in between)
         ):
             names = [*found[last].strip("«»+").split("|"), word.strip("«»+")]
@@ -165,17 +166,16 @@ def rating_level(
     clause: Clause, head: Sequence[str], tail: Sequence[str], mark: str, alone: bool, found: Sequence[Clause]
 ) -> int:
     """How strongly a number stands as the rating; 0 where it is none."""
-    end = next((at for at, word in enumerate(tail) if word in w.COMPARES), len(tail))
+    end = next((at for at, word in enumerate(tail) if word in w.COMPARES or word == ":"), len(tail))
     own = () if len(head) == 2 and head[:1] == ADJECTIVE else head
-    bare = all(word in BARE or word.endswith("ly") for word in (*own, *tail[:end]))
+    bare_behind = all(map(adds_nothing, tail[:end]))
+    bare = bare_behind and all(map(adds_nothing, own))
     if "between" in head or (has(head[-3:], BOUNDS) and not has(head[-3:], UNBOUND)):
         return STATED if "|" in mark and bare else 0
     if has(head, w.COMPARES) and alone is False:
         return 0
     if has(head[-1:], w.COMPARES):
         return 0
-    if not head and clause.leads and has(tail[:1], EXPLAINED):
-        return EXPLICIT
     if has(tail[:1], JUDGES) and has(tail, FAIR) and not has(tail, NOT_FAIR):
         return STATED
     if is_spoken_of(head, tail) or compared_with(clause, head, found) in COMPARED:
@@ -183,13 +183,20 @@ def rating_level(
     level = 0 if has(head[-4:], PRIOR) else label_level(head)
     if level or (mark == f"«{NO_RATING}»" and len(found) > 1):
         return level
-    if mark.endswith("+»") or (is_given(head) and not has(head, UNSURE)):
+    if (mark.endswith("+»") and not has(head[-2:], w.SAYS)) or (is_given(head) and not has(head, UNSURE)):
         return STATED
+    if head[-1:] == (":",) and clause.is_last and bare_behind and not has(head, w.SAYS):
+        return STATED  # "the similarity is high: 2"
     if not bare or not (alone or not head):
         return 0
     if clause.is_first and (clause.is_last or clause.place == 0):
         return EXPLICIT
     return STATED if clause.opener in CONCLUDING or (clause.is_last and clause.opener in LATE) else 0
+
+
+def adds_nothing(word: str) -> bool:
+    """Is a word only one of those that stand around a rating?"""
+    return word in BARE or word.endswith("ly")
 
 
 def is_spoken_of(head: Sequence[str], tail: Sequence[str]) -> bool:

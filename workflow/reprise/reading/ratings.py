@@ -42,7 +42,7 @@ SCALE = re.compile(
 )
 RANGE = re.compile(r"(?<![\w.,-])[0-9]\s?(?:-|to|~|/)\s?[0-9](?![\w.,]{0,9}\d)(?!\s?=)")
 SUM = re.compile(r"\d\s?(?:[-+*]|minus|plus)\s?\d")
-RESULT = re.compile(r"\w\s?=\s?(\d)(?![\w.]{0,9}\d)\W*$")
+RESULT = re.compile(r"\w\s?[=:]\s?(\d)(?![\w.]{0,9}\d)\W*$")
 CHANGED = re.compile(
     r"\bfrom (?:an? )?(?:\d(?:/3)?|«\d\+»)(?: down| up)? to (?:an? )?(?=\W{0,2}\d)", re.I
 )  # "lower it from 3 to 2"
@@ -54,6 +54,7 @@ LARGELY, RIGHT, WRONG = (
     "(?:correct|right|accurate)",
     "(?:incorrect|wrong|inaccurate|false)",
 )
+SIMILARITIES = (("3", "complete"), ("2", "high"), ("1", "low"), ("0", "no"))
 CREDIT = "(?:marks?|points?|scores?|ratings?|credit)"
 # The scale in words, as the prompt of the judge has it, and what else says the same.
 GLOSSES = tuple(
@@ -65,6 +66,7 @@ GLOSSES = tuple(
         ("0", f"{WHOLLY} {WRONG}"),
         ("3", rf"(?:full|top|maximum|highest|perfect) {CREDIT}\b(?! (?:is|are|would|requires?|means?))"),
         ("0", "(?:no|zero) (?:marks?|points?|credit)"),
+        *((rating, rf"{degree}(?: semantic)? similarity") for rating, degree in SIMILARITIES),
     )
 )
 

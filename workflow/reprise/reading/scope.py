@@ -7,8 +7,7 @@ from reprise.reading import words as w
 from reprise.reading.clauses import Clause, has, is_mark
 
 RESETS = w.words("but, so, however, therefore, hence, thus, yet")
-ABLE = w.words("can, could, able, possible, unable, way, impossible, difficult, hard")
-INVERTED, SUBJECTS = w.words("were, should, had"), w.words("the, it, he, she, they, this, that, one")
+ABLE = w.words("no way, can, could, able, possible, unable, way, impossible, difficult, hard")
 HARD = w.words("impossible, difficult, hard")
 SPEAKERS = w.words("i, we, so")
 LOOKS = w.words("ask, look, watch")
@@ -30,6 +29,8 @@ class Scope:
         if resets and clause.sentence == self.void_sentence:
             self.void_sentence = -1
         unknown = not_known(tokens)
+        if unknown and clause.opener in w.CONCEDES:
+            return True  # "although I can not be certain, A"
         if unknown or has(tokens, w.DRAFTS) or conditional(tokens) or _condition_follows(clause, found):
             self.void_sentence, self.unknown = clause.sentence, unknown
         return clause.sentence == self.void_sentence
@@ -46,8 +47,6 @@ def _condition_follows(clause: Clause, found: Sequence[Clause]) -> bool:
 
 def conditional(tokens: Sequence[str]) -> bool:
     """Is this a condition? "If I had to choose" is none."""
-    if has(tokens[:1], INVERTED) and has(tokens[1:2], SUBJECTS):
-        return True  # "were the parsley mentioned"
     if w.CONDITIONS.isdisjoint(tokens):
         return False
     for at, word in enumerate(tokens):

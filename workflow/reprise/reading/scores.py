@@ -15,7 +15,7 @@ GIVEN = re.compile(
     r"(\d{1,3}(?:\.\d{1,6})?)\s?(%|/\s?10{1,2}\b)?\)?(?![\w%]|\.\d)",
     re.I,
 )
-ONLY_ONE = re.compile(r"\W*(?:p|probability|prob)\s?\(?(?:of )?.{1,5}?\)?\s?[=:]\s?[\d.%]+\W*", re.I)
+SHARE_FIRST = re.compile(r"(\d{1,3}(?:\.\d{1,6})?\s?%) (?:for |of )?\(?(yes|no|[A-F])\b\)?", re.I)
 LABELS = re.compile(rf"{MEASURES}|option|caption|chance|would|give", re.I)
 RANKED = re.compile(
     r"((?:rank|place|choice)?\s?(?:#|no\.?\s?)?)(\d|1st|2nd|3rd|4th)\s?[:.)]\s{0,3}(?:option |caption )?\(?([A-F])\)?"
@@ -33,6 +33,7 @@ def by_scores(text: str, options: Sequence[str]) -> str | None:
     ticked = _ticked(text, known)
     if ticked or not NUMBERED.search(text):
         return ticked
+    text = SHARE_FIRST.sub(r"\2: \1", text)
     scores, shares = dict[str, float](), "score" in text.lower()
     for match in GIVEN.finditer(text):
         option, number = known.get(match[1].lower()), float(match[2])
@@ -41,9 +42,6 @@ def by_scores(text: str, options: Sequence[str]) -> str | None:
         if scores.setdefault(option, number) != number:
             return None
         shares |= bool(match[3]) or "." in match[2] or number > len(options)
-    if len(scores) == 1 and ONLY_ONE.fullmatch(text):
-        option, score = scores.popitem()
-        return option if score > 50 or 0.5 < score <= 1 else None
     if len(scores) < 2 or not shares or re.search(r"\w{4,}", GIVEN.sub("", LABELS.sub("", text))):
         return _first_ranked(text, known) if SAYS_RANK.search(text) else None
     best = max(scores, key=scores.__getitem__)

@@ -78,7 +78,7 @@ def settle(claims: Sequence[Claim], clauses: Sequence[Clause], options: Sequence
         other = said.option not in ("", claim.option)
         turned = turns is not None and bool(said.option) and turns.between(said, claim)
         if not claim.option:
-            torn = claim
+            torn = claim if claim.level >= said.level - 1 else torn
         elif claim.rejects:
             out[claim.option] = claim
             hints.pop(claim.option, None)

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from reprise.reading import words as w
 from reprise.reading.clauses import TOKEN, join_phrases
+from reprise.reading.paraphrase import SMALL, bare_stem
 
 FEW = 3  # words of an option that is looked for inside sentences
 ARTICLES = w.words("the, a, an, in, at, on")
@@ -41,19 +42,23 @@ ENDS = w.words("and, then, before, but, while, who, .") | {",", ";"}
 def named_option(text: str, captions: Mapping[str, str]) -> str:
     """The one short option that a text names; of several the one that is said to be the first, or the last."""
     own = {option: [word for word in _words(caption) if word not in ARTICLES] for option, caption in captions.items()}
+    if any(len(words) > FEW for words in own.values()):
+        own = {option: [word for word in words if word not in SMALL] for option, words in own.items()}
     if not all(0 < len(words) <= FEW for words in own.values()) or "?" in text:
         return ""
     said = [word.lower() for word in TOKEN.findall(re.sub(r"\brather than\b", "rather_than", text))]
     if not w.OPEN_QUESTIONS.isdisjoint(join_phrases(said)):
         return ""
-    numbers = {option: NUMBER_WORDS.get(words[0], words[0]) for option, words in own.items() if len(words) == 1}
+    counts = {option: [word for word in words if word not in TIMES] for option, words in own.items()}
+    numbers = {option: NUMBER_WORDS.get(words[0], words[0]) for option, words in counts.items() if len(words) == 1}
     if len(numbers) == len(own) and all(number.isdigit() for number in numbers.values()):
         return _counted(said, numbers)
-    chosen, denied = set[str](), set[str]()
+    chosen, denied, possible = set[str](), set[str](), set[str]()
     for option, words in own.items():
         rivals = {word for other, theirs in own.items() if other != option for word in theirs}
         for at in _places(said, words, rivals):
-            (denied if _is_denied(said, at) else chosen).add(option)
+            (denied if _within(DENYING, said, at) else possible if _within(w.CAN, said, at) else chosen).add(option)
+    chosen = chosen or possible
     if len(chosen) > 1:
         return _cued(said, own)
     if chosen:
@@ -82,13 +87,13 @@ def _cued(said: Sequence[str], own: Mapping[str, Sequence[str]]) -> str:
         option
         for option, words in own.items()
         for piece in pieces
-        if cue in piece and any(not _is_denied(piece, at) for at in _places(piece, words, set()))
+        if cue in piece and any(not _within(DENYING, piece, at) for at in _places(piece, words, set()))
     }
     return found.pop() if len(found) == 1 else ""
 
 
 def _places(said: Sequence[str], words: Sequence[str], rivals: set[str]) -> list[int]:
-    """Where a text names an option: by all its words, or by the first, if no other option has it."""
+    """Where a text names an option: by all its words, or by one that no other option has."""
     size = len(words)
     whole = [
         at
@@ -98,13 +103,13 @@ def _places(said: Sequence[str], words: Sequence[str], rivals: set[str]) -> list
     if size == 1:
         return whole
     joined = [at for at, word in enumerate(said) if word.replace("-", "") == "".join(words)]
-    telling = not (whole or joined) and words[0] not in rivals and len(words[0]) > 3
-    return whole + joined + [at for at, word in enumerate(said) if telling and _is_form(word, words[0])]
+    telling = [word for word in words if word not in rivals and len(word) > 3] if not (whole or joined) else []
+    return whole + joined + [at for at, word in enumerate(said) if any(_is_form(word, own) for own in telling)]
 
 
 def _is_form(found: str, word: str) -> bool:
     """Is this the word, with an ending at most?"""
-    if found in (word, f"{word}-hand", f"{word}-most"):
+    if bare_stem(found) == bare_stem(word) or found in (f"{word}-hand", f"{word}-most", f"{word}-sized"):
         return True
     return len(word) > 1 and found.startswith(word) and found[len(word) :] in ENDINGS
 
@@ -121,10 +126,10 @@ def _is_meant(said: Sequence[str], at: int) -> bool:
     return before in BEFORE_SIDE and (said[at + 1] if at + 1 < len(said) else "") in AFTER_SIDE
 
 
-def _is_denied(said: Sequence[str], at: int) -> bool:
-    """Does a negation stand before the option, within its clause?"""
+def _within(kind: frozenset[str], said: Sequence[str], at: int) -> bool:
+    """Does a word of a kind, such as a negation, stand before the option, within its clause?"""
     for word in reversed(said[max(at - REACH, 0) : at]):
-        if word in DENYING:
+        if word in kind:
             return True
         if word in BREAKS:
             return False
@@ -139,7 +144,7 @@ def _counted(said: Sequence[str], numbers: Mapping[str, str]) -> str:
     for at, word in enumerate(said):
         value, after = NUMBER_WORDS.get(word, word), said[at + 1] if at + 1 < len(said) else ""
         ranged = after in ("-", "or") or (at > 1 and said[at - 1] in ("-", "or") and said[at - 2].isdigit())
-        pronoun = word == "one" and after != "" and after not in TIMES
+        pronoun = word == "one" and after[:1].isalpha() and after not in TIMES
         if not value.isdigit() or pronoun or (ranged and after == "-") or (ranged and said[at - 1] == "-"):
             continue
         if (

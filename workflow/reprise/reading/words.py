@@ -20,40 +20,40 @@ GOOD = words("""
     coincides, confirm, confirms, confirmed, confirming, verified, faithful, faithfully, perfect, perfectly, precise,
     precisely, best, better, closer, closest, preferable, superior, plausible, convincing, appropriate, hold true,
     holds true, spot on, on point, wins, win, winner, makes sense, make sense, makes more sense, makes the most sense,
-    makes most sense, justified, fulfilled, satisfied, met, evidence, accuracy, in line with, in accordance with, in
-    favour of, in favor of, favours, favors, points to, point to, pointing to, what happens, what is happening, what
-    happened, what actually happens, what is shown, what we see, what i see, what the video shows, what is seen, what
-    can be seen, what is depicted, what takes place, what occurs, the case, gets my vote, beats, trumps, surpasses,
-    outperforms, applies, apply, preferred, happens, happen, occurs, occur, takes place, take place, more likely, most
-    likely one, likelier, likeliest, passes, checks out, adds up, well supported, fully supported, borne out, bears
-    out, backed up, nothing to correct, nothing to fix, nothing to change, follows from, follow from, accept,
-    accepted, acceptable, flawless, backed by, bears this out, bears it out, strongest, stronger, suitable, suited,
-    adequate, adequately, sound, correctness, inferred, deduced, spot-on, ✓, ✔, ✅, ☑, 👍, 💯, identical, exact match,
-    most exact
+    makes most sense, justified, fulfilled, satisfied, met, evidence, accuracy, in line with, in accordance with,
+    in favour of, in favor of, favours, favors, points to, point to, pointing to, what happens, what is happening,
+    what happened, what actually happens, what is shown, what we see, what i see, what the video shows, what is seen,
+    what can be seen, what is depicted, what takes place, what occurs, the case, gets my vote, beats, trumps,
+    surpasses, outperforms, applies, apply, preferred, happens, happen, occurs, occur, takes place, take place,
+    more likely, most likely one, likelier, likeliest, passes, checks out, check out, adds up, add up, well supported,
+    fully supported, borne out, bears out, backed up, nothing to correct, nothing to fix, nothing to change,
+    follows from, follow from, accept, accepted, acceptable, flawless, backed by, bears this out, bears it out,
+    strongest, stronger, suitable, suited, adequate, adequately, sound, correctness, inferred, deduced, spot-on, ✓, ✔,
+    ✅, ☑, 👍, 💯, identical, exact match, most exact
 """)
 BAD = words("""
     ranks below, falls behind, loses to, inferior to, inferior, incorrect, incorrectly, wrong, wrongly, inaccurate,
     inaccurately, false, falsely, untrue, invalid, mistaken, mistakenly, mismatch, mismatches, mismatched, contradict,
     contradicts, contradicted, contradicting, contradiction, contradictions, contradictory, conflict, conflicts,
-    conflicting, differ, differs, differing, different, differently, discrepancy, discrepancies, the reverse of, the
-    inverse of, error, errors, erroneous, erroneously, mistake, mistakes, inconsistent, inconsistency,
+    conflicting, differ, differs, differing, different, differently, discrepancy, discrepancies, the reverse of,
+    the inverse of, error, errors, erroneous, erroneously, mistake, mistakes, inconsistent, inconsistency,
     inconsistencies, inaccuracy, inaccuracies, reversed, reverses, reversing, reverse order, swapped, swaps, swap,
     flipped, flips, opposite, inverted, inverts, mixed up, mixes up, mixing up, mix up, switched, switches, backwards,
-    backward order, back to front, unlikely, worse, worst, implausible, misleading, misidentifies, misidentified,
-    misidentify, misrepresents, misrepresented, misrepresent, misstates, misstated, misdescribes, misattributes,
-    misreports, mislabels, misplaces, misses the mark, distorts, deviates, deviate, deviation, deviations, diverges,
-    diverge, fails, fail, failed, failing, unsupported, doubt, doubts, doubtful, excluded, exclude, excludes,
-    excluding, eliminated, eliminate, eliminates, eliminating, ruled out, rule out, rules out, ruling out, reject,
-    rejects, rejected, rejecting, discard, discarded, dismiss, dismissed, refuted, refute, refutes, disproved,
-    disproves, disprove, denies, denied, deny, disagree, disagrees, disagreement, disagreements, something else,
-    something different, the other way round, the other way around, other way round, other way around, the wrong way
-    round, vice versa, untenable, impossible, confuses, confused, confuse, fabricated, fabricates, hallucinated,
-    invented, invents, problem, problems, issue, issues, fault, faults, flaw, flaws, flawed, off the mark, out of the
-    question, violated, violates, breached, off the table, makes no sense, make no sense, out of the running,
-    ruled_out, overruled, falls short, at odds, corrected, corrections, against, rebuts, nonsense, bogus, hardly
-    likely, unfaithful, non-entailment, nonentailment, unacceptable, inexact, unrelated, made up, nothing to do with,
-    another video, another clip, another scene, imprecise, less likely, out of order, wrong order, mischaracterizes,
-    mischaracterises, unentailed, not_entailed, ✗, ✘, ❌, ✖, 👎, 🚫, ❎
+    backward order, back to front, unlikely, worse, worst, implausible, misleading, overstates, exaggerates,
+    misidentifies, misidentified, misidentify, misrepresents, misrepresented, misrepresent, misstates, misstated,
+    misdescribes, misattributes, misreports, mislabels, misplaces, misses the mark, distorts, deviates, deviate,
+    deviation, deviations, diverges, diverge, fails, fail, failed, failing, unsupported, doubt, doubts, doubtful,
+    excluded, exclude, excludes, excluding, eliminated, eliminate, eliminates, eliminating, ruled out, rule out,
+    rules out, ruling out, reject, rejects, rejected, rejecting, discard, discarded, dismiss, dismissed, refuted,
+    refute, refutes, disproved, disproves, disprove, denies, denied, deny, disagree, disagrees, disagreement,
+    disagreements, something else, something different, the other way round, the other way around, other way round,
+    other way around, the wrong way round, vice versa, untenable, impossible, confuses, confused, confuse, fabricated,
+    fabricates, hallucinated, invented, invents, problem, problems, issue, issues, fault, faults, flaw, flaws, flawed,
+    off the mark, out of the question, violated, violates, breached, off the table, makes no sense, make no sense,
+    out of the running, ruled_out, overruled, falls short, at odds, corrected, corrections, against, rebuts, nonsense,
+    bogus, hardly likely, unfaithful, non-entailment, nonentailment, unacceptable, inexact, unrelated, made up,
+    nothing to do with, another video, another clip, another scene, imprecise, less likely, out of order, wrong order,
+    mischaracterizes, mischaracterises, unentailed, not_entailed, ✗, ✘, ❌, ✖, 👎, 🚫, ❎
 """)
 # Flaws that a leading Yes or No may be about: "No, I see no error", "Yes, there is a mismatch".
 FLAWS = words("""
@@ -105,7 +105,7 @@ WHOLES = words("every, each, all, everything, any, whole, entire, single")
 PARTLY = words("""
     partly, partially, mostly, somewhat, largely, almost, nearly, half, in part, kind of, sort of, to some extent, to
     a degree, to a large extent, to a certain extent, to a great extent, up to the point, up to a point, up to, more
-    or less, mainly, for the most part, roughly
+    or less, mainly, for the most part, roughly, in one respect, in one way, in some ways, in some respects
 """)
 OMITS = words("""
     omit, omits, omitted, omitting, leaves out, leave out, leaving out, left out, lacks, lack, lacking, misses,
@@ -132,12 +132,12 @@ FINALS = words("""
     final_answer
 """)
 PICKS = words("""
-    choose, chose, choosing, pick, picked, picking, select, selected, selecting, go with, going with, go for, going
-    for, went with, say, lean, leaning, lean towards, leaning towards, lean toward, leaning toward, vote, voting, opt,
-    opt for, opting for, guess, answer, prefer, settle on, settle for, settling on, favour, favor, bet on, bet, back,
-    stick with, sticking with, end up with, ended up with, conclude, convinced, confident in, suspect, assume, wager,
-    side with, siding with, inclined, take, call, identify, rate, give, deem, judge, going, settle, leave us with,
-    leaves us with, leaves, leaving, left with, makes, make, ranks, rank
+    choose, chose, choosing, pick, picked, picking, print, printing, select, selected, selecting, go with, going with,
+    go for, going for, went with, say, lean, leaning, lean towards, leaning towards, lean toward, leaning toward, vote,
+    voting, opt, opt for, opting for, guess, answer, prefer, settle on, settle for, settling on, favour, favor, bet on,
+    bet, back, stick with, sticking with, end up with, ended up with, conclude, convinced, confident in, suspect,
+    assume, wager, side with, siding with, inclined, take, call, identify, rate, give, deem, judge, going, settle,
+    leave us with, leaves us with, leaves, leaving, left with, makes, make, making, ranks, rank
 """)
 CONCLUDES = words("""
     so, therefore, hence, thus, consequently, accordingly, ultimately, finally, overall, in short, in conclusion, in
@@ -171,7 +171,7 @@ FILLERS = words("""
     help, glad, thanks, certainly, great, good, nice, interesting, hi, hello, sir, friend, honest, best, guess,
     choice, once more, last, final, correct, right, better, because, since, in, how, considering, emphatic,
     straightforward, easy, tough, call, close, over, under, about, everything considered, points, towards, margin,
-    small, narrow, seems to me, around
+    small, narrow, seems to me, around, goes
 """)
 TURNS = words("""
     wait, actually, however, sorry, correction, mistake, mistaken, second thought, second thoughts, second look,
@@ -207,7 +207,7 @@ KNOWS = words("""
     determine, decide, tell, say, know, verify, confirm, judge, assess, answer, choose, distinguish, evaluate, be
     sure, be certain, view, watch, access, open, play, process, assist, help, provide, make out, comment, rate, pick,
     select, conclude, ascertain, analyze, analyse, played, seen, determined, shown, opened, displayed, establish, be
-    determined, loaded, load, give, respond, viewed, accessed, processed, infer, discern
+    verified, verified, confirmed, determined, loaded, load, give, respond, viewed, accessed, processed, infer, discern
 """)
 COMPARES = words("""
     ranks above, ranks ahead of, ahead of, above, ranks below, below, falls behind, loses to, inferior to, than, over,
@@ -222,7 +222,7 @@ BUTS = words("""
 SPLITS = frozenset((",", ";")) | words("""
     and, but, so, because, since, while, whereas, although, though, however, therefore, hence, thus, yet, which,
     whilst, even_though, then, except, nor, where, albeit, :, (, ), -, →, consequently, meaning, when, given_that,
-    considering
+    considering, in that, even if
 """)
 EXCEPTS = words("""
     except, except for, except that, apart from, aside from, other than, save for, barring, apart, aside, excepting,
@@ -240,8 +240,8 @@ SEEING = words("""
     matter, matters, dark, blurry, blurred, blur, clear, clearly, unclear, visible, see, seen, sure, certain, tell,
     confirm, quality, angle, camera, view, lighting, light, grainy, brief, briefly, short, shortly, small, far, quick,
     quickly, fast, hidden, obscured, picture, image, resolution, visibility, shaky, lit, frame, frames, hard,
-    difficult, moment, distance, dim, barely, partially, verify, low, audio, sound, context, background, explicitly,
-    shown, certainty, room, noisy
+    difficult, moment, distance, dim, second, seconds, barely, partially, verify, low, audio, sound, context,
+    background, explicitly, shown, certainty, room, noisy
 """)
 CAPTIONS = words("""
     caption, description, statement, sentence, hypothesis, annotation, summary, account, video and caption, caption
@@ -270,25 +270,24 @@ LEADING_VERBS = words("""
 YES = words("yes, yep, yeah, yup, yea, yess, yesss, yessss, aye, yah, yas, yessir")
 NO = words("nope, nah, nay, noo, nooo, naw")
 AFFIRMS = words("""
-    a match, i do not disagree, match, matches, supported, accept, absolutely, definitely, certainly, indeed, of
-    course, affirmative, entailed, agreed, exactly, precisely, it does, it is, i think so, i believe so, i would say
-    so, that is right, that is correct, it certainly does, it definitely does, yes_it_does, it surely does, totally,
-    undoubtedly, without a doubt, no doubt, it most certainly does, surely, i agree, entailment, all good, looks good,
-    looks right, indeed it does, it absolutely does, it clearly does, they do, it did, correct, true, right, accurate,
-    sure, positive, confirmed, for sure, by all means, no doubt about it, it really does, it sure does, seems so,
-    looks like it, i suppose so, i guess so, it seems so
+    a match, i do not disagree, i do not see why not, i confirm, approved, match, matches, supported, accept,
+    absolutely, definitely, certainly, indeed, of course, affirmative, entailed, agreed, exactly, precisely, it does,
+    i think so, i believe so, i would say so, that is right, that is correct, totally, undoubtedly, without a doubt,
+    no doubt, surely, i agree, entailment, all good, looks good, looks right, correct, true, right, accurate, sure,
+    positive, confirmed, for sure, by all means, no doubt about it, seems so, looks like it, i suppose so, i guess so,
+    it seems so
 """)
 DENIES = words("""
-    not a match, i do not agree, not entailment, mismatch, no match, not supported, does not match, in no way, under
-    no circumstances, unsupported, it does not, it is not, i do not think so, i do not believe so, not at all, not
-    really, not quite, not exactly, not entirely, not fully, not completely, not entailed, negative, absolutely not,
-    definitely not, certainly not, of course not, it did not, they do not, by no means, not true, not correct, false,
-    incorrect, untrue, wrong, inaccurate, not in the slightest, i disagree, far from it, no way, i would not say so, i
-    think not, i would say not, probably not, most likely not, afraid not, i am afraid not, it certainly does not, it
-    definitely does not, likely not, it clearly does not, not even close, not so, contradiction, non-entailment,
-    non_entailment, nonentailment, no entailment, not an entailment, hardly, unlikely, nowhere near, not accurate, not
-    remotely, it really does not, i doubt it, not in the least, not in that order, not in this order, in the wrong
-    order, not as described, not as stated, not the same, quite the opposite, on the contrary, no chance, not likely
+    not a match, i do not agree, not entailment, mismatch, no match, not supported, does not match, in no way,
+    under no circumstances, unsupported, it does not, i do not think so, i do not believe so, not at all, not really,
+    not quite, not exactly, not entirely, not fully, not completely, not entailed, negative, absolutely not,
+    definitely not, certainly not, of course not, by no means, not true, not correct, false, incorrect, untrue, wrong,
+    inaccurate, not in the slightest, i disagree, far from it, no way, only partly, only partially, only in part,
+    i would not say so, i think not, i would say not, probably not, most likely not, afraid not, i am afraid not,
+    likely not, not even close, not so, contradiction, non-entailment, non_entailment, nonentailment, no entailment,
+    not an entailment, hardly, unlikely, nowhere near, not accurate, not remotely, i doubt it, not in the least,
+    not in that order, not in this order, in the wrong order, not as described, not as stated, not the same,
+    quite the opposite, on the contrary, no chance, not likely
 """)
 SENTENCES = words("it is, it does, that is")
 NOUNS = words("""
@@ -305,6 +304,7 @@ ALL_PHRASES = frozenset(
     for kind in (
         GOOD, BAD, FLAWS, NEGATIONS, PARTLY, OMITS, PICKS, CONCLUDES, HEDGES, FILLERS, TURNS, DRAFTS, CONDITIONS,
         OPEN_QUESTIONS, KNOWS, COMPARES, BUTS, EXCEPTS, CAPTIONS, CONCEDES, AGREES, ADDS, ANSWERS, FINALS, LABELS,
+        SPLITS,
     )
     for phrase in kind
     if "_" in phrase

@@ -17,14 +17,14 @@ from reprise.reading.polarity import TICKS, negated, sign
 from reprise.reading.qualified import weigh
 from reprise.reading.scope import Scope, conditional
 from reprise.reading.settle import EXPLICIT, STATED, Claim, settle
-from reprise.reading.verdicts import last_verdict, verdicts_of
+from reprise.reading.verdicts import STANCES, denies_event, ellipsis, last_verdict, verdicts_of
 
 YES_NO = ("Yes", "No")
 # After these a "no" is an answer; before another word it is a determiner, as in "no one".
 AFTER_NO = w.words("""
     because, since, as, it, the, this, that, he, she, they, there, i, from, would, is, and, or, nor, yes, no, nope,
     wait, sorry, actually, but, in, his, her, you, we, its, these, those, although, though, however, so, at, for, to,
-    on, based, not, a, an, what, does, was, if, which, when
+    on, based, not, a, an, what, does, was, if, which, when, sir, madam
 """)
 NEW_CLAUSE = w.words("""
     it, the, this, that, he, she, they, there, i, in, his, her, you, we, its, these, those, on, a, an
@@ -49,11 +49,8 @@ SHOWN = w.VIDEOS | {"image", "images"}
 REFUSERS = w.words("i, we, unable, me")
 REQUESTS = w.words("upload, thank")
 INSISTING = w.words("i, we, would, must, to, me")
-STANCES = w.words("""
-    i, we, am, are, of course, surely, apparently, it, seems, appears, guess, suppose, think, believe, afraid, can,
-    say, with, i guess, i think, i believe, i suppose, confidence, confident, certain, sure, that, would, quite,
-    pretty, fairly, very, must, have to, clearly, indeed, presumably, evidently
-""")
+NAMED = w.words("answer, relation, relationship, label, verdict, conclusion")
+SUPPOSED = w.words("would, could, requires, might")
 AFFIRMS, DENIES = w.AFFIRMS | {"is"}, w.DENIES | {"not", "is_not"}
 # Affirmations that may also be something else at the head of a longer answer: "Sure, I can help", "Right after ...".
 LOOSE = w.words("right, sure, certainly, of course, correct, exactly, true, it is, is, accurate, positive, indeed")
@@ -71,7 +68,8 @@ def read_yes_no(text: str) -> str:
         return weigh(said, words, verdicts, found)
     if any(not claim.rejects for claim in words):
         return ""  # the words are at odds with each other
-    return last_verdict(verdicts, found) or _left_over(words) or _sole_mention(found)
+    read = last_verdict(verdicts, found) or _left_over(words) or _sole_mention(found)
+    return read or ("No" if not (words or verdicts) and denies_event(found) else "")
 
 
 def _unlabelled(text: str) -> str:
@@ -142,8 +140,8 @@ def claim_of_word(clause: Clause, mark: str, found: Sequence[Clause]) -> Iterato
     at = clause.tokens.index(mark)
     head, tail = clause.tokens[:at], tuple(word for word in clause.tokens[at + 1 :] if not is_mark(word))
     rest = tuple(word for word in (*head, *tail) if not is_mark(word))
-    if has(head, w.CAN) and not has(rest, w.NEGATIONS):
-        return  # "the answer could be yes"
+    if (has(head, w.CAN) and not has(rest, w.NEGATIONS)) or has(tail[:1], SUPPOSED):
+        return  # "the answer could be yes", "yes would require that he jumps"
     if ("say" in head and not has(head, INSISTING)) or (is_polite(clause, found) and not has(head[-1:], w.PARTLY)):
         return
     if has(head[-1:], w.PARTLY):
@@ -158,7 +156,8 @@ def claim_of_word(clause: Clause, mark: str, found: Sequence[Clause]) -> Iterato
         return
     words = [word for word in rest if word not in TICKS]
     judged = sign(words)
-    rejects = (bool(at) or bare) and (judged < 0 or (not judged and negated(words)))
+    labels = not at and clause.tokens[1:2] == (":",)  # "No: contradiction"
+    rejects = (bool(at) or bare) and not labels and (judged < 0 or (not judged and negated(words)))
     option = mark.strip("«»+")
     yield Claim("" if "|" in option else option, level, clause.place, clause.sentence, rejects and "|" not in option)
 
@@ -207,12 +206,16 @@ def plain_claims(clause: Clause, found: Sequence[Clause]) -> Iterator[Claim]:
     labelled = _labelled(tokens)
     if labelled:
         yield Claim(labelled, EXPLICIT, clause.place, clause.sentence)
-    if not clause.is_first or clause.opener not in ("", "so") or not (clause.leads or whole):
+    takes_back = clause.opener == "but" and clause.is_last and "_".join(tokens) in DENIES
+    if not takes_back and (not clause.is_first or clause.opener not in ("", "so") or not (clause.leads or whole)):
         return
     sole = whole and clause.leads and clause.sentence == found[-1].sentence
     said = "_".join(tokens)
     if said not in LOOSE | AFFIRMS | DENIES:
         said = "_".join(without_stance(tokens))
+    left_out = ellipsis(tokens)
+    if left_out:
+        said = "it_does" if left_out > 0 else "it_does_not"
     affirms = said in AFFIRMS and (said not in LOOSE or sole or (clause.place == 0 and said in FIRM))
     if affirms or (sole and said in GOOD_TICK):
         yield Claim("Yes", STATED, clause.place, clause.sentence)
@@ -223,7 +226,7 @@ def plain_claims(clause: Clause, found: Sequence[Clause]) -> Iterator[Claim]:
 def _labelled(tokens: Sequence[str]) -> str:
     """Yes or No where a label is followed by an affirmation or a denial."""
     at = next((at for at, word in enumerate(tokens) if word in (":", "is", "=")), 0)
-    if not at or not has(tokens[:at], w.LABELS) or (tokens[at] == "is" and "answer" not in tokens[:at]):
+    if not at or not has(tokens[:at], w.LABELS) or (tokens[at] == "is" and not has(tokens[:at], NAMED)):
         return ""
     said = "_".join(tokens[at + 1 :])
     return "Yes" if said in w.AFFIRMS else "No" if said in w.DENIES or said == "not" else ""

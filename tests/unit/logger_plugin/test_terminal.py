@@ -1,0 +1,256 @@
+"""What a person sees while Snakemake works: events go in as Snakemake sends them, text comes out."""
+
+import contextlib
+import io
+import logging
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from reprise.stages.infer import Progress
+from snakemake.exceptions import (
+    InputFunctionException,
+    WorkflowError,
+    format_exception_to_string,
+)
+from snakemake.settings.enums import Quietness
+from snakemake_interface_logger_plugins.common import LogEvent
+from snakemake_logger_plugin_reprise.jobs import in_words, job_of, last_error
+from snakemake_logger_plugin_reprise.messages import mistake
+from snakemake_logger_plugin_reprise.terminal import Terminal
+
+STATS = {"infer": 2, "table": 1, "all": 1, "total": 4}
+FAILED = "x/y.log"
+CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
+
+
+@dataclass
+class Settings:
+    """What Snakemake tells a logger plugin."""
+
+    nocolor: bool = False
+    quiet: tuple[Quietness, ...] = ()
+    dryrun: bool = False
+
+
+class Run:
+    """A run of the workflow as Snakemake reports it."""
+
+    def __init__(self, stream: Any = None, **settings: Any) -> None:
+        self.stream = stream or io.StringIO()
+        self.terminal = Terminal(Settings(**settings), self.stream)  # type: ignore[arg-type]
+
+    def say(self, text: str, level: int = logging.INFO, event: LogEvent | None = None, **of: Any) -> None:
+        record = logging.LogRecord("snakemake.logging", level, __file__, 1, text, None, None)
+        vars(record).update(of, **({"event": event} if event else {}))
+        self.terminal.take(record)
+
+    def count(self) -> None:
+        self.say("", event=LogEvent.RUN_INFO, stats=STATS)
+
+    def start(self, jobid: int, rule: str, log: Path | str = "none.log", reason: str = "", **wildcards: str) -> None:
+        self.say("", event=LogEvent.JOB_INFO, jobid=jobid, rule_name=rule, wildcards={"suite": "demo", **wildcards},
+                 log=[str(log)], reason=reason, output=[f"results/demo/{rule}/x"])  # fmt: skip
+
+    def finish(self, jobid: int) -> None:
+        self.say("", event=LogEvent.JOB_FINISHED, job_id=jobid)
+
+    def fail(self, jobid: int, message: str | None = None) -> None:
+        self.say("Error in rule", logging.ERROR, event=LogEvent.JOB_ERROR, jobid=jobid, rule_msg=message)
+
+    def end(self) -> str:
+        self.terminal.end()
+        self.terminal.end()
+        return str(self.stream.getvalue())
+
+
+@pytest.fixture
+def model_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Callable[[int, int], Path]:
+    """A log into which a job that asks a model has written how far it is."""
+
+    def write(done: int, total: int) -> Path:
+        path = tmp_path / "infer.log"
+        with caplog.at_level(logging.INFO, "reprise"):
+            progress = Progress(total)
+            progress._last = float("-inf")  # the last line is old enough for another one
+            progress.advance(done)
+        path.write_text("loading the model\n" + "".join(f"{one.message}\n" for one in caplog.records))
+        return path
+
+    return write
+
+
+def test_a_running_inference_says_how_far_it_is(model_log: Callable[[int, int], Path]) -> None:
+    job = job_of("infer", {"suite": "demo", "benchmark": "velociti", "model": "toy"}, [str(model_log(30, 90))])
+    assert job.name == "infer velociti/toy"
+    assert re.fullmatch(r"30 of 90 questions, [\d.]+ a second, about .* left", job.state())
+    assert job_of("infer", {}, ["nowhere.log"]).state() == "0 s"
+
+
+def test_a_run_that_succeeds(tmp_path: Path) -> None:
+    run = Run()
+    run.say("Building DAG of jobs...")
+    run.count()
+    for jobid, rule in enumerate(("infer", "infer", "table", "all")):
+        run.start(jobid, rule)
+        run.finish(jobid)
+    run.say("42 answers: 0 failed, 1 unread; 0 questions missing")
+    run.say(f"Complete log(s): {tmp_path}/x.log")
+    assert run.end().splitlines() == [
+        "3 jobs: 2 infer, 1 table",
+        "42 answers: 0 failed, 1 unread; 0 questions missing",
+        "Done in 0 s: 3 of 3 jobs.",
+    ]
+
+
+def test_a_failure_is_one_line_with_its_reason_and_its_log(tmp_path: Path) -> None:
+    log = tmp_path / "infer.log"
+    log.write_text("3 of 9 requests\nError: the \x1b[2Jfirst 8 questions all failed.\n\n")
+    run = Run()
+    run.count()
+    run.start(1, "infer", log, benchmark="velociti", model="toy")
+    run.start(2, "infer", tmp_path / "none.log", benchmark="velociti", model="other")
+    run.say("RuleException:\nCalledProcessError in file \"x.smk\", line 1:\nCommand 'x' returned 1.", logging.ERROR,
+            event=LogEvent.ERROR, exception="RuleException")  # fmt: skip
+    run.fail(1)
+    run.fail(2, "SLURM-job '7' failed,\nSLURM status is: 'OUT_OF_MEMORY'.")
+    run.say("At least one job did not complete successfully.", logging.ERROR, LogEvent.ERROR, exception="WorkflowError")
+    lines = run.end().splitlines()
+    first = f"infer velociti/toy: the first 8 questions all failed. (log: {log})"
+    second = f"infer velociti/other: SLURM-job '7' failed, SLURM status is: 'OUT_OF_MEMORY'. (log: {tmp_path}/none.log)"
+    assert lines[1:3] == [f"FAILED {first}", f"FAILED {second}"]
+    assert lines[3] == "Not finished after 0 s: 0 of 3 jobs, 2 failed, 1 not begun."
+    assert lines[4:6] == [f"  {first}", f"  {second}"]
+    assert lines[-1] == "What is done is kept. Correct the cause, then run the same command again."
+
+
+def test_a_job_that_is_tried_again_has_not_failed() -> None:
+    run = Run()
+    run.count()
+    run.start(1, "infer", benchmark="velociti")
+    run.fail(1, "preempted")
+    run.say("Trying to restart job 1.")
+    for jobid, rule in enumerate(("infer", "infer", "table"), start=1):
+        run.start(jobid, rule)
+        run.finish(jobid)
+    text = run.end()
+    assert "Trying again: infer velociti" in text and "Done in 0 s: 3 of 3 jobs." in text
+
+
+def test_what_is_stopped_has_not_failed() -> None:
+    run = Run()
+    run.count()
+    run.start(1, "infer")
+    run.say("Terminating processes on user request, this might take some time.")
+    run.fail(1)
+    assert run.end().splitlines()[-1] == "Stopped after 0 s: 0 of 3 jobs done. The same command goes on from there."
+
+
+def test_quiet_runs_say_what_failed_and_silent_ones_nothing() -> None:
+    for quiet, said in (((Quietness.PROGRESS, Quietness.RULES), True), ((Quietness.ALL,), False)):
+        run = Run(quiet=quiet)
+        run.count()
+        run.start(1, "infer")
+        run.fail(1, "cause")
+        text = run.end()
+        assert ("FAILED infer: cause" in text) == said and "3 jobs:" not in text
+        assert said or text == ""
+
+
+def test_a_file_gets_plain_lines_and_a_terminal_a_status_that_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    main, side = os.openpty()
+    with os.fdopen(side, "w") as stream:
+        run = Run(stream)
+        run.count()
+        run.start(1, "infer", benchmark="velociti")
+        run.terminal._screen.status(run.terminal._status())
+        run.terminal.end()
+    shown = ""
+    with contextlib.suppress(OSError):  # the end, on Linux
+        while part := os.read(main, 65536).decode():
+            shown += part
+    os.close(main)
+    assert "\x1b[1m3 jobs: 2 infer, 1 table\x1b[0m" in shown
+    assert "0 of 3 jobs\r\n  of them infer 0/2\r\n  infer velociti: 0 s\r\n\x1b[3F\x1b[J" in shown
+    plain = Run()
+    plain.count()
+    plain.start(1, "infer")
+    assert not CONTROL.search(plain.end())
+
+
+def test_a_dry_run_is_a_screenful() -> None:
+    run = Run(dryrun=True)
+    rules = [f"rule{number}" for number in range(18)]
+    run.say("", event=LogEvent.RUN_INFO, stats={**dict.fromkeys(rules, 150), "infer": 300, "total": 3000})
+    for jobid in range(3000):
+        rule = "infer" if jobid % 10 == 0 else rules[jobid % 18]
+        reason = (
+            "Missing output files: a" if jobid % 3 else "Updated input files: b; Input files updated by another job: a"
+        )
+        run.start(jobid, rule, reason=reason, benchmark=f"b{jobid % 4}", model=f"model{jobid % 70}")
+    lines = run.end().splitlines()
+    assert len(lines) <= 40 and lines[0] == "3000 jobs would run:"
+    assert re.fullmatch(
+        r" +300  infer +changed input 100, not made yet 200; b0, b2", next(x for x in lines if " infer " in x)
+    )
+    assert "--logger-reprise-full" in lines[-1]
+
+
+def test_a_dry_run_of_what_was_never_made_says_so_once() -> None:
+    run = Run(dryrun=True)
+    run.count()
+    run.start(1, "infer", reason="Missing output files: a", benchmark="velociti", model="toy")
+    assert run.end().splitlines()[:2] == ["3 jobs would run (not made yet):", "     2  infer  velociti"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--config", "suite=x", "results/t.tex"], "'results/t.tex' is no setting (name=value)."),
+        (["--config", "suite=x", "results/t.tex"], "snakemake results/t.tex --config suite=x"),
+        (["-C", "results/t.tex", "-n"], "snakemake results/t.tex --config suite=<name>"),
+    ],
+)
+def test_a_swallowed_target_is_named(arguments: list[str], said: str) -> None:
+    text = "Traceback (most recent call last):\nValueError: Invalid config definition: Config entries have to be ..."
+    assert said in mistake(text, "ValueError", ["snakemake", *arguments])
+
+
+def test_a_mistake_stands_alone_and_a_bug_keeps_its_traceback() -> None:
+    inner = WorkflowError("velociti: no judge runs here.")
+    workflow = SimpleNamespace(linemaps={})
+    rule = SimpleNamespace(workflow=workflow, name="table", lineno=4, snakefile="tables.smk")
+    try:
+        raise inner
+    except WorkflowError:
+        error = InputFunctionException(inner, {"benchmark": "velociti", "table": "table2"}, rule=rule)
+    assert (
+        mistake(format_exception_to_string(error), "InputFunctionException") == "Error: velociti: no judge runs here."
+    )
+    framed = 'WorkflowError in file "/a/common.smk", line 12:\ntwo\nlines\n  File "/a/common.smk", line 12, in <module>'
+    assert mistake(framed, "WorkflowError") == "Error: two\nlines"
+    bug = 'Traceback (most recent call last):\n  File "x.py", line 1, in y\nKeyError: 1'
+    assert mistake(bug, "KeyError") == bug
+
+
+def test_the_last_error_is_the_last_line_where_a_traceback_ends_the_log(tmp_path: Path) -> None:
+    log = tmp_path / "x.log"
+    log.write_text("Traceback (most recent call last):\n  File x\nKeyError: 1\n")
+    assert last_error([tmp_path / "none", log]) == "KeyError: 1"
+
+
+def test_times_in_words() -> None:
+    assert [in_words(seconds) for seconds in (0.4, 59, 60, 252, 7530)] == [
+        "0 s",
+        "59 s",
+        "1 min 0 s",
+        "4 min 12 s",
+        "2 h 5 min",
+    ]

@@ -1,0 +1,62 @@
+"""What `snakemake` shows on a terminal and in a pipe: a dry run, a run that succeeds, one that fails, one without work."""
+
+import re
+import subprocess
+
+from tests.workflow.conftest import FULL, Project
+
+TABLE = "results/tables/velociti/table2.md"
+CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
+
+
+# How far it is, on a machine that takes longer than the ten seconds after which that is said.
+STATUS = re.compile(r"^\d+ (?:s|min|h)\b[^:]*: ")
+
+
+def shown(done: subprocess.CompletedProcess[str]) -> list[str]:
+    """All lines but Snakemake's own about its profile, and those that say how far it is."""
+    text = done.stdout + done.stderr
+    assert not CONTROL.search(text)
+    lines = [line for line in text.splitlines() if not line.startswith("Using workflow specific profile")]
+    return [line for line in lines if not STATUS.match(line)]
+
+
+def test_without_work(small: Project) -> None:
+    done = small.snakemake(TABLE)
+    assert done.returncode == 0
+    assert shown(done) == ["Nothing to be done (all requested files are present and up to date)."]
+
+
+def test_a_dry_run_says_what_changed_from_what_to_what(small: Project) -> None:
+    small.edit("config/models/oracle.yaml", "adapter: oracle", "adapter: random")
+    done = small.snakemake("-n", TABLE)
+    lines = shown(done)
+    assert done.returncode == 0 and lines[0] == "3 jobs would run:" and len(lines) < 24
+    assert re.fullmatch(r" +1  infer +changed settings or code; velociti", lines[1])
+    assert re.fullmatch(r" +1  score +follows; velociti", lines[2])
+    assert "  adapter: oracle -> random" in lines and "    so: infer velociti/entail/fps1/oracle" in lines
+    own = small.snakemake("-n", FULL, TABLE).stdout
+    assert "rule infer:" in own and "This was a dry-run" in own
+
+
+def test_a_run_ends_with_what_it_made(small: Project) -> None:
+    (small.root / TABLE).unlink()
+    done = small.snakemake(TABLE)
+    lines = shown(done)
+    assert done.returncode == 0 and lines[0] == "1 jobs: 1 table"
+    assert re.fullmatch(r"\d+ answers: 0 failed, 0 unread; 0 questions missing", lines[1])
+    assert lines[2] == f"Results: {TABLE}"
+    assert re.fullmatch(r"Done in \d+ s: 1 of 1 jobs\.", lines[3]) and len(lines) == 4
+
+
+def test_a_failure_is_one_line_and_the_exit_code_says_it(small: Project) -> None:
+    (small.root / "release/rows.csv").write_text("test_name,video_id\n")
+    done = small.snakemake(TABLE)
+    lines = shown(done)
+    log = "results/small/logs/annotations/velociti.log"
+    failed = [line for line in lines if line.startswith("FAILED ")]
+    assert done.returncode == 1 and len(failed) == 1, lines
+    assert failed[0].startswith("FAILED annotations velociti: ") and failed[0].endswith(f" (log: {log})")
+    assert failed[0][len("FAILED annotations velociti: ") :].partition(" (log")[0] in (small.root / log).read_text()
+    assert any(line.startswith("Not finished after ") for line in lines) and "Traceback" not in "".join(lines)
+    assert any("--logger-reprise-full" in line for line in lines) and len(lines) < 12

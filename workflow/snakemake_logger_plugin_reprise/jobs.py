@@ -1,0 +1,113 @@
+"""The jobs of a run of the workflow: how many there are, are done, run now, and failed."""
+
+import re
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+NOT_WORK = {"all", "total"}
+# The line that a job which asks a model writes into its log every ten seconds.
+PROGRESS = re.compile(r"^(\d+) of (\d+) requests, ([\d.]+) a second, about (\d+) s left$", re.MULTILINE)
+TAIL_BYTES = 8192
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job as it started."""
+
+    rule: str
+    subject: str
+    logs: tuple[Path, ...]
+    started: float
+
+    @property
+    def name(self) -> str:
+        return f"{self.rule} {self.subject}".strip()
+
+    def state(self) -> str:
+        """What it does now, as far as it says so."""
+        for log in self.logs:
+            found = PROGRESS.findall(tail_of(log))
+            if found:
+                done, total, rate, left = found[-1]
+                return f"{done} of {total} questions, {rate} a second, about {in_words(float(left))} left"
+        return in_words(time.monotonic() - self.started)
+
+
+def job_of(rule: str, wildcards: Mapping[str, str], logs: Iterable[str]) -> Job:
+    return Job(rule, subject_of(wildcards), tuple(map(Path, logs)), time.monotonic())
+
+
+def subject_of(wildcards: Mapping[str, str]) -> str:
+    """What a job of a rule is about, such as the name of a run."""
+    return "/".join(value for name, value in wildcards.items() if name != "suite")
+
+
+@dataclass
+class Jobs:
+    """All jobs of a run."""
+
+    total: Counter[str] = field(default_factory=Counter)
+    done: Counter[str] = field(default_factory=Counter)
+    running: dict[int, Job] = field(default_factory=dict)
+    failed: dict[int, tuple[Job, str]] = field(default_factory=dict)
+
+    def start(self, stats: Mapping[str, int]) -> None:
+        """How many there are by rule, in the order of the work."""
+        self.total = Counter({rule: count for rule, count in stats.items() if rule not in NOT_WORK})
+
+    def finish(self, jobid: int) -> None:
+        job = self.running.pop(jobid, None)
+        if job is not None and job.rule not in NOT_WORK:
+            self.done[job.rule] += 1
+
+    def fail(self, jobid: int, reason: str) -> Job | None:
+        job = self.running.pop(jobid, None)
+        if job is not None:
+            self.failed[jobid] = (job, reason)
+        return job
+
+    def count(self) -> str:
+        """How far, over all kinds of jobs."""
+        failed = f", {len(self.failed)} failed" if self.failed else ""
+        return f"{self.done.total()} of {self.total.total()} jobs{failed}"
+
+    def by_rule(self) -> list[str]:
+        """How far, by kind of job: those that have begun and are not all done."""
+        begun = self.done.keys() | {job.rule for job in self.running.values()}
+        return [
+            f"{rule} {self.done[rule]}/{n}" for rule, n in self.total.items() if rule in begun and self.done[rule] < n
+        ]
+
+
+def tail_of(log: Path) -> str:
+    """The end of a log; empty where there is none yet."""
+    try:
+        with log.open("rb") as stream:
+            stream.seek(max(0, log.stat().st_size - TAIL_BYTES))
+            return stream.read().decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def last_error(logs: Iterable[Path]) -> str:
+    """The line of the logs that says why a job failed: its last message of an error, or its last line."""
+    for log in logs:
+        lines = [line.strip() for line in tail_of(log).splitlines() if line.strip()]
+        errors = [line for line in lines if line.startswith("Error: ")]
+        if lines:
+            return (errors or lines)[-1].removeprefix("Error: ")
+    return ""
+
+
+def in_words(seconds: float) -> str:
+    """Such as `58 s`, `4 min 12 s`, `2 h 5 min`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"

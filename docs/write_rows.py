@@ -1,0 +1,96 @@
+"""Write docs/reference/rows.md: which rows of the papers' tables run here, and which only come in as files."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from reprise.config.configuration import Configuration
+from reprise.config.load import load
+from reprise.config.tables import Row, TableSpec
+
+PAGE = "docs/reference/rows.md"
+HEAD = """# Which rows run here
+
+Written by `make reference` from the paper suite's tables. A row runs here if the library can load its model; it then
+needs the number of GPUs that the model's file names. The answers of all other models come in
+[as files](../howto/import-answers.md); without them a row shows its published value. No adapter asks a server or an API
+yet.
+
+A model is not spread over several GPUs yet: one that names 2 or 4 runs only where one device holds all of it.
+"""
+
+
+class Kind(NamedTuple):
+    """How the numbers of a row come about."""
+
+    title: str
+    gpus: int = 0
+
+
+DATA, CHANCE = Kind("the data themselves"), Kind("random guessing")
+FILES, SOME_FILES = Kind("only as files"), Kind("some columns here, others as files")
+
+
+def rows_of(spec: TableSpec) -> Iterator[tuple[Row, set[str]]]:
+    """The rows of a table, each with the models that its columns show."""
+    for row in spec.rows():
+        named = {row.in_column(column).model for column in spec.columns}
+        yield row, {model for model in named if model is not None}
+
+
+def kind_of(row: Row, models: set[str], config: Configuration) -> Kind:
+    """How this site can make a row."""
+    if row.chance:
+        return CHANCE
+    if row.dataset:
+        return DATA
+    imported = {slug for slug in models if config.models[slug].adapter == "import"}
+    if imported:
+        return FILES if imported == models else SOME_FILES
+    gpus = max(config.models[slug].gpus for slug in models)
+    return Kind(f"here, {gpus} GPU{'s' * (gpus != 1)}", gpus)
+
+
+def kinds(config: Configuration) -> dict[Kind, Counter[str]]:
+    """Kind -> benchmark -> number of rows."""
+    found: dict[Kind, Counter[str]] = defaultdict(Counter)
+    for benchmark, tables in config.tables.items():
+        for spec in tables.tables.values():
+            for row, models in rows_of(spec):
+                found[kind_of(row, models, config)][benchmark] += 1
+    return dict(sorted(found.items(), key=lambda entry: (entry[0] in (DATA, CHANCE), not entry[0].gpus, entry[0].gpus)))
+
+
+def counted(kinds_found: Mapping[Kind, Counter[str]], config: Configuration) -> Iterator[str]:
+    """The table of kinds."""
+    names = list(config.tables)
+    yield f"| rows | {' | '.join(config.benchmarks[name].title for name in names)} | all |"
+    yield "|---|" + " --: |" * (len(names) + 1)
+    for kind, found in kinds_found.items():
+        yield f"| {kind.title} | {' | '.join(str(found[name]) for name in names)} | {found.total()} |"
+    every = sum(kinds_found.values(), Counter())
+    yield f"| all | {' | '.join(str(every[name]) for name in names)} | {every.total()} |"
+
+
+def models(config: Configuration, imported: bool) -> Iterator[str]:
+    """The models of the rows, with their numbers of rows, those of most rows first."""
+    found: Counter[str] = Counter()
+    for tables in config.tables.values():
+        for spec in tables.tables.values():
+            for row, shown in rows_of(spec):
+                found.update(() if row.chance or row.dataset else shown)
+    for slug, number in sorted(found.items(), key=lambda entry: (-entry[1], entry[0])):
+        model = config.models[slug]
+        if (model.adapter == "import") == imported:
+            gpus = "" if imported else f" | {model.adapter} | {model.gpus}"
+            yield f"| {model.label} | `{slug}`{gpus} | {number} |"
+
+
+def page(root: Path) -> str:
+    """The page."""
+    config = load(root, {"suite": "paper"})
+    here = ["| model | its name | adapter | GPUs | rows |", "|---|---|---|--: |--: |", *models(config, False)]
+    files = ["| model | its name | rows |", "|---|---|--: |", *models(config, True)]
+    parts = [HEAD, *counted(kinds(config), config), "\n## Models that run here\n", *here]
+    return "\n".join([*parts, "\n## Models whose answers come as files\n", *files]) + "\n"

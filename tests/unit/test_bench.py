@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 import torch
+
 from bench import gpu
 from bench.checkpoints import FAMILIES, SMALL
-
 from tests.unit.videos import barcode_video
 
 TINY = replace(

@@ -123,5 +123,5 @@ def _entries(path: Path) -> Iterator[tuple[str, Entry | None]]:
             yield str(entry), None
             continue
         text, scores, frames, tokens_in, tokens_out, *times = cast(list[Any], values)
-        seconds, parts = (*times, None, {})[:2] if len(times) < 2 else times
+        seconds, parts = (*times, *(None, {})[len(times) :])
         yield str(entry), Entry(Answer(text, tuple(scores), frames, tokens_in, tokens_out), seconds, parts)

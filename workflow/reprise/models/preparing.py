@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import pickle
 import signal
+import threading
 import time
 from collections.abc import Sequence
 from multiprocessing.connection import Connection
@@ -87,29 +88,39 @@ class Worker:
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload([target.partition(":")[0]])
         self._process: Any = None
+        self._is_over = False
+        self._lock = threading.Lock()
 
     def outcome(self, clip: Clip, requests: Sequence[Request]) -> Outcome:
         """Wait for a clip; the death of the process is that clip's failure."""
-        if self._process is None:
-            self._start()
         try:
+            if self._process is None:
+                self._start()
             self._connection.send((clip, tuple(requests)))
             return _received(self._connection)
         except (EOFError, OSError):
+            if self._process is None:
+                raise
             return Failed(Answer(error="killed", message=f"the process that prepared its frames {self._end()}"))
 
     def kill(self) -> None:
         """End the process, whatever it does; who waits for it is told."""
-        if self._process is not None:
-            self._process.kill()
+        with self._lock:
+            self._is_over = True
+            if self._process is not None:
+                self._process.kill()
 
     def _start(self) -> None:
-        self._connection, theirs = self._context.Pipe()
-        self._process = self._context.Process(
-            target=serve, args=(theirs, self._target, self._spec), daemon=True, name="preparing"
-        )
-        self._process.start()
-        theirs.close()
+        with self._lock:
+            if self._is_over:
+                raise EOFError("the job has ended")
+            self._connection, theirs = self._context.Pipe()
+            process = self._context.Process(
+                target=serve, args=(theirs, self._target, self._spec), daemon=True, name="preparing"
+            )
+            process.start()
+            self._process = process
+            theirs.close()
 
     def _end(self) -> str:
         """Wait for the end of the process; how it ended."""

@@ -78,7 +78,7 @@ def test_help_lists_every_command_and_imports_no_command(tmp_path: Path) -> None
     ("words", "code", "message"),
     [
         (("retry", "privat"), 1, "Error: retry: unknown reason 'privat'. Did you mean 'private'?"),
-        (("store",), 1, "Error: config/config.yaml: no such file."),
+        (("store",), 1, "Error: config/config.yaml: no such file in "),
         (("adopt", RUN), 2, "Missing option '--why'"),
         (("stor",), 2, "No such command 'stor'"),
     ],

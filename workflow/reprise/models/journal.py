@@ -123,5 +123,6 @@ def _entries(path: Path) -> Iterator[tuple[str, Entry | None]]:
             yield str(entry), None
             continue
         text, scores, frames, tokens_in, tokens_out, *times = cast(list[Any], values)
-        seconds, parts = (*times, *(None, {})[len(times) :])
+        seconds = times[0] if times else None
+        parts = times[1] if len(times) > 1 else {}
         yield str(entry), Entry(Answer(text, tuple(scores), frames, tokens_in, tokens_out), seconds, parts)

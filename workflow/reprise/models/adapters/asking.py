@@ -86,7 +86,7 @@ def context_of(config: Any) -> int | None:
 
     Positions that are scaled reach further than the number of them, unless that is stated already.
     """
-    positions = getattr(config, "max_position_embeddings", None)
+    positions: int | None = getattr(config, "max_position_embeddings", None)
     scaling = getattr(config, "rope_parameters", None) or {}
     if positions is None or not isinstance(scaling.get("factor"), int | float):
         return positions

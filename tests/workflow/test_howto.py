@@ -288,7 +288,7 @@ def test_using_a_cluster_as_far_as_a_dry_run(project: Project) -> None:
 
 
 TUTORIAL, WHY = Page("tutorial.md"), Page("howto/why-wrong.md")
-ITEM = "action_adv/v_toyqeiWQeUI_seg_2_12/Ev4/1"
+ITEM = "action_bind/v_toyqeiWQeUI_seg_2_12/Ev3/1"
 
 
 @pytest.fixture(scope="module")

@@ -11,10 +11,10 @@ from training.config import TrainConfig
 VIDEO_TOKENS = 41
 # The kinds of the last stage in turn, in which the questions of the other benchmarks join in.
 TUNE = (
-    *("benchmarks", "pictures", "joined", "long", "pictures", "sparse", "central", "mix", "pictures", "thinking joined"),
-    *("long", "benchmarks", "pictures", "reason", "central", "joined", "long", "pictures", "subtitled", "thinking"),
-    *("pictures", "mix", "long", "examples", "central", "pictures", "counts", "joined", "long", "benchmarks"),
-    *("pictures", "blind", "central", "dense"),
+    *("benchmarks", "pictures", "joined", "long", "pictures", "sparse", "central", "mix", "pictures"),
+    *("thinking joined", "long", "benchmarks", "pictures", "reason", "central", "joined", "long", "pictures"),
+    *("subtitled", "thinking", "pictures", "mix", "long", "examples", "central", "pictures", "counts", "joined"),
+    *("long", "benchmarks", "pictures", "blind", "central", "dense"),
 )
 LAST_RATE = 0.03
 

@@ -310,12 +310,12 @@ def test_the_authors_scorer_by_hand(tmp_path: Path) -> None:
 
 
 def test_failed_answers_count_as_wrong_and_the_robust_reader_reads(tmp_path: Path) -> None:
-    """`A person does 0.` and `Answer: B`, `(B)`, `**B**` as a person reads them."""
+    """`A person does 0.`, which is the text of A, and `Answer: B`, `(B)`, `**B**` as a person reads them."""
     found = worked(tmp_path, "robust", authors=False)
     ba = number(found, "ba")
     assert (ba.asked, ba.failed) == (7, 1)
     assert number(found, "mba").asked == 3
-    by_item = {"charades": 100 * 2 / 5, "coin": 0.0}
+    by_item = {"charades": 100 * 3 / 5, "coin": 0.0}
     for group, value in by_item.items():
         assert number(found, "ba", group).value == pytest.approx(value)
 

@@ -89,3 +89,13 @@ def test_a_content_that_nobody_recorded_is_not_guessed(key: Path, tmp_path: Path
     write_text(key, canonical_json({"rule": {"fps": 2}}))
     (found,) = KeyChanges(Results("small", tmp_path)).since(result)
     assert found.words == ("changed; what it was is not recorded",)
+
+
+@pytest.mark.parametrize("damage", [b"\xff\xfe", b'{"a": 1', b""], ids=["no text", "cut", "empty"])
+def test_a_damaged_key_file_is_not_remembered(damage: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = Path("results/s/keys/facts.json")
+    path.parent.mkdir(parents=True)
+    path.write_bytes(damage)
+    remember(Results("s"), path)
+    assert not Path("results/s/keys/former.jsonl").exists()

@@ -98,11 +98,22 @@ def _cut(text: str, start: int) -> str:
 
 def remember(results: Results, path: Path) -> None:
     """Record what a key file says before it is replaced: results that were made under it have its digest alone."""
-    if path.is_file():
-        log, text = _log(results), path.read_text(encoding="utf-8")
+    text = _content(path)
+    if text is not None:
+        log = _log(results)
         if log.is_file() and log.stat().st_size > MOST_BYTES:
             log.unlink()
         append_line(log, canonical_json([str(path), text_digest(text), text]), to_disk=False)
+
+
+def _content(path: Path) -> str | None:
+    """What a key file says; none where it is not there, or so damaged that it is no JSON."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        json.loads(text)
+    except (FileNotFoundError, ValueError):
+        return None
+    return text
 
 
 def _log(results: Results) -> Path:
@@ -129,9 +140,9 @@ class KeyChanges:
 
     def since_input(self, result: Path, key: Path) -> KeyChange | None:
         """The change of a key file that a result of another kind was made from: it is to be, or was, written later."""
-        if not result.is_file() or not key.is_file():
+        before = _content(key)
+        if not result.is_file() or before is None:
             return None
-        before = key.read_text(encoding="utf-8")
         after = before if self._now is None else self._now.get(key, before)
         if before == after:
             if key.stat().st_mtime <= result.stat().st_mtime:
@@ -151,11 +162,11 @@ class KeyChanges:
     def _text(self, path: Path) -> str | None:
         if self._now is not None:
             return self._now.get(path)
-        return path.read_text(encoding="utf-8") if path.is_file() else None
+        return _content(path)
 
     def _text_of(self, path: Path, digest: str) -> str | None:
         """The content that a key file had under this digest: it still has it, or it is recorded."""
-        text = path.read_text(encoding="utf-8") if path.is_file() else ""
+        text = _content(path) or ""
         if text_digest(text).startswith(digest):
             return text
         return next((text for _, known, text in self._recorded() if known.startswith(digest)), None)

@@ -34,11 +34,12 @@ def check_failed(key: TableKey, metrics: pl.DataFrame) -> None:
     ).iter_rows(named=True)
     found = [f"{subject(row)}: {row['failed']} of {row['asked']} {row['group']} ({row['note']})" for row in failed]
     if found:
+        first, *others = dict.fromkeys(found)
         raise UserError(
-            f"{key.table} of {key.benchmark}: a larger share of answers failed than the "
+            f"{key.table} of {key.benchmark}: {first}: a larger share of answers failed than the "
             f"{100 * limit:.1f} % that failed_share_max of suite '{key.suite}' allows.\n"
-            + "\n".join(dict.fromkeys(found))
-            + "\n`python -m reprise why <run>` says what the next run of snakemake asks again, "
+            + "".join(f"Likewise {other}.\n" for other in others)
+            + "`python -m reprise why <run>` says what the next run of snakemake asks again, "
             "`python -m reprise retry <run or reason>` has it ask the others."
         )
 

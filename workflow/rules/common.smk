@@ -9,7 +9,7 @@ try:
 except ModuleNotFoundError as error:
     raise WorkflowError(
         f"This Snakemake is not of the project's environment: {sys.executable} has no module '{error.name}'. "
-        "Set the environment up with `make check`, then run .venv/bin/snakemake, or `source .venv/bin/activate` first."
+        "Set the environment up with `make setup`, then run .venv/bin/snakemake, or `source .venv/bin/activate` first."
     ) from None
 
 PYTHON = sys.executable

@@ -1,16 +1,14 @@
 """The jobs of a run of the workflow: how many there are, are done, run now, and failed."""
 
-import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from reprise.core.job_logs import ERROR, last_progress, last_words, tail_of
+
 NOT_WORK = {"all", "total"}
-# The line that a job which asks a model writes into its log every ten seconds.
-PROGRESS = re.compile(r"^(\d+) of (\d+) requests, ([\d.]+) a second, about (\d+) s left$", re.MULTILINE)
-TAIL_BYTES = 8192
 
 
 @dataclass(frozen=True)
@@ -29,10 +27,9 @@ class Job:
     def state(self) -> str:
         """What it does now, as far as it says so."""
         for log in self.logs:
-            found = PROGRESS.findall(tail_of(log))
-            if found:
-                done, total, rate, left = found[-1]
-                return f"{done} of {total} questions, {rate} a second, about {in_words(float(left))} left"
+            if far := last_progress(log):
+                left = in_words(far.seconds_left)
+                return f"{far.done} of {far.total} questions, {far.rate:.1f} a second, about {left} left"
         return in_words(time.monotonic() - self.started)
 
 
@@ -82,23 +79,12 @@ class Jobs:
         ]
 
 
-def tail_of(log: Path) -> str:
-    """The end of a log; empty where there is none yet."""
-    try:
-        with log.open("rb") as stream:
-            stream.seek(max(0, log.stat().st_size - TAIL_BYTES))
-            return stream.read().decode(errors="replace")
-    except OSError:
-        return ""
-
-
 def last_error(logs: Iterable[Path]) -> str:
-    """The line of the logs that says why a job failed: its last message of an error, or its last line."""
+    """The line of the logs that says why a job failed: the first of its last error, or its last line."""
     for log in logs:
-        lines = [line.strip() for line in tail_of(log).splitlines() if line.strip()]
-        errors = [line for line in lines if line.startswith("Error: ")]
+        lines = [line.strip() for line in (last_words(log) or tail_of(log)).splitlines() if line.strip()]
         if lines:
-            return (errors or lines)[-1].removeprefix("Error: ")
+            return lines[0].removeprefix(ERROR) if lines[0].startswith(ERROR) else lines[-1]
     return ""
 
 

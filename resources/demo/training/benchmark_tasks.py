@@ -8,7 +8,7 @@ from synthetic.toyworld.counterfactuals import candidates
 from synthetic.toyworld.generate import Dice, evaluation_stories, training_script
 from synthetic.toyworld.script import Script
 
-from training.prompts import THINK
+from training.prompts import THINK, prompts_of
 from training.tasks import Sample, Segment, Task, choice, describe, short_pair, two_event_pair
 
 COUNTERFACTUAL_SHARE = 0.6
@@ -80,13 +80,9 @@ def central_caption(sample: Sample) -> list[Segment]:
             break
         script = training_script(dice)
     shown = dice.shuffled([texts[name] for name in OPTION_SETS["centralized"]])
-    listed = "\n".join(f"{letter}. {text}" for letter, text in zip(LETTERS, shown, strict=True))
-    return [Segment(_four_prompt(listed), LETTERS[shown.index(positive)])]
-
-
-def _four_prompt(listed: str) -> str:
-    head, tail = temporalbench.QUESTION.split("\nA. {}\nB. {}\n")
-    return f"{head}\n{listed}\n{tail}"
+    options = {f"caption_{letter.lower()}": text for letter, text in zip(LETTERS, shown, strict=True)}
+    asked = prompts_of("temporalbench")["four"].user.format(**options)
+    return [Segment(asked, LETTERS[shown.index(positive)])]
 
 
 def caption_after_examples(sample: Sample) -> list[Segment]:

@@ -1,22 +1,12 @@
 """What the toy releases of MMBench and MMStar ask, about stills of training clips."""
 
-from functools import cache
-
-import yaml
 from synthetic.toyworld.image_choice import LETTERS, MMBENCH, MMSTAR, still_of
 
-from training.prompts import REPOSITORY
+from training.prompts import prompts_of
 from training.tasks import Sample, Segment, Task
 
-PROMPT_FILE = REPOSITORY / "resources" / "prompts" / "mmbench_video.yaml"
 HINT_SHARE = 0.1
 MAKERS = tuple(maker for maker, _, _ in (*MMBENCH, *MMSTAR))
-
-
-@cache
-def _prompt() -> str:
-    prompts: dict[str, dict[str, str]] = yaml.safe_load(PROMPT_FILE.read_text(encoding="utf-8"))
-    return prompts["image"]["user"]
 
 
 def picture_choice(sample: Sample) -> list[Segment]:
@@ -30,7 +20,7 @@ def picture_choice(sample: Sample) -> list[Segment]:
     found = []
     for order in (options, options[1:] + options[:1]):
         listed = "".join(f"{letter}. {text}\n" for letter, text in zip(LETTERS, order, strict=False))
-        user = _prompt().format(hint=hint, question=question.text, options=listed)
+        user = prompts_of("mmbench_video")["image"].user.format(hint=hint, question=question.text, options=listed)
         found.append(Segment(user, LETTERS[order.index(question.right)]))
     return found
 

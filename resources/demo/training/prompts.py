@@ -10,7 +10,6 @@ from synthetic.toyworld import captions
 from synthetic.toyworld.script import CLIP_SECONDS, PATTERNS, SLOT_SECONDS, TONES
 
 REPOSITORY = Path(__file__).resolve().parents[3]
-PROMPT_FILE = REPOSITORY / "resources" / "prompts" / "velociti.yaml"
 DESCRIBE = "Describe the video."
 # What Vinoground's chain of thought adds to a question (resources/prompts/vinoground.yaml).
 THINK = " please think step by step"
@@ -34,11 +33,17 @@ class Prompt(NamedTuple):
 
 
 @cache
+def prompts_of(benchmark: str) -> dict[str, Prompt]:
+    """The pipeline's prompts of a benchmark."""
+    path = REPOSITORY / "resources" / "prompts" / f"{benchmark}.yaml"
+    entries: dict[str, dict[str, str]] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return {name: Prompt(entry["user"], entry.get("system", "")) for name, entry in entries.items()}
+
+
+@cache
 def prompts() -> dict[str, Prompt]:
     """All prompts by name; `describe` and `ask` are the toy world's own."""
-    entries: dict[str, dict[str, str]] = yaml.safe_load(PROMPT_FILE.read_text(encoding="utf-8"))
-    found = {name: Prompt(entry["user"], entry.get("system", "")) for name, entry in entries.items()}
-    return {**found, "describe": Prompt(DESCRIBE, ""), "ask": Prompt("{question}", "")}
+    return {**prompts_of("velociti"), "describe": Prompt(DESCRIBE, ""), "ask": Prompt("{question}", "")}
 
 
 def messages(user: str, system: str = "", video: bool = True) -> list[dict[str, Any]]:

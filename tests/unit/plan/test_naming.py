@@ -23,6 +23,7 @@ NAMES = [
         ("entail/oracle", ["velociti/entail/fps1/oracle"]),
         ("entail.s", ["velociti/entail.subset/fps1/oracle"]),
         ("vino", ["vinoground/paper/black8/oracle"]),
+        ("velociti/mc/fps1/toy-llava", []),
         ("early", ["velociti/mc/fps1/toy-llava-ov-early"]),
         ("oracle/mc", []),
         ("nothing", []),

@@ -10,12 +10,16 @@ MOST_LISTED = 12
 
 
 def fitting(words: str, names: Iterable[str]) -> list[str]:
-    """The name itself, else all names that have these parts in this order: as they are, as beginnings, or anywhere."""
+    """The name itself, else all longer names with these parts in this order: as they are, as beginnings, or anywhere.
+
+    Words with as many parts as a name are a whole name: where they differ from it, they are a mistake, and not a part.
+    """
     known = sorted(names)
     if words in known:
         return [words]
     parts = [part for part in words.split("/") if part]
-    found = ([name for name in known if _has_parts(name.split("/"), parts, is_part)] for is_part in LEVELS)
+    longer = [name for name in known if name.count("/") >= len(parts)]
+    found = ([name for name in longer if _has_parts(name.split("/"), parts, is_part)] for is_part in LEVELS)
     return next(filter(None, found), []) if parts else []
 
 

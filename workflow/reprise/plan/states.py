@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 import polars as pl
 
 from reprise.core.errors import UserError
+from reprise.core.job_logs import last_words
 from reprise.core.paths import Ledger, Scored
 from reprise.core.schemas import REQUESTS, RESPONSES, VERDICTS, read_table
 from reprise.core.settings import Settings
@@ -16,8 +17,6 @@ from reprise.plan.keys import key_texts
 from reprise.plan.runs import Plan
 
 Name = Literal["done", "stale", "missing", "failed"]
-LOG_TAIL = 8000
-ERROR, TRACEBACK = "Error: ", "Traceback (most recent call last):"
 STAGES: tuple[Ledger, ...] = ("sources", "clips")
 
 
@@ -163,18 +162,3 @@ class States:
 def _all_but(schema: pl.Schema, *names: str) -> set[str]:
     """What need not be read."""
     return set(schema) - set(names)
-
-
-def last_words(log: Path) -> str:
-    """The error that a job's log ends with; empty if it ends with none, as that of a killed job does."""
-    if not log.is_file():
-        return ""
-    with log.open("rb") as stream:
-        stream.seek(max(0, log.stat().st_size - LOG_TAIL))
-        lines = stream.read().decode(errors="replace").splitlines()
-    for number in range(len(lines) - 1, -1, -1):
-        if lines[number].startswith(ERROR):
-            return "\n".join(lines[number:])
-        if lines[number].startswith(TRACEBACK):
-            return lines[-1]
-    return ""

@@ -12,6 +12,7 @@ import polars as pl
 
 from reprise.benchmarks.prompts import final_prompt_digest, with_frame_count
 from reprise.core.errors import MachineError, UserError, run_command
+from reprise.core.job_logs import Progress
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import (
@@ -334,7 +335,7 @@ class Progress:
             self._last = now
             rate = self._done / max(now - self._start, 1e-9)
             left = (self._total - self._done) / rate
-            log.info(f"{self._done} of {self._total} requests, {rate:.1f} a second, about {left:.0f} s left")
+            log.info(str(Progress(self._done, self._total, rate, left)))
 
 
 if __name__ == "__main__":

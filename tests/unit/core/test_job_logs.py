@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from reprise.plan.states import LOG_TAIL, last_words
+from reprise.core.job_logs import TAIL_BYTES, Progress, last_progress, last_words
 
 
 @pytest.mark.parametrize(
@@ -14,7 +14,7 @@ from reprise.plan.states import LOG_TAIL, last_words
         ("10 of 40 requests\nError: a/b: no such file\n", "Error: a/b: no such file"),
         ("Error: two\nof it\nand more\n", "Error: two\nof it\nand more"),
         ('Traceback (most recent call last):\n  File "x.py", line 1\nKeyError: 1\n', "KeyError: 1"),
-        ("x\n" * LOG_TAIL + "Error: at the end\n", "Error: at the end"),
+        ("x\n" * TAIL_BYTES + "Error: at the end\n", "Error: at the end"),
         ("\xff not text\nError: odd bytes\n", "Error: odd bytes"),
     ],
 )
@@ -26,3 +26,10 @@ def test_the_error_that_a_log_ends_with(tmp_path: Path, log: str, words: str) ->
 
 def test_no_log_has_no_last_words(tmp_path: Path) -> None:
     assert last_words(tmp_path / "none.log") == ""
+
+
+def test_what_a_job_says_of_its_progress_is_read_again(tmp_path: Path) -> None:
+    log = tmp_path / "x.log"
+    log.write_text(f"{Progress(10, 40, 2.0, 15.0)}\nLoading.\n{Progress(20, 40, 2.5, 8.0)}\nanother line\n")
+    assert last_progress(log) == Progress(20, 40, 2.5, 8.0)
+    assert last_progress(tmp_path / "none.log") is None

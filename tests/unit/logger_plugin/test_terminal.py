@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from reprise.stages.infer import Progress
+from reprise.stages.infer import ProgressLine
 from snakemake.exceptions import (
     InputFunctionException,
     WorkflowError,
@@ -76,7 +76,7 @@ def model_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Callable[[int
     def write(done: int, total: int) -> Path:
         path = tmp_path / "infer.log"
         with caplog.at_level(logging.INFO, "reprise"):
-            progress = Progress(total)
+            progress = ProgressLine(total)
             progress._last = float("-inf")  # the last line is old enough for another one
             progress.advance(done)
         path.write_text("loading the model\n" + "".join(f"{one.message}\n" for one in caplog.records))

@@ -182,7 +182,7 @@ class Asking:
     def ask_due(self, works: Sequence[Work]) -> None:
         """Ask clip by clip what is due, and then, one by one, the questions at which a job was killed."""
         suspects = self._suspects
-        progress = Progress(sum(len(work.requests) for work in works))
+        progress = ProgressLine(sum(len(work.requests) for work in works))
         suspects.count(self._failures)
         if isinstance(self._model, PreparingModel):
             asked = (Asked(work.clip, tuple(self._due(self._unsuspected(work)).values())) for work in works)
@@ -320,7 +320,7 @@ def _response(request: Request, digest: str, answer: Answer, key: str) -> dict[s
     }
 
 
-class Progress:
+class ProgressLine:
     """A line in the log every few seconds: how far, how fast, how long still."""
 
     def __init__(self, total: int) -> None:

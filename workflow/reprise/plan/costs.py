@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import polars as pl
 
 Sure = Literal["itself", "benchmark", "model", "size"]
-"""Where a time comes from: the run itself, a run of its model on the same or on another benchmark, a model of its size"""
+"""from the run itself, from a run of its model on the same or on another benchmark, from a model of its size"""
 # Nobody measured how far runs lie apart: a range from another run is this many times wider, each way, by convention.
 WIDTHS: Mapping[Sure, float] = {"itself": 1.0, "benchmark": 1.5, "model": 2.0, "size": 4.0}
 # The true mean lies within as many standard errors, 19 times in 20.
@@ -54,8 +54,8 @@ class Range(NamedTuple):
     low: float
     high: float
 
-    def plus(self, other: "Range", factor: float = 1) -> "Range":
-        return Range(self.low + factor * other.low, self.high + factor * other.high)
+    def times(self, factor: float) -> "Range":
+        return Range(factor * self.low, factor * self.high)
 
 
 class Estimate(NamedTuple):
@@ -91,7 +91,9 @@ def estimate(load: Load, found: Mapping[Sure, Sequence[Measured]]) -> Estimate |
         return Estimate(Range(0.0, 0.0), "itself")
     for sure, width in WIDTHS.items():
         by_each = [(one, seconds_by(one, load)) for one in found.get(sure, ())]
-        spans = [Range(took / _width(one, width), took * _width(one, width)) for one, took in by_each if took is not None]
+        spans = [
+            Range(took / _width(one, width), took * _width(one, width)) for one, took in by_each if took is not None
+        ]
         if spans:  # where they disagree, the range holds them all
             return Estimate(Range(min(span.low for span in spans), max(span.high for span in spans)), sure)
     return None
@@ -107,7 +109,7 @@ def _width(one: Measured, width: float) -> float:
 def seconds_by(one: Measured, load: Load) -> float | None:
     """How long this takes by what one run took; None where that run says nothing of it.
 
-    What is done once a clip grows with its frames. So do the questions, unless the clip is encoded once for all of them.
+    What is done once a clip grows with its frames; so do its questions, unless the clip is encoded once for all.
     """
     longer = _longer(one, load)
     if longer is None or not one.load.questions:

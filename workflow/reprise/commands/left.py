@@ -21,7 +21,7 @@ from reprise.plan.runs import Plan
 from reprise.plan.sizes import weights_of
 from reprise.stages.infer import Work, gather_text_work, gather_work, timing
 
-JUDGING = "judge"
+SHORT = 32  # tokens of an answer that names an option
 LARGEST_RATIO = 2  # between the weights of two models of about the same size
 
 
@@ -98,11 +98,10 @@ class Questions:
         own = self._by_journal(job) or self._took.get(job.scored)
         found: dict[Sure, list[Measured]] = {"itself": [own] if own else [], "benchmark": [], "model": [], "size": []}
         for other in self._jobs:
-            if other.scored != job.scored and other.scored in self._took and self._asks(other) == self._asks(job):
+            if other.scored != job.scored and other.scored in self._took and self._length(other) == self._length(job):
                 one = self._took[other.scored]
-                is_same = other.scored.run.benchmark == job.scored.run.benchmark
                 if slug_of(other) == slug_of(job):
-                    found["benchmark" if is_same else "model"].append(one)
+                    found["benchmark" if self._is_alike(other, job) else "model"].append(one)
                 elif (factor := self._factor(slug_of(other), slug_of(job))) is not None:
                     found["size"].append(one.times(factor))
         return found
@@ -118,10 +117,21 @@ class Questions:
             return ratio if 1 / LARGEST_RATIO <= ratio <= LARGEST_RATIO else None
         return 1.0 if (mine.gpus, mine.memory_mb) == (its.gpus, its.memory_mb) else None
 
-    def _asks(self, job: Job) -> str:
-        """What is asked: to write takes longer than to choose."""
+    def _is_alike(self, one: Job, other: Job) -> bool:
+        """Whether two runs ask of the same videos in the same way."""
+        return one.scored.run.benchmark == other.scored.run.benchmark and self._ask(one) == self._ask(other)
+
+    def _ask(self, job: Job) -> str:
         run = job.scored.run
-        return JUDGING if job.scored.judge else self._plan.config.benchmarks[run.benchmark].protocols[run.protocol].ask
+        return self._plan.config.benchmarks[run.benchmark].protocols[run.protocol].ask
+
+    def _length(self, job: Job) -> str:
+        """How long an answer may be, which is most of what makes one question take longer than another."""
+        if job.scored.judge:
+            return "judge"
+        run, ask = job.scored.run, self._ask(job)
+        tokens = self._plan.config.benchmarks[run.benchmark].protocols[run.protocol].max_tokens
+        return ask if ask == "similarity" else "short" if ask == "score" or tokens <= SHORT else f"{tokens} tokens"
 
     def _by_table(self, job: Job) -> Measured | None:
         """What a finished run took."""

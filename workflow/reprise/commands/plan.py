@@ -11,7 +11,7 @@ from reprise.commands.show import tables_named
 from reprise.core.errors import UserError
 from reprise.core.paths import RESULTS, Scored
 from reprise.core.plain import safe
-from reprise.plan.asking import Asking, askings
+from reprise.plan.asking import Asking, Askings, askings
 from reprise.plan.costs import estimate, tokens_by
 from reprise.plan.keys import collect_keys
 from reprise.plan.naming import fitting, listed, nearest
@@ -23,12 +23,17 @@ from reprise.plan.targets import asked_by, check_targets
 def show_plan(targets: Sequence[str], every: bool, suite: str | None) -> None:
     """Print the runs that ask, those with the most questions first, and the sums."""
     plan = plan_of(suite)
+    found, planned = plans(plan, targets)
+    width = shutil.get_terminal_size().columns
+    print(safe("\n".join(lines(plan, found, planned, suite, width, every=every))))
+
+
+def plans(plan: Plan, targets: Sequence[str]) -> tuple[Askings, list[Planned]]:
+    """What making these targets, or everything, asks, and what that takes."""
     keys = collect_keys(plan)
     found = askings(plan, States(plan, keys), chosen(plan, targets))
     questions = Questions(plan, keys)
-    planned = [_planned(questions, asking) for asking in found.asked]
-    width = shutil.get_terminal_size().columns
-    print(safe("\n".join(lines(plan, found, planned, suite, width, every=every))))
+    return found, [_planned(questions, asking) for asking in found.asked]
 
 
 def chosen(plan: Plan, targets: Sequence[str]) -> list[Scored]:

@@ -20,8 +20,8 @@ GB, MB, MINUTE_S, HOUR_S = 1e9, 1e6, 60, 3600
 THOUSANDS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 SOURCES: Mapping[Sure, tuple[str, str]] = {
     "itself": ("", "no sign: from questions that the run itself was asked"),
-    "benchmark": ("~", "~ from a run of its model on the same benchmark"),
-    "model": ("~~", "~~ from a run of its model on another benchmark"),
+    "benchmark": ("~", "~ from a run of its model on this benchmark"),
+    "model": ("~~", "~~ from another run of its model"),
     "size": ("~~~", "~~~ roughly, from another model of its size"),
 }
 WIDTHS = (8, 9, 7, 7, 13)

@@ -10,7 +10,8 @@ from typing import Literal, NamedTuple
 import polars as pl
 
 Sure = Literal["itself", "benchmark", "model", "size"]
-"""from the run itself, from a run of its model on the same or on another benchmark, from a model of its size"""
+"""from the run itself, from a run of its model that asks the like of the same videos, from another run of its model,
+from a model of its size"""
 # Nobody measured how far runs lie apart: a range from another run is this many times wider, each way, by convention.
 WIDTHS: Mapping[Sure, float] = {"itself": 1.0, "benchmark": 1.5, "model": 2.0, "size": 4.0}
 # The true mean lies within as many standard errors, 19 times in 20.

@@ -55,7 +55,9 @@ def planned() -> dict[str, Planned]:
     return {one.asking.job.scored.name: one for one in plans(plan_of(None), [])[1]}
 
 
-def test_a_new_checkpoint_is_asked_everything_again(inside: Project, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_new_checkpoint_is_asked_everything_again(
+    inside: Project, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     inside.edit("config/models/toy-llava-ov.yaml", "checkpoints/llava-ov-early", "checkpoints/llava-ov-late")
     found = planned()
     assert found.keys() == {ENTAIL, MC}
@@ -75,6 +77,11 @@ def test_a_new_checkpoint_is_asked_everything_again(inside: Project, capsys: pyt
         assert words in " ".join(text.split())
     show_plan([ENTAIL], False, None)
     assert "1 runs ask a model." in capsys.readouterr().out
+    monkeypatch.setattr("reprise.commands.plan_lines.MOST_LINES", 3)
+    show_plan([], False, None)
+    assert "and 1 more: --all lists them" in capsys.readouterr().out
+    show_plan([], True, None)
+    assert capsys.readouterr().out == text
 
 
 def test_a_run_that_was_cut_short_tells_what_the_rest_takes(inside: Project) -> None:

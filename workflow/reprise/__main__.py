@@ -124,7 +124,7 @@ def plan(
     every: Annotated[bool, Option("--all", help="list every run, not only a screenful")] = False,
     suite: Suite = None,
 ) -> None:
-    """Say what making them would ask, why, and what that takes."""
+    """Say what making tables would ask of which models, why, and what that takes."""
     from reprise.commands.plan import show_plan
 
     show_plan(targets or [], every, suite)

@@ -108,7 +108,7 @@ def _needs(model: Model, weights: Weights | None) -> str:
         return f"No GPU; weights: {size}."
     device = "1 GPU" if model.gpus == 1 else f"{model.gpus} GPUs"
     memory = "unknown" if weights.loaded is None else f"{size} for the weights, and more for what it works on"
-    return f"{device}; memory of the GPU: {memory}."
+    return f"{device}; memory {memory}."
 
 
 def _line(one: Planned, width: int) -> list[str]:
@@ -116,8 +116,8 @@ def _line(one: Planned, width: int) -> list[str]:
     cells = (
         f"{'*' if one.asking.is_remade else ''}{asked}",
         f"{one.left.answered:,}",
-        _short(one.frames),
-        _short(one.tokens),
+        short(one.frames),
+        short(one.tokens),
         UNKNOWN if one.time is None else f"{SOURCES[one.time.sure][0]}{in_words(one.time.seconds)}",
     )
     numbers = "".join(f"{cell:>{room}}" for cell, room in zip(cells, WIDTHS, strict=True))
@@ -137,8 +137,8 @@ def _sums(plan: Plan, planned: Sequence[Planned]) -> Iterator[str]:
     """What all of it takes, and of how many runs that is not known."""
     parts = [
         _sum([one.questions for one in planned], "questions", lambda count: f"{count:,.0f}"),
-        _sum([one.frames for one in planned], "frames", _short),
-        _sum([one.tokens for one in planned], "tokens", _short),
+        _sum([one.frames for one in planned], "frames", short),
+        _sum([one.tokens for one in planned], "tokens", short),
     ]
     yield f"In all: {'; '.join(parts)}."
     gpus = {one.slug: plan.config.models[one.slug].gpus for one in planned}
@@ -149,7 +149,7 @@ def _sums(plan: Plan, planned: Sequence[Planned]) -> Iterator[str]:
         known = [one.time.seconds.times(max(1, gpus[one.slug])) for one in some if one.time]
         total = Range(sum(time.low for time in known), sum(time.high for time in known))
         if some:
-            yield f"{title}: {_of_known(in_words(total), len(known), len(some))}."
+            yield f"{title}: {of_known(in_words(total), len(known), len(some))}."
     if any(one.time is None for one in planned):
         yield (
             "Nothing like the runs of unknown time was timed here. Let one begin, stop it with Ctrl-C, and plan again: "
@@ -159,10 +159,10 @@ def _sums(plan: Plan, planned: Sequence[Planned]) -> Iterator[str]:
 
 def _sum(counts: Sequence[float | None], what: str, spelled: Callable[[float], str]) -> str:
     known = [count for count in counts if count is not None]
-    return f"{what} {_of_known(spelled(sum(known)), len(known), len(counts))}"
+    return f"{what} {of_known(spelled(sum(known)), len(known), len(counts))}"
 
 
-def _of_known(text: str, known: int, among: int) -> str:
+def of_known(text: str, known: int, among: int) -> str:
     """A sum, and how many runs it leaves out."""
     if known == among:
         return text
@@ -220,11 +220,11 @@ def in_words(seconds: Range) -> str:
 
 
 def _span(low: float, high: float, unit: str) -> str:
-    low_text, high_text = (f"{value:.1f}" if value < 10 and unit == "h" else f"{value:,.0f}" for value in (low, high))
-    return f"{low_text} {unit}" if low_text == high_text else f"{low_text}-{high_text} {unit}"
+    texts = [f"{value:.1f}" if value < 10 and unit != "s" else f"{value:,.0f}" for value in (low, high)]
+    return f"{'-'.join(dict.fromkeys(texts))} {unit}"
 
 
-def _short(count: float | None) -> str:
+def short(count: float | None) -> str:
     if count is None:
         return UNKNOWN
     for size, sign in THOUSANDS:

@@ -168,5 +168,5 @@ def test_a_changed_setting_is_told_before_and_after_planning(
         assert "3 done, 1 stale, 0 missing, 0 failed" in say(list_runs, None)
         assert "Of its 2 runs: 1 stale" in " ".join(say(show_tables, "table5", None).split())
         text = " ".join(say(show_plan, ["table5"], False, None).split())
-        assert text.startswith("Suite 'small': 1 runs ask a model; done: 1. to ask")
+        assert text.startswith("Suite 'small': 1 run asks a model; done: 1. to ask")
         assert "random: settings changed (settings.seed: (none) -> 1). It has no weights. 64 0 0 0 <1 s" in text

@@ -76,7 +76,7 @@ def test_a_new_checkpoint_is_asked_everything_again(
                   f"In all: questions {sum(made(one).questions for one in found):,}; ", "Disk: nothing to fetch"):  # fmt: skip
         assert words in " ".join(text.split())
     show_plan([ENTAIL], False, None)
-    assert "1 runs ask a model." in capsys.readouterr().out
+    assert "1 run asks a model." in capsys.readouterr().out
     monkeypatch.setattr("reprise.commands.plan_lines.MOST_LINES", 3)
     show_plan([], False, None)
     assert "and 1 more: --all lists them" in capsys.readouterr().out

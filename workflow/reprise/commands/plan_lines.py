@@ -66,7 +66,8 @@ def lines(
 
 
 def _summary(plan: Plan, found: Askings) -> str:
-    text = f"Suite '{plan.config.name}': {len(found.asked)} runs ask a model"
+    count = len(found.asked)
+    text = f"Suite '{plan.config.name}': {count} {'run asks' if count == 1 else 'runs ask'} a model"
     if not (found.asked or found.done or found.counted):
         return f"{text}: its `run:` selects no model of these tables, so that they show published values only."
     others = [("done", found.done), ("read and counted anew, without a question", found.counted)]
@@ -77,22 +78,28 @@ def _summary(plan: Plan, found: Askings) -> str:
 
 
 def _runs(plan: Plan, planned: Sequence[Planned], width: int, *, every: bool) -> Iterator[str]:
-    """The runs of a model that are made for the same reason stand together."""
+    """As many as there is room for, those of the models that are asked most first."""
+    entries = list(_entries(plan, planned, width))
+    printed = 0
+    for number, entry in enumerate(entries):
+        printed += len(entry)
+        if number and printed > MOST_LINES and not every:
+            yield f"and {len(entries) - number} more: --all lists them"
+            return
+        yield from entry
+
+
+def _entries(plan: Plan, planned: Sequence[Planned], width: int) -> Iterator[list[str]]:
+    """The lines of each run; the model's and the reason stand above the first that shares them."""
     groups: dict[tuple[str, tuple[str, ...]], list[Planned]] = defaultdict(list)
     for one in planned:
         groups[one.slug, one.asking.why].append(one)
-    printed = named = 0
     for (slug, why), members in sorted(groups.items(), key=lambda entry: (-_asked(entry[1]), entry[0])):
         model = plan.config.models[slug]
-        text = list(wrapped(f"{slug}: {'; '.join(why)}. {_needs(model, weights_of(model, plan.store))}", width))
+        above = wrapped(f"{slug}: {'; '.join(why)}. {_needs(model, weights_of(model, plan.store))}", width)
         for one in sorted(members, key=lambda one: (-_asked([one]), one.asking.job.scored)):
-            text += _line(one, width)
-            if not every and printed + len(text) > MOST_LINES and printed + named > 0:
-                continue
-            yield from text
-            printed, named, text = printed + len(text), named + 1, []
-    if named < len(planned):
-        yield f"and {len(planned) - named} more: --all lists them"
+            yield [*above, *_line(one, width)]
+            above = []
 
 
 def _asked(planned: Sequence[Planned]) -> int:
@@ -143,7 +150,7 @@ def _sums(plan: Plan, planned: Sequence[Planned]) -> Iterator[str]:
     yield f"In all: {'; '.join(parts)}."
     gpus = {one.slug: plan.config.models[one.slug].gpus for one in planned}
     for title, some in (
-        ("Time on GPUs, of each that is used", [one for one in planned if gpus[one.slug]]),
+        ("GPU time, every GPU counted", [one for one in planned if gpus[one.slug]]),
         ("Time without a GPU", [one for one in planned if not gpus[one.slug]]),
     ):
         known = [one.time.seconds.times(max(1, gpus[one.slug])) for one in some if one.time]

@@ -69,7 +69,7 @@ def test_a_new_checkpoint_is_asked_everything_again(
         assert one.time.sure == "itself" and one.time.seconds.low < before.seconds < one.time.seconds.high
     show_plan([], False, None)
     text = capsys.readouterr().out
-    assert "2 runs ask a model; done: 3." in text and max(map(len, text.splitlines())) <= 80
+    assert "2 runs ask a model; done: 2." in text and max(map(len, text.splitlines())) <= 80
     size = loaded_bytes(Path("resources/demo/checkpoints/llava-ov-late"), "float32")
     assert size is not None
     for words in ("toy-llava-ov: weights changed (model.checkpoint: ", f" No GPU; weights: {size / 1e6:.1f} MB.",
@@ -129,5 +129,6 @@ def test_what_is_meant_by_a_target(inside: Project) -> None:
         "results/tables/velociti/table9.html": "velociti of suite 'small' does not have a 'table9'",
         "tabel2": "no table and no run 'tabel2' in suite 'small'. Did you mean 'table2'?",
     }.items():
-        with pytest.raises(UserError, match=message):
+        with pytest.raises(UserError) as error:
             chosen(plan, [target])
+        assert message in str(error.value)

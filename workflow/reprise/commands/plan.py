@@ -50,14 +50,14 @@ def _meant(plan: Plan, target: str) -> Iterable[Scored]:
         return [one for one in plan.numbers() if one in asked or Scored(one.run) in asked]
     tables = tables_named(plan, target)
     if tables:
-        return chain.from_iterable(plan.table_scored(benchmark, table) for benchmark, table in tables)
-    names = [run.name for run in plan.runs()]
-    found = fitting(target, names)
+        return chain.from_iterable(plan.table_scored(*table) for table in tables)
+    runs = [run.name for run in plan.runs()]
+    found = fitting(target, runs)
     if not found:
+        known = [f"{benchmark}/{table}" for benchmark, table, _ in plan.tables()]
         raise UserError(
-            f"no table and no run '{target}' in suite '{plan.config.name}'.{nearest(target, names)} "
-            f"Its tables: {listed([f'{benchmark}/{table}' for benchmark, table, _ in plan.tables()])}; "
-            "`python -m reprise runs` lists its runs."
+            f"no table and no run '{target}' in suite '{plan.config.name}'.{nearest(target, [*known, *runs])} "
+            f"Its tables: {listed(known)}; `python -m reprise runs` lists its runs."
         )
     return [one for one in plan.numbers() if one.run.name in found]
 

@@ -87,8 +87,8 @@ class Questions:
         spans = _table(self._plan.results.items(run.benchmark).with_name("clips.parquet"), CLIPS)
         if "fps" not in rule or spans is None:
             return None
-        lengths = spans.filter(pl.col("clip_id").is_in(clips.implode()))
-        lengths = (lengths["end_s"] - lengths["start_s"]).to_list()
+        asked = spans.filter(pl.col("clip_id").is_in(clips.implode()))
+        lengths = (asked["end_s"] - asked["start_s"]).to_list()
         return None if None in lengths else float(rule["fps"] * sum(lengths))
 
     # What others took

@@ -12,7 +12,8 @@ from reprise.plan.states import State, States
 NEW, AGAIN = "not made yet", "what failed is tried again"
 # What a key of a run's key file is about; everything else is a setting.
 KINDS = {
-    "model": "weights", "checkpoint": "weights", "prompt": "prompt", "sampling": "frames", "code": "code", "versions": "versions of libraries",
+    "model": "weights", "checkpoint": "weights", "prompt": "prompt", "sampling": "frames", "code": "code",
+    "versions": "versions of libraries",
 }  # fmt: skip
 LONGEST = 160
 ANSWERS, REPLIES = "answers", "replies of the judge"

@@ -78,7 +78,7 @@ def _summary(plan: Plan, found: Askings) -> str:
 
 
 def _runs(plan: Plan, planned: Sequence[Planned], width: int, *, every: bool) -> Iterator[str]:
-    """As many as there is room for, those of the models that are asked most first."""
+    """As many as there is room for: first models with weights, and of these the one that is asked most."""
     entries = list(_entries(plan, planned, width))
     printed = 0
     for number, entry in enumerate(entries):
@@ -94,9 +94,10 @@ def _entries(plan: Plan, planned: Sequence[Planned], width: int) -> Iterator[lis
     groups: dict[tuple[str, tuple[str, ...]], list[Planned]] = defaultdict(list)
     for one in planned:
         groups[one.slug, one.asking.why].append(one)
-    for (slug, why), members in sorted(groups.items(), key=lambda entry: (-_asked(entry[1]), entry[0])):
-        model = plan.config.models[slug]
-        above = wrapped(f"{slug}: {'; '.join(why)}. {_needs(model, weights_of(model, plan.store))}", width)
+    needed = {one.slug: weights_of(plan.config.models[one.slug], plan.store) for one in planned}
+    ordered = sorted(groups.items(), key=lambda entry: (needed[entry[0][0]] is None, -_asked(entry[1]), entry[0]))
+    for (slug, why), members in ordered:
+        above = wrapped(f"{slug}: {'; '.join(why)}. {_needs(plan.config.models[slug], needed[slug])}", width)
         for one in sorted(members, key=lambda one: (-_asked([one]), one.asking.job.scored)):
             yield [*above, *_line(one, width)]
             above = []

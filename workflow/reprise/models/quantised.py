@@ -12,6 +12,7 @@ InCheckpoint = Literal["awq", "bitsandbytes", "compressed-tensors", "fp8", "gptq
 Quantised = OnLoading | InCheckpoint
 
 ON_LOADING: tuple[str, ...] = get_args(OnLoading)
+IN_CHECKPOINT: tuple[str, ...] = get_args(InCheckpoint)
 # Of a matrix that is quantised on loading, the bytes of a number: nf4 keeps a float32 for every 64 of them.
 BYTES = {"int8": 1.0, "nf4": 0.5 + 4 / 64}
 
@@ -38,14 +39,19 @@ NEEDED: dict[str, tuple[Package, ...]] = {
 }
 
 
-def packages(quantised: str | None) -> tuple[str, ...]:
+def packages_of(quantised: str | None) -> tuple[str, ...]:
     """Distributions whose versions shape the answers of a model that is quantised so."""
     return tuple(one.distribution for one in NEEDED.get(quantised or "", ()))
 
 
-def check_quantised(quantised: str | None, folder: Path) -> None:
-    """A UserError unless the model's file says of a checkpoint's weights what they are, and their package is there."""
+def check_named(quantised: str | None, folder: Path) -> None:
+    """A UserError unless a model's file says of its checkpoint's weights what they are."""
     found = quantised_by(folder)
+    if found is not None and found not in IN_CHECKPOINT:
+        raise UserError(
+            f"{folder}: the weights of this checkpoint are quantised by {found}. Those that can be loaded are quantised "
+            f"by {', '.join(IN_CHECKPOINT)}."
+        )
     if found is not None and quantised != found:
         raise UserError(
             f"{folder}: the weights of this checkpoint are quantised by {found}. Write `quantised: {found}` below "
@@ -56,6 +62,10 @@ def check_quantised(quantised: str | None, folder: Path) -> None:
             f"{folder}: `settings.quantised: {quantised}` is in the model's file, and the checkpoint's config.json has "
             f"no quantization_config. Remove it, or quantise on loading: {', '.join(ON_LOADING)}."
         )
+
+
+def check_installed(quantised: str | None, folder: Path) -> None:
+    """A UserError that names the packages which weights need that are quantised so."""
     missing = [one.distribution for one in NEEDED.get(quantised or "", ()) if not _is_installed(one.module)]
     if missing:
         raise UserError(

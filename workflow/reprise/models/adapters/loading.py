@@ -1,5 +1,6 @@
 """Loading a checkpoint's parts, or one message that says what is wrong with it."""
 
+import logging
 from collections.abc import Mapping
 from typing import Any
 
@@ -7,7 +8,7 @@ from reprise.core.errors import UserError
 from reprise.core.log import log
 from reprise.models.adapters.base import ModelSpec
 from reprise.models.placement import needed, placed
-from reprise.models.quantised import ON_LOADING, check_quantised
+from reprise.models.quantised import ON_LOADING, check_installed, check_named
 from reprise.models.torch_setup import prepare
 from reprise.models.weight_files import own_dtype
 
@@ -67,7 +68,7 @@ def load_model(kind: Any, spec: ModelSpec) -> Any:
             f"{spec.folder}: {len(missing)} weights of {type(model).__name__} are not in its files, or have another "
             f"shape: {listed}. Random numbers would stand in for them. Fetch the checkpoint again, or correct it."
         )
-    _check_places(model, options.get("max_memory"), spec)
+    check_places(model, options.get("max_memory"), spec)
     return model.eval()
 
 
@@ -75,7 +76,8 @@ def placing(spec: ModelSpec) -> dict[str, Any]:
     """Where the weights are loaded to, straight from their files; a UserError where there is no room for them."""
     assert spec.folder is not None
     quantised = spec.settings.get("quantised")
-    check_quantised(quantised, spec.folder)
+    check_named(quantised, spec.folder)
+    check_installed(quantised, spec.folder)
     free = spec.memory or memory_of(spec.device)
     found = placed(needed(spec.folder, spec.dtype, quantised), tuple(free.values()), str(spec.folder))
     if found.devices > 1:
@@ -104,6 +106,8 @@ def _quantising(spec: ModelSpec) -> dict[str, Any]:
         return {}
     assert spec.folder is not None
     if quantised == "int8":
+        # Which would say of every layer of every question that it computes in half precision.
+        logging.getLogger("bitsandbytes.autograd._functions").setLevel(logging.ERROR)
         return {"quantization_config": BitsAndBytesConfig(load_in_8bit=True)}
     computed = dtype_of(spec) or getattr(torch, own_dtype(spec.folder) or "float32")
     return {
@@ -113,7 +117,7 @@ def _quantising(spec: ModelSpec) -> dict[str, Any]:
     }
 
 
-def _check_places(model: Any, rooms: Mapping[int | str, int] | None, spec: ModelSpec) -> None:
+def check_places(model: Any, rooms: Mapping[int | str, int] | None, spec: ModelSpec) -> None:
     """A model whose layers did not all find room would be read from the disk again for each question."""
     left = [name for name, place in getattr(model, "hf_device_map", {}).items() if rooms and place not in rooms]
     if left:

@@ -283,6 +283,8 @@ class Start:
 def _advice(error: str) -> str:
     if error == "out_of_memory":
         return "Use a larger device, give the job more memory, or show the model fewer frames."
+    if error == "beyond_context":
+        return "Show the model fewer frames, or smaller ones (`settings.max_pixels` in its file)."
     if error in TRANSIENT:
         return "Run the same command again when the cause has passed."
     return "Correct the model's file or its adapter, then run the same command again."

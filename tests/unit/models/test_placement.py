@@ -131,7 +131,9 @@ def test_the_index_says_which_files_are_the_checkpoint(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_files_that_are_cut_short_are_named_before_anything_is_loaded(spoil: object, message: str, tmp_path: Path) -> None:
+def test_files_that_are_cut_short_are_named_before_anything_is_loaded(
+    spoil: object, message: str, tmp_path: Path
+) -> None:
     folder = shards(tmp_path / "c")
     assert callable(spoil)
     spoil(folder)

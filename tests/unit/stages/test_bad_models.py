@@ -74,11 +74,15 @@ def cut_by(count: int) -> Callable[[Path], None]:
 def in_shards(folder: Path) -> None:
     names = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"]
     (folder / "model.safetensors").rename(folder / names[0])
-    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": dict(zip("ab", names, strict=True))}))
+    (folder / "model.safetensors.index.json").write_text(
+        json.dumps({"weight_map": dict(zip("ab", names, strict=True))})
+    )
 
 
 def without_pictures(folder: Path) -> None:
-    template = "{% for message in messages %}{% for part in message['content'] %}{{ part['text'] }}{% endfor %}{% endfor %}"
+    template = (
+        "{% for message in messages %}{% for part in message['content'] %}{{ part['text'] }}{% endfor %}{% endfor %}"
+    )
     (folder / "chat_template.jinja").write_text(template)
 
 
@@ -160,7 +164,10 @@ def test_a_model_that_cannot_be_asked_is_one_message(
     [
         (None, r"the model needs 2 GPUs, found 0 here\. Remove the model from the suite's `run:`"),
         ("3", r"the model needs 2 GPUs, found 1 here"),
-        ("0,1", r"asks for a GPU \(`gpus`\), and torch .* finds none that it can use\. Install a build of torch for this"),
+        (
+            "0,1",
+            r"asks for a GPU \(`gpus`\), and torch .* finds none that it can use\. Install a build of torch for this",
+        ),
     ],
 )
 def test_a_gpu_that_is_not_there_is_one_message(

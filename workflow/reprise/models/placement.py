@@ -67,15 +67,21 @@ def allowance(weights: int) -> int:
     return min(weights // 2, MOST_ALLOWANCE)
 
 
+def groups_of(need: Needed, names: Sequence[str], free: Sequence[int], model: str) -> list[tuple[str, ...]]:
+    """Devices by name, in as many groups as there is room for copies of a model."""
+    count = placed(need, free, model).devices
+    starts = range(0, len(names) - count + 1, count)
+    return [tuple(names[at : at + count]) for at in starts if _rooms(need, free[at : at + count]) is not None]
+
+
 def placed(need: Needed, free: Sequence[int], model: str) -> Placement:
     """The fewest devices, from the first on, that hold a model; a UserError if all of them do not.
 
     On several, each but the last may leave as much unused as the largest part takes.
     """
     for count in range(1, len(free) + 1):
-        beside = allowance(need.weights // count)
-        rooms = tuple(max(0, one - beside) for one in free[:count])
-        if min(rooms) >= need.largest and sum(rooms) >= need.weights + (count - 1) * need.largest:
+        rooms = _rooms(need, free[:count])
+        if rooms is not None:
             return Placement(rooms)
     beside = allowance(need.weights // max(1, len(free)))
     there = " + ".join(f"{one / GB:.3g}" for one in free)
@@ -84,3 +90,11 @@ def placed(need: Needed, free: Sequence[int], model: str) -> Placement:
         f"are left for clips and what layers compute; free here: {there} GB. Give it more or larger devices (`gpus` in "
         "the model's file), or smaller weights (`dtype`, `settings.quantised`)."
     )
+
+
+def _rooms(need: Needed, free: Sequence[int]) -> tuple[int, ...] | None:
+    """What the weights may take of each of these devices; None if together they do not hold the model."""
+    beside = allowance(need.weights // len(free))
+    rooms = tuple(max(0, one - beside) for one in free)
+    is_enough = sum(rooms) >= need.weights + (len(free) - 1) * need.largest
+    return rooms if is_enough and min(rooms) >= need.largest else None

@@ -1,4 +1,4 @@
-"""How weights are quantised: on loading, or as the checkpoint has them. Imports no torch, so that a configuration can."""
+"""How weights are quantised: on loading, or as the checkpoint has them. Imports no torch."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -49,8 +49,8 @@ def check_named(quantised: str | None, folder: Path) -> None:
     found = quantised_by(folder)
     if found is not None and found not in IN_CHECKPOINT:
         raise UserError(
-            f"{folder}: the weights of this checkpoint are quantised by {found}. Those that can be loaded are quantised "
-            f"by {', '.join(IN_CHECKPOINT)}."
+            f"{folder}: the weights of this checkpoint are quantised by {found}. Those that can be loaded are "
+            f"quantised by {', '.join(IN_CHECKPOINT)}."
         )
     if found is not None and quantised != found:
         raise UserError(

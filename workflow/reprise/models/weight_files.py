@@ -102,4 +102,3 @@ def _json(path: Path) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise _damaged(path, "not a group of keys")
     return found
-

@@ -322,11 +322,16 @@ class _Keys:
             judges={one: self._config.models[one].label for one in plan.judges_of(benchmark)} if judged else {},
             abbreviations=self._config.tables[benchmark].abbreviations,
             references=tuple(sorted(one for one in shown if self._config.models[one].reference)),
-            quantised={one: how for one in sorted(shown) if (how := self._config.models[one].settings.get("quantised"))},
+            quantised=self._quantised(shown),
             adopted={key: adopted[key] for key in keys},
             missing_share_max=suite.missing_share_max,
             failed_share_max=suite.failed_share_max,
         )
+
+    def _quantised(self, shown: set[str]) -> dict[str, str]:
+        """Model -> how its weights are quantised, of those models whose are."""
+        found = {slug: self._config.models[slug].settings.get("quantised") for slug in sorted(shown)}
+        return {slug: str(how) for slug, how in found.items() if how}
 
     def _adopted(self) -> dict[str, str]:
         """Key -> why its answers were carried over from another key."""

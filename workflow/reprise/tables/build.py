@@ -249,7 +249,13 @@ class Builder:
         if row.chance or row.dataset:
             return ()
         counts = _count_notes(self.shown(row))
-        return (*counts, *self.quantised_notes(row), *self.import_notes(row), *self.judge_notes(row), *self.authors_note(row))
+        return (
+            *counts,
+            *self.quantised_notes(row),
+            *self.import_notes(row),
+            *self.judge_notes(row),
+            *self.authors_note(row),
+        )
 
     def shown(self, row: Row) -> list[Mapping[str, Any]]:
         """The numbers behind a row."""

@@ -57,7 +57,11 @@ def test_a_checkpoint_that_is_quantised_is_known_and_named(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("stated", "quantised", "message"),
     [
-        (None, "gptq", r"`settings\.quantised: gptq` is in the model's file, and .* has no quantization_config\. Remove"),
+        (
+            None,
+            "gptq",
+            r"`settings\.quantised: gptq` is in the model's file, and .* has no quantization_config\. Remove",
+        ),
         ("gptq", None, "are quantised by gptq. Write `quantised: gptq`"),
         ("gptq", "int8", "are quantised by gptq. Write `quantised: gptq`"),
         ("gptq", "gptq", r"needs optimum and gptqmodel, not installed here\. Run: pip install optimum gptqmodel"),

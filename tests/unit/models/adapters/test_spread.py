@@ -39,7 +39,12 @@ def spread(one: ModelSpec, share: float) -> ModelSpec:
 @pytest.mark.parametrize("engine", ["shared", "plain"])
 @pytest.mark.parametrize(("make", "share"), [(tiny.llava, 0.85), (tiny.qwen2_vl, 0.5), (tiny.qwen2_vl, 0.7)])
 def test_a_video_model_in_parts_answers_as_a_whole_one(
-    make: Callable[[Path], Path], share: float, engine: str, tmp_path: Path, video: Path, monkeypatch: pytest.MonkeyPatch
+    make: Callable[[Path], Path],
+    share: float,
+    engine: str,
+    tmp_path: Path,
+    video: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     whole = spec(make(tmp_path / "m"), engine=engine)
     one, parts = TransformersAdapter(whole), TransformersAdapter(spread(whole, share))

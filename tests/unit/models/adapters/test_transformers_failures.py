@@ -78,7 +78,10 @@ SPOILED: dict[str, Callable[[Path], object]] = {
         ("no template", r"the checkpoint has no chat template\. Add the chat_template\.jinja"),
         ("no processor", "AutoProcessor cannot load this checkpoint: Can't load image processor"),
         ("no weights", "AutoModelForImageTextToText cannot load this checkpoint: .* no file named model.safetensors"),
-        ("cut weights", r"damaged or cut short: its header is not whole\. Nothing was asked\. Fetch the checkpoint again\."),
+        (
+            "cut weights",
+            r"damaged or cut short: its header is not whole\. Nothing was asked\. Fetch the checkpoint again\.",
+        ),
         (
             "unknown class",
             "cannot load this checkpoint: .* model type `nosuch` .* Correct the checkpoint, or `adapter`",

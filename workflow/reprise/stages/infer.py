@@ -214,8 +214,8 @@ class Asking:
         with ThreadPoolExecutor(len(shares), thread_name_prefix="asking") as threads:
             try:
                 asked = [threads.submit(self._ask_share, by, share, progress) for by, share in enumerate(shares)]
-                wait(asked, return_when=FIRST_EXCEPTION)
-                self._is_ending = True
+                _, busy = wait(asked, return_when=FIRST_EXCEPTION)
+                self._is_ending = bool(busy)
             except BaseException:  # such as Ctrl-C
                 self._is_ending = True
                 for model in self._models:

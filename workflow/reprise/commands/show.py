@@ -79,6 +79,8 @@ def table_of(plan: Plan, key: TableKey) -> Table:
 def notes(plan: Plan, key: TableKey, states: States, suite: str | None) -> Iterator[str]:
     """Which of the table's runs are not what another run would make them, and how to make them."""
     found = [states.of(one) for one in plan.table_scored(key.benchmark, key.table)]
+    if found:
+        yield f"Runs (`reprise item <run>` lists wrong answers): {listed([state.scored.name for state in found])}."
     target = table_file(key.benchmark, key.table, "md")
     others = [state for state in found if state.name != "done"]
     if others:

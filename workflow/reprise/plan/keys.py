@@ -249,7 +249,8 @@ class _Keys:
             return {}
         folder = Path(model.checkpoint)
         if not folder.is_dir():
-            there = [str(path) for path in folder.parent.glob("*/")]
+            is_inside = not folder.is_absolute() and ".." not in folder.parts
+            there = [str(path) for path in folder.parent.glob("*/")] if is_inside else []
             raise UserError(
                 f"config/models/{slug}.yaml: checkpoint: no folder '{folder}'.{suggestion(str(folder), there)} "
                 "Put the weights there, or correct the path."

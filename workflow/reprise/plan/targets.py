@@ -19,6 +19,7 @@ FORMATS = ("csv", "html", "md", "tex")
 COLLECTED = ("html", "md", "tex")
 PROFILE, PROFILES = "--workflow-profile", Path("profiles")
 TABLE_FILE = re.compile(r"(^|/)tab\w*\.(csv|html|md|pdf|tex)$")
+NAME_OF_TABLE = re.compile(rf"(?:\w+/)?{TABLE.strip('^$')}")
 OF_RUNS = ("responses", "verdicts", "metrics")
 
 
@@ -39,7 +40,7 @@ def targets_of(arguments: Sequence[str]) -> list[str]:
 
 
 def _is_target(word: str) -> bool:
-    return word.startswith(f"{RESULTS}/") or bool(re.fullmatch(TABLE, word) or TABLE_FILE.search(word))
+    return word.startswith(f"{RESULTS}/") or bool(NAME_OF_TABLE.fullmatch(word) or TABLE_FILE.search(word))
 
 
 def check_targets(plan: Plan, targets: Sequence[str]) -> None:
@@ -74,6 +75,8 @@ def _problems(plan: Plan, target: str) -> Iterator[str]:
             return
         case [word] if word in plan.benchmarks_by_table():
             yield f"a target is a file. Did you mean '{collected_table_file(word, 'html')}'?"
+        case [benchmark, word] if any((benchmark, word) == (paper, table) for paper, table, _ in plan.tables()):
+            yield f"a target is a file. Did you mean '{table_file(benchmark, word, 'html')}'?"
         case _:
             yield f"nothing is made there; what is made lies in {RESULTS}/.{_nearest(plan, target)}"
 

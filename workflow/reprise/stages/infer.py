@@ -163,7 +163,7 @@ def ask_all(
     asking.ask_due(works)
     responses, timings = [], []
     for work in works:
-        timings.append(_timing(work, asking.asked[work.clip.clip_id], journal))
+        timings.append(timing(work, asking.asked[work.clip.clip_id], journal))
         for request, digest, entry in zip(work.requests, work.digests, work.entries, strict=True):
             answer = journal.get(entry) or failures.get(entry)
             assert answer is not None
@@ -316,7 +316,7 @@ def _stop_on_lost_device(failed: Mapping[str, Answer], failures: Failures) -> No
         raise MachineError(f"the GPU is lost to this job: {lost.message}. Run the same command again.")
 
 
-def _timing(work: Work, asked: int, journal: Journal) -> dict[str, Any]:
+def timing(work: Work, asked: int, journal: Journal) -> dict[str, Any]:
     """How long the answers about a clip took, whenever they were asked."""
     answered = [entry for entry in dict.fromkeys(work.entries) if journal.get(entry) is not None]
     seconds = [journal.seconds(entry) for entry in answered]

@@ -52,6 +52,7 @@ def test_what_is_still_to_fetch(tmp_path: Path) -> None:
     assert weights_of(model.model_copy(update={"dtype": "bfloat16"}), store) == Weights(None, 1000)
     index.write_text("[]")
     assert weights_of(model, store) == Weights(None, None)
+    index.unlink()
     record_files(folder, store)
     assert weights_of(model, store) == Weights(76, 0)
 

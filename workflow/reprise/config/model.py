@@ -30,7 +30,7 @@ class Model(Settings):
     """Commit of the repository; `unpinned` until `python -m reprise pin <slug>` has written it. An unpinned model
     refuses to run."""
     gpus: int = Field(0, ge=0)
-    """Number of GPUs that it needs."""
+    """Number of GPUs that its job is given: the model is spread over as many as hold it, copies of it take the rest."""
     memory_mb: int = Field(2000, ge=100)
     """Main memory that it needs, in MB."""
     threads: int = Field(1, ge=1)

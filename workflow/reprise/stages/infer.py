@@ -4,7 +4,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -42,6 +42,7 @@ from reprise.models.suspects import Suspects
 from reprise.stages.arguments import arguments
 
 PROGRESS_SECONDS = 10.0
+HEARING_SECONDS = 0.5
 NO_CLIP = ""
 # Columns of the timings: what is done once for a clip.
 PARTS = ("decode", "preprocess", "waiting", "encode")
@@ -214,8 +215,7 @@ class Asking:
         with ThreadPoolExecutor(len(shares), thread_name_prefix="asking") as threads:
             try:
                 asked = [threads.submit(self._ask_share, by, share, progress) for by, share in enumerate(shares)]
-                _, busy = wait(asked, return_when=FIRST_EXCEPTION)
-                self._is_ending = bool(busy)
+                self._is_ending = _is_ended_early(asked)
             except BaseException:  # such as Ctrl-C
                 self._is_ending = True
                 for model in self._models:
@@ -273,6 +273,14 @@ class Asking:
 
     def _is_due(self, entry: str) -> bool:
         return self._journal.get(entry) is None and self._failures.is_due(entry)
+
+
+def _is_ended_early(asked: Sequence[Future[None]]) -> bool:
+    """Wait for the first failure, or for the end of all; in between, so that Ctrl-C is heard."""
+    while True:
+        done, busy = wait(asked, timeout=HEARING_SECONDS, return_when=FIRST_EXCEPTION)
+        if not busy or any(one.exception() for one in done):
+            return bool(busy)
 
 
 def shares_of(works: Sequence[Work], count: int) -> list[Sequence[Work]]:

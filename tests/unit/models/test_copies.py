@@ -83,7 +83,10 @@ def test_a_checkpoint_in_two_copies_answers_as_one(tmp_path: Path) -> None:
     make = partial(LazyModel, key, Store(tmp_path), 1)
     with make() as model:
         one = written(rows_of(model, asked, tmp_path / "one"), tmp_path)
-    with closing(Copy(partial(make, workers=1), preload=LOADED)) as first, closing(Copy(make, preload=LOADED)) as second:
+    with (
+        closing(Copy(partial(make, workers=1), preload=LOADED)) as first,
+        closing(Copy(make, preload=LOADED)) as second,
+    ):
         assert written(rows_of([first, second], asked, tmp_path / "two"), tmp_path) == one
     with make() as model:
         assert written(rows_of(model, asked, tmp_path / "two"), tmp_path) == one, "its journal serves one model too"

@@ -50,9 +50,7 @@ def answered(model: "Model | Copy", clip: Clip, requests: Sequence[Request]) -> 
 class Copy:
     """A process that makes a model and asks it; it starts at the first question. Copies share what is loaded before."""
 
-    def __init__(
-        self, make: Make, environment: Mapping[str, str] | None = None, preload: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, make: Make, environment: Mapping[str, str] | None = None, preload: Sequence[str] = ()) -> None:
         self._make, self._environment, self._preload = make, dict(environment or {}), list(preload)
         self._upcoming: list[Asked] = []
         self._process: Any = None

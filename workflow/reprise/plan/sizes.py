@@ -17,11 +17,11 @@ from reprise.core.schemas import CLIP_LEDGER, CLIPS, SOURCES, read_table
 from reprise.core.shards import shard_of
 from reprise.core.store import Store
 from reprise.fetch.settings import Remote
-from reprise.models.placement import WIDTHS, needed
+from reprise.models.placement import needed
+from reprise.models.weight_files import INDEX
 from reprise.models.weights import WEIGHTS, fetched_files, snapshot_folder
 from reprise.plan.runs import Plan
 
-INDEX = "*.safetensors.index.json"
 MB = 10**6
 
 
@@ -47,37 +47,34 @@ class Data(NamedTuple):
 
 def weights_of(model: Model, store: Store) -> Weights | None:
     """The sizes that files and indices say; None for a model without weights."""
-    quantised = model.settings.get("quantised")
     if model.checkpoint is not None:
-        return Weights(loaded_bytes(Path(model.checkpoint), model.dtype, quantised), 0)
+        return Weights(_loaded(model, Path(model.checkpoint)), 0)
     if model.repo is None:
         return None
     folder = snapshot_folder(model.repo, str(model.revision), store)
     if fetched_files(folder):
-        return Weights(loaded_bytes(folder, model.dtype, quantised), 0)
+        return Weights(_loaded(model, folder), 0)
     whole = _indexed_bytes(folder)
     if whole is None:
         return Weights(None, None)
     there = sum(path.stat().st_size for path in folder.glob(WEIGHTS))
-    return Weights(whole if model.dtype not in WIDTHS else None, max(0, whole - there))
+    return Weights(None, max(0, whole - there))
 
 
-def loaded_bytes(folder: Path, dtype: str, quantised: str | None = None) -> int | None:
-    """What weights take once they are loaded, by the headers of their files; None where one cannot be read."""
+def _loaded(model: Model, folder: Path) -> int | None:
+    """What the headers of the files say; None where one is missing or damaged."""
     try:
-        return needed(folder, dtype, quantised).weights or None
+        return needed(folder, model.dtype, model.settings.get("quantised")).weights or None
     except UserError:
         return None
 
 
 def _indexed_bytes(folder: Path) -> int | None:
     """What the index of a snapshot says that all its weights take."""
-    for path in sorted(folder.glob(INDEX)):
-        try:
-            return int(json.loads(path.read_text(encoding="utf-8"))["metadata"]["total_size"])
-        except (ValueError, KeyError, TypeError):
-            return None
-    return None
+    try:
+        return int(json.loads((folder / INDEX).read_text(encoding="utf-8"))["metadata"]["total_size"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 # --- videos ----------------------------------------------------------------------------------------------------------

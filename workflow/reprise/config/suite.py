@@ -73,6 +73,26 @@ def _kind_of_term(found: Any) -> str:
 Term = Annotated[Annotated[Slug, Tag("(name)")] | Annotated[OnGpus, Tag("(gpus)")], Discriminator(_kind_of_term)]
 
 
+class OverviewLine(Settings):
+    """A line of the overview that says more than its model."""
+
+    model: Slug
+    """The model."""
+    benchmarks: list[Slug] | None = None
+    """The benchmarks that it is asked; by default all that have a part in the overview."""
+    samplings: dict[Slug, Slug] = Field({})
+    """Benchmark -> which frames the model is shown, in place of what the benchmark's tables say."""
+
+
+def _kind_of_line(found: Any) -> str:
+    return "(model)" if isinstance(found, dict | OverviewLine) else "(name)"
+
+
+Line = Annotated[
+    Annotated[Slug, Tag("(name)")] | Annotated[OverviewLine, Tag("(model)")], Discriminator(_kind_of_line)
+]
+
+
 class Suite(Settings):
     """`config/suites/<suite>.yaml`: what one suite runs, on which data. It is read alone, never merged with another."""
 
@@ -88,6 +108,8 @@ class Suite(Settings):
     judges: list[Slug] = Field([])
     """Models that judge free answers, the first of which the tables show. They must be selected by `run:` too; without
     a judge the rows that need one show published values."""
+    overview: list[Line] = Field([])
+    """The models of the overview (`results/tables/overview.*`), a line each; without any there is no overview."""
     stand_in: Slug | None = None
     """A baseline that answers in place of every other model and judge. Labels stay; each model's slug is its seed."""
     budget_usd: float = Field(0, ge=0)
@@ -111,3 +133,7 @@ class Suite(Settings):
     """Detection of shots, measuring of motion."""
     benchmarks: dict[Slug, SuiteBenchmark]
     """The benchmarks by name."""
+
+    def overview_lines(self) -> list[OverviewLine]:
+        """The lines of the overview, all in full."""
+        return [line if isinstance(line, OverviewLine) else OverviewLine(model=line) for line in self.overview]

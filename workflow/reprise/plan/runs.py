@@ -210,7 +210,7 @@ class Plan:
         idle = fitting(name, idle_runs)
         if len(idle) == 1:
             raise UserError(
-                f"{idle[0]}: {suite} shows this run, but does not make it: {self._why_idle(Run.parse(idle[0]))}"
+                f"{idle[0]}: {suite} shows this run, but does not make it: {self.why_idle(Run.parse(idle[0]))}"
             )
         raise UserError(
             f"no run '{name}' in {suite}.{nearest(name, [*runs, *idle_runs])} A run is named {RUN_NAME}, "
@@ -223,7 +223,8 @@ class Plan:
         shown = {f"{name}/{run}" for name in self.config.benchmarks for run in self.config.runs_of(name)}
         return sorted(shown - made)
 
-    def _why_idle(self, run: Run) -> str:
+    def why_idle(self, run: Run) -> str:
+        """Why this site does not make a run that is shown."""
         model = self.config.models[run.model]
         where = f"config/suites/{self.config.name}.yaml"
         if run.model not in self.models:

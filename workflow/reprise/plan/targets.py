@@ -138,7 +138,7 @@ def warn_of_unpinned(plan: Plan, targets: Sequence[str]) -> None:
         for target in targets
         if f"/{name}/" in target.removeprefix(f"{TABLES}/")
     }
-    data = {name for name in benchmarks if _has_unpinned_data(plan, name)}
+    data = {name for name in benchmarks if has_unpinned_data(plan, name)}
     named = [f"model{'s' * (len(models) > 1)} {', '.join(sorted(models))}"] if models else []
     named += [f"data of {', '.join(sorted(data))}"] if data else []
     if named:
@@ -171,7 +171,7 @@ def _is_unpinned_model(plan: Plan, slug: str) -> bool:
     return plan.config.models[slug].revision == UNPINNED
 
 
-def _has_unpinned_data(plan: Plan, benchmark: str) -> bool:
+def has_unpinned_data(plan: Plan, benchmark: str) -> bool:
     """Whether a benchmark's release, or the videos that runs here look at, are named by no commit."""
     entry = plan.config.suite.benchmarks[benchmark]
     release, route = entry.release, entry.route

@@ -46,9 +46,10 @@ def evaluate_model(wanted: Wanted, cores: str, suite: str | None, *, dry_run: bo
     with _as_before_unless_kept(files) as kept:
         prepare_model(wanted.model, slug, wanted.gpus, plan.config.models)
         _put_lines(plan, slug, asked if wanted.benchmarks else None, samplings, suite)
-        if any(has_unpinned_data(plan_of(suite), name) for name in asked):
-            pin_files(Path(), [plan.config.name])
         plan = plan_of(suite)
+        if any(has_unpinned_data(plan, name) for name in asked):
+            pin_files(Path(), [plan.config.name])
+            plan = plan_of(suite)
         runs = _runs(plan, slug, asked)
         snakemake = _Snakemake(cores, plan.config.models[slug].gpus, suite)
         print(f"{files[0]}, and its line of `overview:` in {files[1]}; runs:")

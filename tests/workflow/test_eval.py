@@ -33,7 +33,10 @@ def test_from_a_folder_to_a_row(toy: Project) -> None:
     }  # fmt: skip
     line = {"model": "late", "benchmarks": ["velociti"]}
     assert load_yaml(toy.root / SUITE)["overview"] == [line] and load_yaml(toy.root / SUITE)["run"] == ["local"]
-    assert "late sees its clips." in done.stdout and "Beside all rows of the paper: reprise show velociti/table2" in done.stdout
+    assert (
+        "late sees its clips." in done.stdout
+        and "Beside all rows of the paper: reprise show velociti/table2" in done.stdout
+    )
     with (toy.root / "results/tables/overview.csv").open() as stream:
         rows = {row["metric"]: row for row in csv.DictReader(stream) if row["convention"] != "authors"}
     assert rows["strict"]["run"] == RUN and rows["strict"]["row"] == "Late" and float(rows["strict"]["asked"]) > 0

@@ -36,11 +36,11 @@ def test_a_target_that_no_rule_makes_is_said_in_words(
     assert str(error.value).startswith(f"{target}: {said}")
 
 
-def test_a_suite_without_an_overview_says_how_to_have_one(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_suite_without_an_overview_says_how_to_have_one(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(project.root)
-    with pytest.raises(UserError, match="suite 'rehearsal' has no overview. Name models in `overview:` of config/suites/r"):
+    with pytest.raises(
+        UserError, match="suite 'rehearsal' has no overview. Name models in `overview:` of config/suites/r"
+    ):
         check_targets(Plan(load(Path(), {"suite": "rehearsal"})), ["results/tables/overview.md"])
 
 

@@ -34,7 +34,10 @@ def key(gpus: int) -> OverviewKey:
     first = {"protocol": "entail", "sampling": "fps1"}
     second = {"protocol": "paper", "sampling": "fps1"}
     rows = [
-        [{"label": "Ours", "model": "ours", **first}, {"label": "Theirs", "model": "theirs", "published": "T", **first}],
+        [
+            {"label": "Ours", "model": "ours", **first},
+            {"label": "Theirs", "model": "theirs", "published": "T", **first},
+        ],
         [{"label": "Ours", "model": "ours", **second}, {"label": "Theirs", "published": "(in no table)"}],
     ]
     rows[0].append({"label": "Blind", "model": "blind", **first, "sampling": "none"})
@@ -44,7 +47,13 @@ def key(gpus: int) -> OverviewKey:
         part("vinoground", "Vinoground", "group", rows[1], [OTHER]),
     ]
     return OverviewKey.model_validate(
-        {"suite": "s", "confidence": 0.95, "parts": parts, "of_all": of_all, "gpus": {"ours": gpus, "theirs": 1, "blind": 0}}
+        {
+            "suite": "s",
+            "confidence": 0.95,
+            "parts": parts,
+            "of_all": of_all,
+            "gpus": {"ours": gpus, "theirs": 1, "blind": 0},
+        }
     )
 
 

@@ -42,7 +42,9 @@ def show_tables(words: str, suite: str | None) -> None:
         key = keys[plan.results.key("tables", benchmark, table)]
         assert isinstance(key, TableKey)
         print(render(table_of(plan, key), width, look))
-        for line in notes(plan.table_scored(key.benchmark, key.table), table_file(benchmark, table, "md"), states, suite):
+        for line in notes(
+            plan.table_scored(key.benchmark, key.table), table_file(benchmark, table, "md"), states, suite
+        ):
             print("\n".join(wrapped(line, width)), end="\n\n")
 
 

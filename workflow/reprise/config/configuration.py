@@ -41,7 +41,7 @@ class Configuration(BaseModel):
         return overview_spec(benchmark, settings.title, self.tables[benchmark], lines, labels) if settings else None
 
     def runs_of(self, benchmark: str) -> set[str]:
-        """The runs that a benchmark's tables and the overview show, and the extra ones: `<protocol>/<sampling>/<model>`."""
+        """The runs that tables and overview show of a benchmark, and extra ones: `<protocol>/<sampling>/<model>`."""
         overview = self.overview_of(benchmark)
         tables = [*self.tables[benchmark].tables.values(), *([overview] if overview else [])]
         shown = {

@@ -88,9 +88,7 @@ def _kind_of_line(found: Any) -> str:
     return "(model)" if isinstance(found, dict | OverviewLine) else "(name)"
 
 
-Line = Annotated[
-    Annotated[Slug, Tag("(name)")] | Annotated[OverviewLine, Tag("(model)")], Discriminator(_kind_of_line)
-]
+Line = Annotated[Annotated[Slug, Tag("(name)")] | Annotated[OverviewLine, Tag("(model)")], Discriminator(_kind_of_line)]
 
 
 class Suite(Settings):

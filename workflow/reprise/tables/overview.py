@@ -91,13 +91,13 @@ class OverviewBuilder:
     def _caption(self) -> str:
         """What the numbers are, and what the models are asked and shown."""
         asked = [
-            f"{part.benchmark_title} {self._key.of_all[part.benchmark].protocol}, {self._key.of_all[part.benchmark].sampling}"
+            f"{part.benchmark_title} {main.protocol}, {main.sampling}"
             for part in self._key.parts
+            for main in [self._key.of_all[part.benchmark]]
         ]
         return (
-            f"The main numbers of each benchmark, with {100 * self._key.confidence:g} % intervals. Models are asked and "
-            f"shown, where no footnote says otherwise: {'; '.join(asked)}. Times are those of the answers behind a row, "
-            "from the clip on."
+            f"The main numbers of each benchmark, with {100 * self._key.confidence:g} % intervals. Asked and shown, where "
+            f"no footnote says otherwise: {'; '.join(asked)}. Times are those of the answers behind a row."
         )
 
     def _row(self, index: int, tables: Mapping[str, rendered.Table]) -> rendered.TableRow:

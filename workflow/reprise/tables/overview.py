@@ -96,8 +96,8 @@ class OverviewBuilder:
             for main in [self._key.of_all[part.benchmark]]
         ]
         return (
-            f"The main numbers of each benchmark, with {100 * self._key.confidence:g} % intervals. Asked and shown, where "
-            f"no footnote says otherwise: {'; '.join(asked)}. Times are those of the answers behind a row."
+            f"The main numbers of each benchmark, with {100 * self._key.confidence:g} % intervals. Protocol and frames, "
+            f"where no footnote names others: {'; '.join(asked)}. Times are those of the answers behind a row."
         )
 
     def _row(self, index: int, tables: Mapping[str, rendered.Table]) -> rendered.TableRow:

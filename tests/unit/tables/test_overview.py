@@ -91,7 +91,7 @@ def cells(text: str) -> dict[str, list[str]]:
 def test_a_line_has_numbers_with_intervals_and_times(tmp_path: Path) -> None:
     text = render(built(tmp_path, gpus=2).table(), "md")
     found = cells(text)
-    assert found["Model"] == ["VELOCITI strict", "Vinoground group", "Time: seconds a question", "Time: GPU hours"]
+    assert found["Model"] == ["VELOCITI strict", "Vinoground group", "Cost: seconds a question", "Cost: GPU hours"]
     # 8 seconds over 10 questions on 2 GPUs
     assert found["Ours"] == ["33.0 (29.0–38.0)", "21.0 (17.0–26.0)", "0.80", "0.00"]
     assert [found["Theirs"][0].partition("<")[0], *found["Theirs"][1:]] == ["*61.6*", "–", "–", "–"]

@@ -80,7 +80,7 @@ class OverviewBuilder:
             origin="",
             caption=self._caption(),
             label="tab:overview",
-            groups=(*chain.from_iterable(one.groups for one in tables.values()), _TIMES),
+            groups=(*chain.from_iterable(one.groups for one in tables.values()), _COST),
             sections=(rendered.Section(tuple(rows)),),
             notes=tuple(f"{title}: {note}" for title, one in tables.items() for note in one.notes),
             provenance=tuple(dict.fromkeys(line for one in tables.values() for line in one.provenance)),
@@ -95,8 +95,9 @@ class OverviewBuilder:
             for part in self._key.parts
             for main in [self._key.of_all[part.benchmark]]
         ]
+        share = f"{100 * self._key.confidence:g} %"
         return (
-            f"The main numbers of each benchmark, with {100 * self._key.confidence:g} % intervals. Protocol and frames, "
+            f"The main numbers of each benchmark, with {share} intervals. Protocol and frames, "
             f"where no footnote names others: {'; '.join(asked)}. Times are those of the answers behind a row."
         )
 
@@ -143,4 +144,4 @@ class OverviewBuilder:
             yield rendered.Cell((rendered.Number(value, 2),))
 
 
-_TIMES = rendered.ColumnGroup((rendered.Column(SPEED), rendered.Column(HOURS)), "Time")
+_COST = rendered.ColumnGroup((rendered.Column(SPEED), rendered.Column(HOURS)), "Cost")

@@ -2,6 +2,7 @@
 
 import pytest
 from reprise.config.load import load
+from reprise.config.suite import OverviewLine
 from reprise.plan.runs import Plan, run_of
 
 from tests.unit.config.conftest import Project
@@ -39,6 +40,16 @@ def test_a_line_says_benchmarks_and_frames(project: Project) -> None:
     assert runs(project)["Oracle"] == ["velociti/entail/fps1", "vinoground/paper/linspace4", "", ""]
     made = {run.name for run in Plan(load(project.root)).runs()}
     assert "vinoground/paper/linspace4/oracle" in made, "the overview needs it, and no table"
+
+
+def test_what_a_line_says_stays_when_more_is_asked() -> None:
+    first = OverviewLine(model="m", benchmarks=["vinoground"], samplings={"vinoground": "linspace8"})
+    both = first.with_more(["velociti", "vinoground"], {"vinoground": "linspace4"})
+    assert both.as_written() == {
+        "model": "m", "benchmarks": ["vinoground", "velociti"], "samplings": {"vinoground": "linspace4"},
+    }  # fmt: skip
+    assert OverviewLine(model="m").with_more(["velociti"], {}).as_written() == "m", "it has all already"
+    assert OverviewLine(model="m", benchmarks=["velociti"]).with_more(None, {}).as_written() == "m"
 
 
 def test_a_suite_without_lines_has_no_overview(project: Project) -> None:

@@ -109,15 +109,10 @@ def _put_lines(
 ) -> None:
     """Have the suite run the model and show it; what its line says already stays."""
     file = Path(f"config/suites/{plan.config.name}.yaml")
-    before = next((line for line in plan.config.suite.overview_lines() if line.model == slug), None)
-    both = [*(before.benchmarks or ()), *(asked or ())] if before else asked
-    is_of_all = asked is None or (before is not None and before.benchmarks is None)
-    line: dict[str, Any] = {"model": slug}
-    if not is_of_all and both is not None:
-        line["benchmarks"] = list(dict.fromkeys(both))
-    if shown := (before.samplings if before else {}) | samplings:
-        line["samplings"] = shown
-    put_item(file, OVERVIEW, line if len(line) > 1 else slug, lambda one: _model_of(one) == slug)
+    lines = {line.model: line for line in plan.config.suite.overview_lines()}
+    new = OverviewLine(model=slug, benchmarks=list(asked) if asked else None, samplings=samplings)
+    line = lines[slug].with_more(asked, samplings) if slug in lines else new
+    put_item(file, OVERVIEW, line.as_written(), lambda one: _model_of(one) == slug)
     if slug not in plan_of(suite).models:
         put_item(file, "run", slug, lambda one: one == slug)
 

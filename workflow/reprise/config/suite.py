@@ -1,5 +1,6 @@
 """`config/suites/<suite>.yaml`: what one suite runs, on which data."""
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
@@ -82,6 +83,17 @@ class OverviewLine(Settings):
     """The benchmarks that it is asked; by default all that have a part in the overview."""
     samplings: dict[Slug, Slug] = Field({})
     """Benchmark -> which frames the model is shown, in place of what the benchmark's tables say."""
+
+    def with_more(self, benchmarks: Sequence[str] | None, samplings: Mapping[str, str]) -> "OverviewLine":
+        """The line with these benchmarks too, all of them if none is named, and with these frames."""
+        is_of_all = self.benchmarks is None or benchmarks is None
+        both = None if is_of_all else list(dict.fromkeys([*(self.benchmarks or ()), *(benchmarks or ())]))
+        return OverviewLine(model=self.model, benchmarks=both, samplings={**self.samplings, **samplings})
+
+    def as_written(self) -> str | dict[str, Any]:
+        """The line as a file says it: its model alone where it says no more."""
+        found = self.model_dump(exclude_defaults=True)
+        return found if len(found) > 1 else self.model
 
 
 def _kind_of_line(found: Any) -> str:

@@ -36,8 +36,8 @@ class Spent(NamedTuple):
         known = found.filter(pl.col("seconds").is_not_null()) if found.height else found
         if not known.height:
             return None
-        seconds = known["seconds"].sum() + known["waiting"].sum()
-        return cls(int(known["requests"].sum()), float(seconds), known.height == found.height)
+        seconds = float(known["seconds"].sum()) + float(known["waiting"].sum())
+        return cls(int(known["requests"].sum()), seconds, known.height == found.height)
 
 
 class OverviewBuilder:

@@ -89,10 +89,10 @@ def cells(text: str) -> dict[str, list[str]]:
 
 
 def test_a_line_has_numbers_with_intervals_and_times(tmp_path: Path) -> None:
-    text = render(built(tmp_path, gpus=2).table(), "md")
+    text = render(built(tmp_path, gpus=1).table(), "md")
     found = cells(text)
     assert found["Model"] == ["VELOCITI strict", "Vinoground group", "Cost: seconds a question", "Cost: GPU hours"]
-    # 8 seconds over 10 questions on 2 GPUs
+    # 8 seconds over 10 questions
     assert found["Ours"] == ["33.0 (29.0–38.0)", "21.0 (17.0–26.0)", "0.80", "0.00"]
     assert [found["Theirs"][0].partition("<")[0], *found["Theirs"][1:]] == ["*61.6*", "–", "–", "–"]
     assert "with 95 % intervals" in text and "VELOCITI entail, fps1; Vinoground paper, fps1" in text
@@ -108,17 +108,18 @@ def test_intervals_are_in_every_format(tmp_path: Path, form: str, interval: str)
 
 
 def test_the_csv_has_the_numbers_of_all_parts_and_the_times(tmp_path: Path) -> None:
-    made = built(tmp_path, gpus=2)
+    made = built(tmp_path, gpus=1)
     made.table()
     found = {(row["row"], row["metric"]): row for row in made.tidy}
     assert found["Ours", "strict"]["value"] == 33.04 and found["Theirs", "strict"]["source"] == "published"
     assert found["Ours", "group"]["run"] == OTHER
     assert found["Ours", "seconds_a_question"]["value"] == pytest.approx(0.8)
-    assert found["Ours", "GPU_hours"]["value"] == pytest.approx(2 * 8 / 3600) and len(found) == 5
+    assert found["Ours", "GPU_hours"]["value"] == pytest.approx(8 / 3600) and len(found) == 5
 
 
 def test_no_gpu_no_hours_and_no_timings_no_time(tmp_path: Path) -> None:
-    assert cells(render(built(tmp_path).table(), "md"))["Ours"][2:] == ["0.80", "–"]
+    for gpus in (0, 4):  # of several it is not known how many a question took
+        assert cells(render(built(tmp_path, gpus=gpus).table(), "md"))["Ours"][2:] == ["0.80", "–"]
     unknown = timings((6, None, None))
     text = render(built(tmp_path, gpus=1, **{OURS: unknown, OTHER: unknown}).table(), "md")
     assert cells(text)["Ours"][2:] == ["–", "–"]

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple, Protocol, Self, cast, runtime_checkable
 
 from reprise.core.errors import UserError, stop_on_fault
@@ -34,11 +35,20 @@ class Latest(NamedTuple):
     outcome: Outcome
 
 
+class Given(NamedTuple):
+    """What a job has seen to already: its GPUs are taken, and its weights are whole."""
+
+    weights: Path | None
+
+
 class LazyModel:
     """A run whose answers are all journaled loads no model and starts no worker."""
 
-    def __init__(self, key: ModelRunKey, store: Store, threads: int, workers: int = 0) -> None:
+    def __init__(
+        self, key: ModelRunKey, store: Store, threads: int, workers: int = 0, given: Given | None = None
+    ) -> None:
         self._key, self._store, self._threads, self._workers = key, store, threads, workers
+        self._given = given
         self._adapter: Adapter | None = None
         self._ahead: Ahead | None = None
         self._prepare: Callable[[Clip, Sequence[Request]], Outcome] | None = None
@@ -86,9 +96,11 @@ class LazyModel:
 
     def _load(self) -> Adapter:
         answers = self._key.answers
-        self._locks = take_gpus(self._key.gpus, self._store.root / "locks")
+        if self._given is None:
+            self._locks = take_gpus(self._key.gpus, self._store.root / "locks")
+            self._given = Given(weights_folder(self._key, self._store))
         spec = ModelSpec(
-            folder=weights_folder(self._key, self._store),
+            folder=self._given.weights,
             device="cuda" if self._key.gpus else "cpu",
             threads=self._threads,
             dtype=answers.dtype,

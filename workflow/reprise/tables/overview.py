@@ -132,7 +132,8 @@ class OverviewBuilder:
         runs = [one.run for part, row in asked if (one := part.scored_of(row, part.spec.columns[0]))]
         spent = Spent.of([self._timings[run.name] for run in runs if run.name in self._timings])
         gpus = self._key.gpus[runs[0].model] if runs else 0
-        hours = gpus * spent.seconds / SECONDS_AN_HOUR if spent and spent.is_whole and gpus else None
+        # Of several GPUs it is not recorded how many a question took.
+        hours = spent.seconds / SECONDS_AN_HOUR if spent and spent.is_whole and gpus == 1 else None
         speed = spent.seconds / spent.questions if spent else None
         for name, value in ((SPEED, speed), (HOURS, hours)):
             if value is None or spent is None:

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Any, Literal
 
 from reprise.core.settings import Settings
+from reprise.models.quantised import packages_of
 from reprise.models.settings import (
     ConstantSettings,
     ImportSettings,
@@ -28,7 +29,7 @@ class AdapterInfo:
     needs_weights: bool = False
     is_remote: bool = False
     packages: tuple[str, ...] = ()
-    """distributions whose versions shape the answers"""
+    """distributions whose versions shape the answers of all models"""
     asks: tuple[str, ...] = ("score", "choose", "write")
     """what a protocol may ask of it"""
     is_import: bool = False
@@ -43,6 +44,10 @@ class AdapterInfo:
     def asked(self, settings: Mapping[str, Any]) -> tuple[str, ...]:
         """What a protocol may ask of a model with these settings."""
         return self.heads.get(str(settings.get("head")), self.asks)
+
+    def versioned(self, settings: Mapping[str, Any]) -> tuple[str, ...]:
+        """Distributions whose versions shape the answers of a model with these settings."""
+        return (*self.packages, *packages_of(settings.get("quantised")))
 
     @property
     def module(self) -> str:

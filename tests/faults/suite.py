@@ -31,6 +31,7 @@ SUITE = """\
 title: Reduced
 show_published: false
 run: [pixels, hub-siglip, o3, gpt-4v, last-letter]
+overview: [pixels]
 shards: 2
 missing_share_max: 0.0
 benchmarks:
@@ -65,6 +66,11 @@ tables:
           - {label: Pixels, model: pixels, protocol: paper}
           - {label: Pixels by judge, model: pixels, protocol: cot.judged}
           - {label: SigLIP, model: hub-siglip, protocol: similarity}
+overview:
+  table: table3
+  protocol: paper
+  sampling: linspace4
+  columns: [{title: text, metrics: [text], group: all}]
 """
 MMBENCH = """\
 benchmark: mmbench_video
@@ -83,6 +89,8 @@ PREVIEW = "results/reduced/frames/preview/vinoground/0.pos.linspace4.png"
 STARTED = re.compile(r"^(?:local)?rule (\w+):\n(?:    .*\n)*?    jobid: (\d+)$", re.MULTILINE)
 ENDED = re.compile(r"^Finished jobid: (\d+)", re.MULTILINE)
 PLANNED = re.compile(r"^(?:local)?rule (\w+):\n((?:    .*\n)+)", re.MULTILINE)
+# They say how long something took.
+TIMED = re.compile(r"timings|^overview\.(?:tex|csv|md|html)$")
 TRACEBACK = "Traceback (most recent call last)"
 UNLOCK = "--unlock"
 LONGEST_S = 600
@@ -212,7 +220,7 @@ class Reduced(Project):
     def numbers(self) -> dict[str, str]:
         """Digests of all results, from the answers to what people read; not of logs, and of how long something took."""
         files = [path for path in (self.root / "results").rglob("*") if path.is_file()]
-        names = [(str(path.relative_to(self.root)), path) for path in files if "timings" not in path.name]
+        names = [(str(path.relative_to(self.root)), path) for path in files if not TIMED.search(path.name)]
         return {name: file_digest(path) for name, path in names if "/logs/" not in name}
 
 
@@ -274,7 +282,7 @@ def faulty_suite(project: Reduced, faults: Sequence[str]) -> Reduced:
     slugs = [f"faulty-{name}" for name in faults]
     rows = [{"label": slug, "model": slug, "protocol": "paper", "sampling": "linspace4"} for slug in slugs]
     suite, tables = yaml.safe_load(SUITE), yaml.safe_load(VINOGROUND)
-    del suite["benchmarks"]["mmbench_video"], tables["tables"]["table2"]
+    del suite["benchmarks"]["mmbench_video"], suite["overview"], tables["tables"]["table2"]
     tables["tables"]["table3"]["sections"] = [{"rows": rows}]
     project.write("config/suites/faulty.yaml", yaml.safe_dump(suite | {"run": slugs} | TOLERANT))
     project.write("config/tables/reduced_vinoground.yaml", yaml.safe_dump(tables))

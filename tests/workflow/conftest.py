@@ -108,6 +108,11 @@ tables:
     sections:
       - protocol: entail
         rows: [{label: Oracle, model: oracle, sampling: none}]
+overview:
+  table: table2
+  protocol: entail
+  sampling: fps1
+  columns: [{title: Strict, metrics: [strict], group: average}]
 """
 
 

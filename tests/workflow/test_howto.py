@@ -265,9 +265,12 @@ OWN = Page("howto/evaluate-my-model.md")
 
 
 def test_evaluating_one_s_own_model_as_far_as_the_first_download(project: Project, hub: str) -> None:
+    evaluate, pin, look, _ = OWN.commands
+    before = {path: path.read_text() for path in (project.root / "config").rglob("*.yaml")}
+    assert "velociti/entail/fps1/llava-ov-late" in typed(project, [*evaluate, "--dry-run"])
+    assert {path: path.read_text() for path in (project.root / "config").rglob("*.yaml")} == before
     OWN.follow(project)
-    pin, look, _ = OWN.commands
-    typed(project, pin)
+    typed(project, [*pin, "--unchecked"])  # the repositories of this hub are empty
     assert f"revision: {COMMIT}" in (project.root / "config/models/my-model.yaml").read_text()
     typed(project, look)
     jobs = project.planned(*look[2:3], "--config", "suite=paper")

@@ -28,7 +28,7 @@ def show(
         str,
         Argument(
             metavar="TABLE",
-            help="<benchmark>/table<N>; or table<N> of every benchmark, or every table of a <benchmark>",
+            help="<benchmark>/table<N>; or table<N> of every benchmark, every table of a <benchmark>, or overview",
             autocompletion=completion.tables,
         ),
     ],
@@ -101,6 +101,39 @@ def export(
     from reprise.commands.export import export_run
 
     export_run(run, to, suite)
+
+
+@app.command("eval", rich_help_panel=RUNS)
+def evaluate(
+    model: Annotated[
+        str,
+        Argument(
+            metavar="MODEL", help="<owner>/<name> on the Hugging Face hub, a folder of weights, or a model's name"
+        ),
+    ],
+    benchmarks: Annotated[
+        str | None, Option(metavar="NAMES", help="such as vinoground,velociti; all that have an overview when omitted")
+    ] = None,
+    frames: Annotated[
+        str | None, Option(metavar="FRAMES", help="number of frames, or a sampling; the benchmark's own when omitted")
+    ] = None,
+    name: Annotated[
+        str | None,
+        Option(metavar="NAME", help="name of the model's file; that of the repository or folder when omitted"),
+    ] = None,
+    gpus: Annotated[
+        int | None, Option(metavar="N", min=0, help="GPUs of the model; when omitted 1 if this machine has one, else 0")
+    ] = None,
+    cores: Annotated[str, Option(metavar="N", help="CPU cores to use")] = "all",
+    dry_run: Annotated[bool, Option("--dry-run", "-n", help="say what would run, and change nothing")] = False,
+    yes: Annotated[bool, Option("--yes", "-y", help="run without a question")] = False,
+    suite: Suite = None,
+) -> None:
+    """Evaluate a model of yours: write its file, look at it, check it, ask it, and show its row of the overview."""
+    from reprise.commands.evaluate import Wanted, evaluate_model
+
+    wanted = Wanted(model, benchmarks.split(",") if benchmarks else None, frames, name, gpus)
+    evaluate_model(wanted, cores, suite, dry_run=dry_run, yes=yes)
 
 
 @app.command(rich_help_panel=RUNS)
@@ -252,11 +285,12 @@ def pin(
 def check(
     model: Annotated[str, Argument(metavar="MODEL", help="such as toy-llava-ov")],
     questions: Annotated[int, Option(help="how many questions to ask in each of four ways", min=4)] = 36,
+    suite: Suite = None,
 ) -> None:
     """Ask a model a few questions: does it see the clips, does it answer, how long does that take."""
     from reprise.commands.check import check_model
 
-    check_model(model, questions)
+    check_model(model, questions, suite)
 
 
 def main() -> None:

@@ -40,6 +40,25 @@ rule collected_table:
         "{PYTHON:q} -m reprise.stages.collected_table --table {wildcards.table:q} --parts {input:q} --out {output:q} 2> {log:q}"
 
 
+rule overview:
+    input:
+        stamp="results/suite.json",
+        key=f"results/{SUITE}/keys/tables/overview.json",
+        published=PLAN.overview_published,
+        metrics=PLAN.overview_metrics,
+        problems=PLAN.overview_problems,
+        timings=PLAN.overview_timings,
+    output:
+        multiext("results/tables/overview", tex=".tex", csv=".csv", md=".md", html=".html"),
+    log:
+        f"results/{SUITE}/logs/tables/overview.log",
+    localrule: True
+    shell:
+        "{PYTHON:q} -m reprise.stages.overview --key {input.key:q} --published {input.published:q}"
+        " --metrics {input.metrics:q} --problems {input.problems:q} --timings {input.timings:q}"
+        " --out {output.tex:q} 2> {log:q}"
+
+
 rule tables_pdf:
     input:
         PLAN.every_fragment(),

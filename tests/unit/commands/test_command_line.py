@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from reprise.__main__ import app
+from reprise.commands.evaluate import Wanted
 
 RUN, OTHER = "vinoground/paper/linspace8/oracle", "vinoground/paper/linspace8/random"
 
@@ -34,8 +35,14 @@ RUN, OTHER = "vinoground/paper/linspace8/oracle", "vinoground/paper/linspace8/ra
         (["pin"], "pin:pin_files", (Path(), [], False)),
         (["pin", "a-model", "paper"], "pin:pin_files", (Path(), ["a-model", "paper"], False)),
         (["pin", "paper", "--unchecked"], "pin:pin_files", (Path(), ["paper"], True)),
-        (["check", "a-model"], "check:check_model", ("a-model", 36)),
-        (["check", "a-model", "--questions", "9"], "check:check_model", ("a-model", 9)),
+        (["check", "a-model"], "check:check_model", ("a-model", 36, None)),
+        (["check", "a-model", "--questions", "9", "--suite", "paper"], "check:check_model", ("a-model", 9, "paper")),
+        (["eval", "a/model"], "evaluate:evaluate_model", (Wanted("a/model"), "all", None, False, False)),
+        (
+            ["eval", "a/model", "--benchmarks", "velociti,vinoground", "--frames", "8", "--gpus", "2", "--name", "m", "--cores", "4", "-n", "-y", "--suite", "paper"],
+            "evaluate:evaluate_model",
+            (Wanted("a/model", ["velociti", "vinoground"], "8", "m", 2), "4", "paper", True, True),
+        ),
         (["static", RUN, OTHER], "static_questions:list_static", ([RUN, OTHER], None, 2.5, None)),
         (["static", RUN, "--judge", "j", "--least", "2"], "static_questions:list_static", ([RUN], "j", 2.0, None)),
         (["retry"], "retry:retry_failures", ([], None)),

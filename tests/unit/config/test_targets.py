@@ -21,6 +21,7 @@ from tests.unit.config.conftest import Project
         ("results/tables/velocti/table2.md", "unknown benchmark 'velocti'. Did you mean 'velociti'? Allowed: mmbench_video,"),
         ("results/tables/velociti/table2.pdf", "no format 'pdf'. Allowed: csv, html, md, tex."),
         ("results/tables/velociti/table2", "no format ''. Allowed: csv, html, md, tex."),
+        ("results/tables/overview.pdf", "no format 'pdf'. Allowed: csv, html, md, tex."),
         ("results/tables/table3.pdf", "no format 'pdf'. Allowed: html, md, tex."),
         ("results/tables/table3.csv", "no format 'csv'. Allowed: html, md, tex. The csv of each paper is results/tables/<benchmark>/table3.csv."),
         ("results/paper/metrics/velociti/entail/fps1/oracle.parquet", "is of suite 'paper', but the suite is 'demo'. Add `--config suite=paper` after the targets."),
@@ -33,6 +34,14 @@ def test_a_target_that_no_rule_makes_is_said_in_words(
     with pytest.raises(UserError) as error:
         check_targets(Plan(load(Path())), [target])
     assert str(error.value).startswith(f"{target}: {said}")
+
+
+def test_a_suite_without_an_overview_says_how_to_have_one(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project.root)
+    with pytest.raises(
+        UserError, match="suite 'rehearsal' has no overview. Name models in `overview:` of config/suites/r"
+    ):
+        check_targets(Plan(load(Path(), {"suite": "rehearsal"})), ["results/tables/overview.md"])
 
 
 def test_all_wrong_targets_are_said_at_once(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.config.load import load
+from reprise.commands.plans import plan_of
 from reprise.config.model import Model
 from reprise.core.errors import UserError, unknown
 from reprise.core.paths import Run
@@ -27,13 +27,13 @@ ASKED = ("score", "choose")
 MB = 10**6
 
 
-def check_model(slug: str, questions: int) -> None:
+def check_model(slug: str, questions: int, suite: str | None = None) -> None:
     """Print what a model makes of a few of the suite's questions; a UserError if it fails or is blind."""
-    plan = Plan(load(Path()))
+    plan = plan_of(suite)
     model = plan.config.models.get(slug)
     if model is None:
         raise unknown("model", slug, plan.config.models, "check")
-    if ADAPTERS[model.adapter].frames != "shown" or not ADAPTERS[model.adapter].needs_weights:
+    if not sees_frames(model):
         raise UserError(
             f"check: '{slug}' has adapter '{model.adapter}'; only models with weights that see frames are checked."
         )
@@ -50,6 +50,17 @@ def check_model(slug: str, questions: int) -> None:
     print(f"{slug} sees its clips.")
 
 
+def sees_frames(model: Model) -> bool:
+    """Whether there is something to check of a model: it has weights, and may be shown frames."""
+    return ADAPTERS[model.adapter].frames == "shown" and ADAPTERS[model.adapter].needs_weights
+
+
+def is_checked(plan: Plan, run: Run) -> bool:
+    """Whether questions of a run can be checked: they have options, and frames are shown."""
+    ask = plan.config.benchmarks[run.benchmark].protocols[run.protocol].ask
+    return ask in ASKED and plan.config.main.samplings[run.sampling]["rule"] != "none"
+
+
 def _runs_with_data(plan: Plan, slug: str, model: Model) -> list[Run]:
     """For each way of asking a run whose questions and frames are there, the model's own ones first."""
     asks = ADAPTERS[model.adapter].asked(model.settings)
@@ -57,9 +68,9 @@ def _runs_with_data(plan: Plan, slug: str, model: Model) -> list[Run]:
     wanted = []
     for run in sorted(plan.runs(), key=lambda run: (run.model != slug, run)):
         ask = plan.config.benchmarks[run.benchmark].protocols[run.protocol].ask
-        if ask not in ASKED or ask not in asks or plan.config.main.samplings[run.sampling]["rule"] == "none":
+        if ask not in asks or not is_checked(plan, run):
             continue
-        needed = _data_of(plan, run)
+        needed = data_of(plan, run)
         wanted.append(needed)
         if ask not in found and all(path.is_file() for path in needed):
             found[ask] = Run(run.benchmark, run.protocol, run.sampling, slug)
@@ -69,7 +80,8 @@ def _runs_with_data(plan: Plan, slug: str, model: Model) -> list[Run]:
     return list(found.values())
 
 
-def _data_of(plan: Plan, run: Run) -> list[Path]:
+def data_of(plan: Plan, run: Run) -> list[Path]:
+    """Questions, frames and clips of a run."""
     results = plan.results
     ledgers = [results.ledger("clips", run.benchmark, shard) for shard in range(plan.config.suite.shards)]
     return [results.requests(run.benchmark, run.protocol), results.frames(run.benchmark, run.sampling), *ledgers]
@@ -77,7 +89,7 @@ def _data_of(plan: Plan, run: Run) -> list[Path]:
 
 def _sample(plan: Plan, run: Run, questions: int) -> list[Asked]:
     """Some questions about several clips, always the same."""
-    requests, frames, *ledgers = _data_of(plan, run)
+    requests, frames, *ledgers = data_of(plan, run)
     works = gather_work(
         read_table(requests, REQUESTS),
         read_table(frames, FRAME_PLAN),

@@ -58,12 +58,12 @@ def _pin_file(path: Path, root: Path, unchecked: bool) -> list[str]:
     if is_model:
         model = _read(path, Model)
         assert model.repo is not None
-        revision = _resolve(model.repo, "model", path)
+        revision = resolve_commit(model.repo, "model", path)
         differing = [] if unchecked else list(model_differences(path, model, revision))
         pinned = REVISION_LINE.sub(rf"\g<1>{revision}", text)
     else:
         repos = sorted({found["repo"] for found in UNPINNED_BLOCK.finditer(text)})
-        revisions = {repo: _resolve(repo, "dataset", path) for repo in repos}
+        revisions = {repo: resolve_commit(repo, "dataset", path) for repo in repos}
         differing = [] if unchecked else list(_suite_differences(path, root, revisions))
         pinned = UNPINNED_BLOCK.sub(lambda found: f"{found['head']}{revisions[found['repo']]}", text)
     if not differing:
@@ -93,7 +93,7 @@ def _read(path: Path, kind: type[T]) -> T:
 
 
 @cache
-def _resolve(repo: str, kind: Literal["model", "dataset"], path: Path) -> str:
+def resolve_commit(repo: str, kind: Literal["model", "dataset"], path: Path) -> str:
     """The commit behind a repository's main branch."""
     import httpx2
     from huggingface_hub import HfApi

@@ -3,21 +3,24 @@
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
 
 from reprise.commands.plans import call_for, plan_of
 from reprise.core.errors import UserError
-from reprise.core.paths import Scored, table_file
-from reprise.core.schemas import METRICS, read_table
+from reprise.core.paths import OVERVIEW, Scored, overview_file, table_file
+from reprise.core.schemas import METRICS, TIMINGS, read_table
+from reprise.core.settings import Settings
 from reprise.plan.keys import collect_keys
 from reprise.plan.naming import fitting, listed, nearest
 from reprise.plan.runs import Plan
 from reprise.plan.states import State, States
 from reprise.tables.build import Builder
-from reprise.tables.keys import TableKey
+from reprise.tables.keys import OverviewKey, TableKey
+from reprise.tables.overview import OverviewBuilder
 from reprise.tables.problems import read_problems
 from reprise.tables.published import Published, published_file
 from reprise.tables.render.table import Table
@@ -31,14 +34,40 @@ def show_tables(words: str, suite: str | None) -> None:
     plan = plan_of(suite)
     keys = collect_keys(plan)
     states = States(plan, keys)
-    styled = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
-    look, width = Print(styled, styled and not os.environ.get("NO_COLOR")), shutil.get_terminal_size().columns
+    if typed(words) == OVERVIEW and plan.overview:
+        show_overview(plan, keys, suite)
+        return
+    look, width = screen()
     for benchmark, table in chosen_tables(plan, words):
         key = keys[plan.results.key("tables", benchmark, table)]
         assert isinstance(key, TableKey)
         print(render(table_of(plan, key), width, look))
-        for line in notes(plan, key, states, suite):
+        for line in notes(
+            plan.table_scored(key.benchmark, key.table), table_file(benchmark, table, "md"), states, suite
+        ):
             print("\n".join(wrapped(line, width)), end="\n\n")
+
+
+def show_overview(plan: Plan, keys: Mapping[Path, Settings], suite: str | None) -> None:
+    """Print the overview of models."""
+    key = keys[plan.results.key("tables", OVERVIEW)]
+    assert isinstance(key, OverviewKey)
+    look, width = screen()
+    print(render(overview_of(plan, key), width, look))
+    for line in notes(plan.overview_scored(), overview_file("md"), States(plan, keys), suite):
+        print("\n".join(wrapped(line, width)), end="\n\n")
+
+
+def screen() -> tuple[Print, int]:
+    """How a table looks here, and how wide it may be."""
+    styled = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    return Print(styled, styled and not os.environ.get("NO_COLOR")), shutil.get_terminal_size().columns
+
+
+def typed(words: str) -> str:
+    """A table's name without its folder and its format."""
+    name = words.removeprefix(TABLES)
+    return name.rpartition(".")[0] if Path(name).suffix else name
 
 
 def chosen_tables(plan: Plan, words: str) -> list[tuple[str, str]]:
@@ -56,8 +85,7 @@ def chosen_tables(plan: Plan, words: str) -> list[tuple[str, str]]:
 def tables_named(plan: Plan, words: str) -> list[tuple[str, str]]:
     """The tables that words fit, if any."""
     names = {f"{benchmark}/{table}": (benchmark, table) for benchmark, table, _ in plan.tables()}
-    typed = words.removeprefix(TABLES)
-    found = fitting(typed.rpartition(".")[0] if Path(typed).suffix else typed, names)
+    found = fitting(typed(words), names)
     return [known for name, known in names.items() if name in found]
 
 
@@ -65,23 +93,43 @@ def table_of(plan: Plan, key: TableKey) -> Table:
     """The table as the workflow would write it, of those of its numbers that are there."""
     results, benchmark = plan.results, key.benchmark
     scored = plan.table_scored(benchmark, key.table)
-    files = [*map(results.metrics, scored), results.statistics(benchmark)]
-    metrics = [read_table(path, METRICS) for path in files if path.is_file()]
-    problems = [results.import_problems(name) for one in scored for name in {one, Scored(one.run)}]
     return Builder(
         key=key,
-        metrics=pl.concat(metrics) if metrics else pl.DataFrame(schema=METRICS),
+        metrics=_metrics([*map(results.metrics, scored), results.statistics(benchmark)]),
         published=Published(published_file(benchmark) if key.show_published else None, key.table),
-        problems=read_problems([path for path in problems if path.is_file()], results),
+        problems=_problems(plan, scored),
     ).table()
 
 
-def notes(plan: Plan, key: TableKey, states: States, suite: str | None) -> Iterator[str]:
-    """Which of the table's runs are not what another run would make them, and how to make them."""
-    found = [states.of(one) for one in plan.table_scored(key.benchmark, key.table)]
+def overview_of(plan: Plan, key: OverviewKey) -> Table:
+    """The overview as the workflow would write it, of those of its numbers that are there."""
+    scored, results = plan.overview_scored(), plan.results
+    timings = {run.name: results.timings(run) for run in plan.timed(scored)}
+    shows_papers = plan.config.suite.show_published
+    return OverviewBuilder(
+        key,
+        _metrics([results.metrics(one) for one in scored]),
+        {name: Published(published_file(name) if shows_papers else None, of.table) for name, of in key.of_all.items()},
+        _problems(plan, scored),
+        {name: read_table(path, TIMINGS) for name, path in timings.items() if path.is_file()},
+    ).table()
+
+
+def _metrics(files: Sequence[Path]) -> pl.DataFrame:
+    found = [read_table(path, METRICS) for path in files if path.is_file()]
+    return pl.concat(found) if found else pl.DataFrame(schema=METRICS)
+
+
+def _problems(plan: Plan, scored: Sequence[Scored]) -> dict[str, Counter[str]]:
+    files = [plan.results.import_problems(name) for one in scored for name in {one, Scored(one.run)}]
+    return read_problems([path for path in files if path.is_file()], plan.results)
+
+
+def notes(scored: Sequence[Scored], target: Path, states: States, suite: str | None) -> Iterator[str]:
+    """The runs; which of them are not what another run would make them, and how to make them."""
+    found = [states.of(one) for one in scored]
     if found:
         yield f"Runs (`reprise item <run>` lists wrong answers): {listed([state.scored.name for state in found])}."
-    target = table_file(key.benchmark, key.table, "md")
     others = [state for state in found if state.name != "done"]
     if others:
         counts = ", ".join(f"{sum(one.name == name for one in others)} {name}" for name in _names(others))

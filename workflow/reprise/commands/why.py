@@ -8,7 +8,7 @@ from reprise.commands.failures import RETRY, failure_lines
 from reprise.commands.plans import call_for, plan_of
 from reprise.core.clones import is_running
 from reprise.core.files import read_json
-from reprise.core.paths import Scored, table_file
+from reprise.core.paths import OVERVIEW, Scored, overview_file, table_file
 from reprise.core.plain import safe
 from reprise.models.journal import Journal, journal_path
 from reprise.plan.keys import collect_keys
@@ -50,7 +50,8 @@ def lines(plan: Plan, state: State, suite: str | None) -> Iterator[str]:
     if state.counts.asked:
         asked, failed, unread, missing = state.counts
         yield f"Answers: {asked} asked, {failed} failed, {unread} unread; {missing} not asked, their clips are missing."
-    tables = [f"{b}/{table}" for b, table, _ in plan.tables() if state.scored in plan.table_scored(b, table)]
+    shown = [(b, table) for b, table, _ in plan.shown() if state.scored in plan.table_scored(b, table)]
+    tables = [table if table == OVERVIEW else f"{b}/{table}" for b, table in shown]
     yield f"Shown in: {', '.join(tables) or 'no table'}."
     if state.name != "done":
         yield f"To make it: {call_for(_target(plan, state.scored, tables), suite)}"
@@ -58,8 +59,10 @@ def lines(plan: Plan, state: State, suite: str | None) -> Iterator[str]:
 
 def _target(plan: Plan, one: Scored, tables: list[str]) -> Path:
     """A table that shows a run, or its numbers."""
-    benchmark, _, table = tables[0].partition("/") if tables else ("", "", "")
-    return table_file(benchmark, table, "md") if tables else plan.results.metrics(one)
+    if not tables:
+        return plan.results.metrics(one)
+    benchmark, _, table = tables[0].partition("/")
+    return table_file(benchmark, table, "md") if table else overview_file("md")
 
 
 def _failures(state: State) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """Checks across files: names that other files, or the benchmarks' modules, define."""
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from reprise.config.imported import folder_problems, form_problems
 from reprise.config.model import Model
 from reprise.config.problems import Problems
 from reprise.config.stand_in import stand_in_problems
-from reprise.config.tables import Column, Row, TableSpec
+from reprise.config.tables import Column, Overview, Row, Section, TableSpec
 from reprise.core.errors import choices
 from reprise.models.adapters import ADAPTERS
 
@@ -48,6 +49,8 @@ class Checks:
                 self._rows(file, f"tables.{number}", spec, name)
                 if name in self.found.benchmarks:
                     self._columns(file, f"tables.{number}", spec, name)
+            if tables.overview is not None and name in self.found.benchmarks:
+                self._overview_part(file, tables.overview, name)
 
     def _add(self, file: str, place: str, reasons: Sequence[str]) -> None:
         for reason in reasons:
@@ -67,6 +70,38 @@ class Checks:
             for run in entry.extra_runs:
                 place = f"benchmarks.{name}.extra_runs: '{run}'"
                 self._add(self.suite_file, place, self._run(run, name))
+
+        self._overview_lines()
+
+    def _overview_lines(self) -> None:
+        lines = self.found.suite.overview_lines()
+        named = Counter(line.model for line in lines)
+        for line in lines:
+            reasons = self._unknown_model(line.model)
+            if named[line.model] > 1:
+                reasons.append("named twice; a model has one line.")
+            for benchmark in {*(line.benchmarks or ()), *line.samplings}:
+                tables = self.found.tables.get(benchmark)
+                reasons += _unknown("benchmark", benchmark, self.found.suite.benchmarks)
+                if tables is not None and tables.overview is None:
+                    reasons.append(f"{benchmark} has no part in the overview.")
+            for sampling in line.samplings.values():
+                reasons += _unknown("sampling", sampling, self.found.main.samplings)
+            self._add(self.suite_file, f"overview: '{line.model}'", reasons)
+
+    def _overview_part(self, file: str, part: Overview, benchmark: str) -> None:
+        """What a benchmark shows in the overview, and whether the models of the suite can be asked that."""
+        row = Row(label="-", protocol=part.protocol, sampling=part.sampling)
+        spec = TableSpec(title="", caption="", columns=part.columns, sections=[Section(rows=[row])])
+        self._columns(file, "overview", spec, benchmark)
+        protocols = self.found.benchmarks[benchmark].protocols
+        self._add(file, "overview.protocol", _unknown("protocol", part.protocol, protocols))
+        self._add(file, "overview.sampling", _unknown("sampling", part.sampling, self.found.main.samplings))
+        shown = self.found.overview_of(benchmark)
+        for row in shown.rows() if shown else ():
+            if row.model in self.found.models and part.protocol in protocols:
+                reasons = self._cell(row, part.columns[0], benchmark)
+                self._add(self.suite_file, f"overview: '{row.model}'", [f"{benchmark}: {one}" for one in reasons])
 
     def _judge(self, judge: str) -> list[str]:
         """A judge must exist, and must be able to write."""

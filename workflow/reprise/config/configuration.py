@@ -5,8 +5,9 @@ from pydantic import BaseModel, ConfigDict
 from reprise.config.benchmark import Benchmark
 from reprise.config.main import Main
 from reprise.config.model import Model
+from reprise.config.overview import overview_spec
 from reprise.config.suite import Suite
-from reprise.config.tables import Tables
+from reprise.config.tables import Tables, TableSpec
 from reprise.models.adapters import ADAPTERS
 
 EXTERNAL = "config/external.yaml"
@@ -33,9 +34,16 @@ class Configuration(BaseModel):
         """The file that defines a model."""
         return EXTERNAL if slug in self.external else f"config/models/{slug}.yaml"
 
+    def overview_of(self, benchmark: str) -> TableSpec | None:
+        """A benchmark's part of the overview, as a table."""
+        settings, lines = self.benchmarks.get(benchmark), self.suite.overview_lines()
+        labels = {slug: model.label for slug, model in self.models.items()}
+        return overview_spec(benchmark, settings.title, self.tables[benchmark], lines, labels) if settings else None
+
     def runs_of(self, benchmark: str) -> set[str]:
-        """The runs that a benchmark's tables show, and the suite's extra runs: `<protocol>/<sampling>/<model>`."""
-        tables = self.tables[benchmark].tables.values()
+        """The runs that tables and overview show of a benchmark, and extra ones: `<protocol>/<sampling>/<model>`."""
+        overview = self.overview_of(benchmark)
+        tables = [*self.tables[benchmark].tables.values(), *([overview] if overview else [])]
         shown = {
             f"{row.protocol}/{row.sampling}/{row.model}"
             for table in tables

@@ -1,5 +1,6 @@
 """`config/suites/<suite>.yaml`: what one suite runs, on which data."""
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
@@ -73,6 +74,35 @@ def _kind_of_term(found: Any) -> str:
 Term = Annotated[Annotated[Slug, Tag("(name)")] | Annotated[OnGpus, Tag("(gpus)")], Discriminator(_kind_of_term)]
 
 
+class OverviewLine(Settings):
+    """A line of the overview that says more than its model."""
+
+    model: Slug
+    """The model."""
+    benchmarks: list[Slug] | None = None
+    """The benchmarks that it is asked; by default all that have a part in the overview."""
+    samplings: dict[Slug, Slug] = Field({})
+    """Benchmark -> which frames the model is shown, in place of what the benchmark's tables say."""
+
+    def with_more(self, benchmarks: Sequence[str] | None, samplings: Mapping[str, str]) -> "OverviewLine":
+        """The line with these benchmarks too, all of them if none is named, and with these frames."""
+        is_of_all = self.benchmarks is None or benchmarks is None
+        both = None if is_of_all else list(dict.fromkeys([*(self.benchmarks or ()), *(benchmarks or ())]))
+        return OverviewLine(model=self.model, benchmarks=both, samplings={**self.samplings, **samplings})
+
+    def as_written(self) -> str | dict[str, Any]:
+        """The line as a file says it: its model alone where it says no more."""
+        found = self.model_dump(exclude_defaults=True)
+        return found if len(found) > 1 else self.model
+
+
+def _kind_of_line(found: Any) -> str:
+    return "(model)" if isinstance(found, dict | OverviewLine) else "(name)"
+
+
+Line = Annotated[Annotated[Slug, Tag("(name)")] | Annotated[OverviewLine, Tag("(model)")], Discriminator(_kind_of_line)]
+
+
 class Suite(Settings):
     """`config/suites/<suite>.yaml`: what one suite runs, on which data. It is read alone, never merged with another."""
 
@@ -88,6 +118,8 @@ class Suite(Settings):
     judges: list[Slug] = Field([])
     """Models that judge free answers, the first of which the tables show. They must be selected by `run:` too; without
     a judge the rows that need one show published values."""
+    overview: list[Line] = Field([])
+    """The models of the overview (`results/tables/overview.*`), a line each; without any there is no overview."""
     stand_in: Slug | None = None
     """A baseline that answers in place of every other model and judge. Labels stay; each model's slug is its seed."""
     budget_usd: float = Field(0, ge=0)
@@ -111,3 +143,7 @@ class Suite(Settings):
     """Detection of shots, measuring of motion."""
     benchmarks: dict[Slug, SuiteBenchmark]
     """The benchmarks by name."""
+
+    def overview_lines(self) -> list[OverviewLine]:
+        """The lines of the overview, all in full."""
+        return [line if isinstance(line, OverviewLine) else OverviewLine(model=line) for line in self.overview]

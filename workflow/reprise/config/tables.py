@@ -1,11 +1,11 @@
 """`config/tables/<benchmark>.yaml`: the rows (runs) and columns (metrics) of a paper's tables."""
 
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from reprise.config.names import Slug, TableName
-from reprise.core.settings import Settings
+from reprise.core.settings import Settings, mistake
 
 
 class PublishedAs(Settings):
@@ -147,6 +147,8 @@ class TableSpec(Settings):
     """What is printed in bold: the best values, or those above chance."""
     compared_with: str | None = None
     """Group of items: mark what is above or below the same run's number of this group."""
+    intervals: bool = False
+    """Print the interval of every number that is measured here."""
 
     @model_validator(mode="before")
     @classmethod
@@ -172,12 +174,34 @@ class TableSpec(Settings):
         return (column.metrics or self.metrics) if column.shows == "metrics" else []
 
 
+class Overview(Settings):
+    """A benchmark's part of the overview: its main numbers, and of which runs they are."""
+
+    table: TableName
+    """The paper's main table. A model that is in it is asked as there, and shows that row's published values where it
+    does not run; of several rows the one counts that is nearest to `protocol` and `sampling`."""
+    protocol: Slug
+    """What every other model is asked."""
+    sampling: Slug
+    """Which frames every other model is shown."""
+    columns: list[Column] = Field(min_length=1)
+    """The main numbers; each names its metrics."""
+
+
 class Tables(Settings):
     """`config/tables/<benchmark>.yaml`: the rows (runs) and columns (metrics) of a paper's tables."""
 
     benchmark: Slug
     """The benchmark."""
+    overview: Overview | None = None
+    """Its part of the overview of models; without one the benchmark is not in it."""
     abbreviations: dict[str, str] = Field({})
     """What abbreviations in headers and labels mean; a table explains those that it has."""
     tables: dict[TableName, TableSpec]
     """The tables by name: `table<N>`, N as in the paper."""
+
+    @model_validator(mode="after")
+    def _main_table_exists(self) -> Self:
+        if self.overview is not None and self.overview.table not in self.tables:
+            raise mistake(f"overview.table: no {self.overview.table} here. There are: {', '.join(self.tables)}.")
+        return self

@@ -12,6 +12,8 @@ STAMP = RESULTS / "suite.json"
 TABLES = RESULTS / "tables"
 RUN_NAME = "<benchmark>/<protocol>/<sampling>/<model>"
 PROBLEMS = ".problems.csv"
+TIMINGS = ".timings.parquet"
+OVERVIEW = "overview"
 Ledger = Literal["sources", "clips"]
 
 
@@ -57,6 +59,11 @@ def table_file(benchmark: str, table: str, kind: str) -> Path:
 def collected_table_file(table: str, kind: str) -> Path:
     """Table N of every paper that has one."""
     return TABLES / f"{table}.{kind}"
+
+
+def overview_file(kind: str) -> Path:
+    """The overview of models."""
+    return TABLES / f"{OVERVIEW}.{kind}"
 
 
 def tables_pdf_file() -> Path:
@@ -140,6 +147,14 @@ class Results:
 
     def responses(self, run: Run) -> Path:
         return self.folder / "responses" / f"{run.name}.parquet"
+
+    def timings(self, run: Run) -> Path:
+        """How long its answers took."""
+        return self.folder / "responses" / f"{run.name}{TIMINGS}"
+
+    def run_of_timings(self, path: Path) -> str:
+        """The name of the run that a file of timings is of."""
+        return path.relative_to(self.folder / "responses").as_posix().removesuffix(TIMINGS)
 
     def judge_requests(self, run: Run) -> Path:
         return self.folder / "judge_requests" / f"{run.name}.parquet"

@@ -16,7 +16,7 @@ from reprise.core.code_digest import CodeDigests
 from reprise.core.errors import UserError, suggestion
 from reprise.core.files import canonical_json, is_other, matching_files, write_text
 from reprise.core.keyfile import Key
-from reprise.core.paths import Run
+from reprise.core.paths import OVERVIEW, Run
 from reprise.core.settings import Settings
 from reprise.core.store import append_line, read_lines
 from reprise.external import FOLDER
@@ -30,7 +30,7 @@ from reprise.models.keys import ModelAnswers, ModelRunKey, RunKey
 from reprise.plan.changes import remember
 from reprise.plan.runs import Plan
 from reprise.reading.keys import JudgementsKey, VerdictsKey
-from reprise.tables.keys import TableKey
+from reprise.tables.keys import OverviewKey, TableKey
 from reprise.tables.published import published_file
 
 UNPINNED = "unpinned"
@@ -96,6 +96,8 @@ class _Keys:
         for benchmark, table, spec in self._plan.tables():
             table_key = self._table(benchmark, table, spec, runs, adopted)
             yield key("tables", benchmark, table), self._coded(table_key)
+        if self._plan.overview:
+            yield key("tables", OVERVIEW), self._coded(self._overview(runs, adopted))
 
     def _coded(self, key: K) -> K:
         """A key with the digest of the code that shapes what it is the key of."""
@@ -327,6 +329,16 @@ class _Keys:
             adopted={key: adopted[key] for key in keys},
             missing_share_max=suite.missing_share_max,
             failed_share_max=suite.failed_share_max,
+        )
+
+    def _overview(self, runs: dict[Run, RunKey], adopted: dict[str, str]) -> OverviewKey:
+        parts = self._plan.overview
+        return OverviewKey(
+            suite=self._config.name,
+            confidence=self._config.main.confidence,
+            parts=tuple(self._table(name, OVERVIEW, spec, runs, adopted) for name, spec in parts.items()),
+            of_all={name: main for name in parts if (main := self._config.tables[name].overview)},
+            gpus={line.model: self._config.models[line.model].gpus for line in self._config.suite.overview_lines()},
         )
 
     def _quantised(self, shown: set[str]) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """Which runs and tables a suite has, and which of them this site can make."""
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from pathlib import Path
 
 from reprise.config.configuration import Configuration
@@ -8,7 +9,7 @@ from reprise.config.model import Model
 from reprise.config.suite import OnGpus
 from reprise.config.tables import Row, TableSpec
 from reprise.core.errors import UserError, unknown
-from reprise.core.paths import RUN_NAME, TABLES, Results, Run, Scored
+from reprise.core.paths import OVERVIEW, RUN_NAME, TABLES, Results, Run, Scored
 from reprise.core.store import Store
 from reprise.external import FOLDER
 from reprise.models.adapters import ADAPTERS
@@ -57,8 +58,21 @@ class Plan:
             for table, spec in tables.tables.items():
                 yield benchmark, table, spec
 
+    @cached_property
+    def overview(self) -> dict[str, TableSpec]:
+        """Benchmark -> its part of the overview; empty where the suite names no model for it."""
+        found = {benchmark: self.config.overview_of(benchmark) for benchmark in self.config.tables}
+        return {benchmark: spec for benchmark, spec in found.items() if spec is not None}
+
+    def shown(self) -> Iterator[tuple[str, str, TableSpec]]:
+        """Every table, and every part of the overview."""
+        yield from self.tables()
+        yield from ((benchmark, OVERVIEW, spec) for benchmark, spec in self.overview.items())
+
     def table(self, benchmark: str, table: str) -> TableSpec:
-        """The specification of one table; a UserError if it does not exist."""
+        """The specification of one table, or of a part of the overview; a UserError if it does not exist."""
+        if table == OVERVIEW and benchmark in self.overview:
+            return self.overview[benchmark]
         if benchmark not in self.config.tables:
             raise unknown("benchmark", benchmark, self.config.tables, f"{TABLES / benchmark / table}")
         tables = self.config.tables[benchmark].tables
@@ -155,16 +169,24 @@ class Plan:
         spec = self.table(benchmark, table)
         return sorted({found for row in spec.cells() if (found := self.scored(benchmark, row))})
 
+    def overview_scored(self) -> list[Scored]:
+        """The numbers of runs that the overview needs and that this site can make."""
+        return [one for benchmark in sorted(self.overview) for one in self.table_scored(benchmark, OVERVIEW)]
+
+    def timed(self, scored: Iterable[Scored]) -> list[Run]:
+        """The runs whose answers take time here."""
+        return sorted({one.run for one in scored if one.run.model not in self.imports.models})
+
     def runs(self) -> list[Run]:
-        """All runs of the suite: those of its tables, and its extra runs."""
-        found = {one.run for benchmark, table, _ in self.tables() for one in self.table_scored(benchmark, table)}
+        """All runs of the suite: those of its tables and of its overview, and its extra runs."""
+        found = {one.run for benchmark, table, _ in self.shown() for one in self.table_scored(benchmark, table)}
         suite = self.config.suite
         named = [f"{benchmark}/{name}" for benchmark, entry in suite.benchmarks.items() for name in entry.extra_runs]
         return sorted(found | {Run.parse(name) for name in named})
 
     def numbers(self) -> list[Scored]:
         """The numbers of all runs: by every judge that a table shows, else by the first one, else by the readers."""
-        shown = {one for benchmark, table, _ in self.tables() for one in self.table_scored(benchmark, table)}
+        shown = {one for benchmark, table, _ in self.shown() for one in self.table_scored(benchmark, table)}
         others = set(self.runs()) - {one.run for one in shown}
         return sorted(shown | {Scored(run, self._first_judge(run)) for run in others})
 
@@ -188,7 +210,7 @@ class Plan:
         idle = fitting(name, idle_runs)
         if len(idle) == 1:
             raise UserError(
-                f"{idle[0]}: {suite} shows this run, but does not make it: {self._why_idle(Run.parse(idle[0]))}"
+                f"{idle[0]}: {suite} shows this run, but does not make it: {self.why_idle(Run.parse(idle[0]))}"
             )
         raise UserError(
             f"no run '{name}' in {suite}.{nearest(name, [*runs, *idle_runs])} A run is named {RUN_NAME}, "
@@ -201,7 +223,8 @@ class Plan:
         shown = {f"{name}/{run}" for name in self.config.benchmarks for run in self.config.runs_of(name)}
         return sorted(shown - made)
 
-    def _why_idle(self, run: Run) -> str:
+    def why_idle(self, run: Run) -> str:
+        """Why this site does not make a run that is shown."""
         model = self.config.models[run.model]
         where = f"config/suites/{self.config.name}.yaml"
         if run.model not in self.models:

@@ -9,7 +9,7 @@ from pathlib import Path
 from reprise.core.errors import UserError, choices, suggestion
 from reprise.core.log import log
 from reprise.core.names import TABLE
-from reprise.core.paths import RESULTS, TABLES, Scored, collected_table_file, table_file, tables_pdf_file
+from reprise.core.paths import OVERVIEW, RESULTS, TABLES, Scored, collected_table_file, table_file, tables_pdf_file
 from reprise.fetch.settings import Huggingface, ReleaseHub
 from reprise.plan.keys import UNPINNED
 from reprise.plan.runs import Plan
@@ -55,6 +55,8 @@ def _problems(plan: Plan, target: str) -> Iterator[str]:
     match target.split("/"):
         case ["results", "tables", file] if file == tables_pdf_file().name:
             yield from () if has_latex() else (MISSING,)
+        case ["results", "tables", file] if file.partition(".")[0] == OVERVIEW:
+            yield from _overview_problems(plan, file)
         case ["results", "tables", file] if file.startswith("tab"):
             listed = [f"{name} ({', '.join(having)})" for name, having in plan.benchmarks_by_table().items()]
             yield from _file_problems(
@@ -79,6 +81,17 @@ def _problems(plan: Plan, target: str) -> Iterator[str]:
             yield f"a target is a file. Did you mean '{table_file(benchmark, word, 'html')}'?"
         case _:
             yield f"nothing is made there; what is made lies in {RESULTS}/.{_nearest(plan, target)}"
+
+
+def _overview_problems(plan: Plan, file: str) -> Iterator[str]:
+    kind = file.partition(".")[2]
+    if not plan.overview:
+        yield (
+            f"suite '{plan.config.name}' has no overview. Name models in `overview:` of "
+            f"config/suites/{plan.config.name}.yaml; `python -m reprise eval` does so."
+        )
+    elif kind not in FORMATS:
+        yield f"no format '{kind}'.{suggestion(kind, FORMATS)} Allowed: {', '.join(FORMATS)}."
 
 
 def _run_problems(plan: Plan, names: Sequence[str]) -> Iterator[str]:
@@ -128,7 +141,7 @@ def warn_of_unpinned(plan: Plan, targets: Sequence[str]) -> None:
         for target in targets
         if f"/{name}/" in target.removeprefix(f"{TABLES}/")
     }
-    data = {name for name in benchmarks if _has_unpinned_data(plan, name)}
+    data = {name for name in benchmarks if has_unpinned_data(plan, name)}
     named = [f"model{'s' * (len(models) > 1)} {', '.join(sorted(models))}"] if models else []
     named += [f"data of {', '.join(sorted(data))}"] if data else []
     if named:
@@ -140,12 +153,13 @@ def warn_of_unpinned(plan: Plan, targets: Sequence[str]) -> None:
 
 def asked_by(plan: Plan, targets: Sequence[str]) -> set[Scored]:
     """The numbers behind the targets; those of the whole suite where no target is named."""
-    tables = {(benchmark, table): plan.table_scored(benchmark, table) for benchmark, table, _ in plan.tables()}
+    tables = {(benchmark, table): plan.table_scored(benchmark, table) for benchmark, table, _ in plan.shown()}
     everything = {one for scored in tables.values() for one in scored} | {Scored(run) for run in plan.runs()}
     if not targets or str(tables_pdf_file()) in targets:
         return everything
     found = {one for target in targets for one in everything if f"/{one.run.name}" in target}
     for (benchmark, table), scored in tables.items():
+        # A part of the overview is in no file of its own; the overview lies where a collected table of its name would.
         files = {
             str(path)
             for kind in FORMATS
@@ -160,7 +174,7 @@ def _is_unpinned_model(plan: Plan, slug: str) -> bool:
     return plan.config.models[slug].revision == UNPINNED
 
 
-def _has_unpinned_data(plan: Plan, benchmark: str) -> bool:
+def has_unpinned_data(plan: Plan, benchmark: str) -> bool:
     """Whether a benchmark's release, or the videos that runs here look at, are named by no commit."""
     entry = plan.config.suite.benchmarks[benchmark]
     release, route = entry.release, entry.route

@@ -15,7 +15,7 @@ from reprise.core.clones import LOCKS, is_running, register
 from reprise.core.errors import UserError, faults_in_words
 from reprise.core.files import canonical_json, is_other, write_if_changed
 from reprise.core.log import log
-from reprise.core.paths import STAMP, Ledger, Run, Scored, collected_table_file, table_file
+from reprise.core.paths import STAMP, Ledger, Run, Scored, collected_table_file, overview_file, table_file
 from reprise.fetch.settings import ReleaseHub, Remote
 from reprise.plan.answers import failed_answers, summary
 from reprise.plan.keys import UNPINNED, changed_keys, write_keys
@@ -229,12 +229,14 @@ class Workflow:
     # Tables
 
     def every_table(self) -> list[Path]:
-        """Every table number that a paper of the suite has, in every format that people read."""
-        return [collected_table_file(table, kind) for table in self._plan.benchmarks_by_table() for kind in READ_AS]
+        """Every table number that a paper of the suite has, and the overview, in every format that people read."""
+        tables = [collected_table_file(table, kind) for table in self._plan.benchmarks_by_table() for kind in READ_AS]
+        return [*tables, *(overview_file(kind) for kind in READ_AS if self._plan.overview)]
 
     def every_fragment(self) -> list[Path]:
-        """Every table of every paper of the suite, as LaTeX."""
-        return [table_file(benchmark, table, "tex") for benchmark, table, _ in self._plan.tables()]
+        """Every table of every paper of the suite, and the overview, as LaTeX."""
+        tables = [table_file(benchmark, table, "tex") for benchmark, table, _ in self._plan.tables()]
+        return [*tables, *([overview_file("tex")] if self._plan.overview else [])]
 
     @as_workflow_error
     def parts_of_table(self, wildcards: Wildcards) -> list[Path]:
@@ -250,7 +252,10 @@ class Workflow:
     @as_workflow_error
     def table_problems(self, wildcards: Wildcards) -> list[Path]:
         """What is wrong with the imported files behind a table."""
-        scored, imported = self._scored(wildcards), self._plan.imports.models
+        return self._problems(self._scored(wildcards))
+
+    def _problems(self, scored: Sequence[Scored]) -> list[Path]:
+        imported = self._plan.imports.models
         answers = [Scored(one.run) for one in scored if one.run.model in imported]
         ratings = [one for one in scored if one.judge in imported]
         return [self._results.import_problems(one) for one in (*answers, *ratings)]
@@ -274,6 +279,28 @@ class Workflow:
         chance = load_scores(benchmark).CHANCE
         is_counted = any(chance.get(metric, 0.0) is None for c in spec.columns for metric in spec.metrics_of(c))
         return any(row.dataset or (row.chance and is_counted) for row in spec.rows())
+
+    # The overview
+
+    @as_workflow_error
+    def overview_metrics(self, wildcards: Wildcards) -> list[Path]:
+        """The metrics of the runs behind the overview that this site can make."""
+        return [self._results.metrics(one) for one in self._plan.overview_scored()]
+
+    @as_workflow_error
+    def overview_problems(self, wildcards: Wildcards) -> list[Path]:
+        """What is wrong with the imported files behind the overview."""
+        return self._problems(self._plan.overview_scored())
+
+    @as_workflow_error
+    def overview_timings(self, wildcards: Wildcards) -> list[Path]:
+        """How long the answers behind the overview took."""
+        return [self._results.timings(run) for run in self._plan.timed(self._plan.overview_scored())]
+
+    def overview_published(self, wildcards: Wildcards) -> list[Path]:
+        """The papers' own numbers, where the suite shows them."""
+        shown = self._plan.overview if self._plan.config.suite.show_published else ()
+        return [published_file(benchmark) for benchmark in shown]
 
     def _scored(self, wildcards: Wildcards) -> list[Scored]:
         return self._plan.table_scored(wildcards.benchmark, wildcards.table)

@@ -1,6 +1,8 @@
 """Stage `tables`: write one table in every format."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -16,7 +18,7 @@ from reprise.tables.build import TIDY, Builder
 from reprise.tables.keys import TableKey
 from reprise.tables.problems import read_problems
 from reprise.tables.published import Published
-from reprise.tables.render import FORMATS, render
+from reprise.tables.render import FORMATS, Table, render
 
 
 def main() -> None:
@@ -31,14 +33,18 @@ def main() -> None:
         published=Published(next(iter(args.published), None), key.table),
         problems=read_problems(args.problems, Results(key.suite)),
     )
-    table = builder.table()
+    write_formats(builder.table(), builder.tidy, args.out)
+
+
+def write_formats(table: Table, tidy: Sequence[Mapping[str, Any]], out: Path) -> None:
+    """The table in every format, and its tidy rows beside it."""
     for form in FORMATS:
-        write_text(args.out.with_suffix(f".{form}"), render(table, form))
+        write_text(out.with_suffix(f".{form}"), render(table, form))
     shown = pl.col(pl.String).map_elements(as_cell, return_dtype=pl.String)
-    with whole_file(args.out.with_suffix(".csv")) as temporary:
-        pl.DataFrame(builder.tidy, schema=TIDY).with_columns(shown).write_csv(temporary)
+    with whole_file(out.with_suffix(".csv")) as temporary:
+        pl.DataFrame(tidy, schema=TIDY).with_columns(shown).write_csv(temporary)
     for form in (*FORMATS, "csv"):
-        seal_text(args.out.with_suffix(f".{form}"))
+        seal_text(out.with_suffix(f".{form}"))
 
 
 if __name__ == "__main__":

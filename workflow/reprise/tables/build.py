@@ -186,6 +186,7 @@ class Builder:
                 significant=self.spec.significance and _is_below(found["p_chance"]),
                 published=paper,
                 notes=notes,
+                interval=_interval(found) if self.spec.intervals else None,
             )
         if paper is not None:
             return self.published_number(place, paper, column)
@@ -376,6 +377,10 @@ class Builder:
 
 def _is_below(p: float | None) -> bool:
     return p is not None and p < ALPHA
+
+
+def _interval(found: Mapping[str, Any]) -> tuple[float, float] | None:
+    return None if found["low"] is None or found["high"] is None else (found["low"], found["high"])
 
 
 def _printed(found: Mapping[str, Any], column: Column) -> str:

@@ -4,7 +4,7 @@ from pydantic import Field
 
 from reprise.benchmarks.keys import FINDERS
 from reprise.benchmarks.registry import module_name
-from reprise.config.tables import TableSpec
+from reprise.config.tables import Overview, TableSpec
 from reprise.core.keyfile import Key
 
 
@@ -50,3 +50,21 @@ class TableKey(Key):
 
     def modules(self) -> tuple[str, ...]:
         return (self.STAGE, module_name(self.benchmark, "scores"))
+
+
+class OverviewKey(Key):
+    """Key of the stage `overview`."""
+
+    STAGE = "reprise.stages.overview"
+    CARRIERS = TableKey.CARRIERS
+    suite: str
+    confidence: float
+    parts: tuple[TableKey, ...]
+    """a table for each benchmark, with the same rows"""
+    of_all: dict[str, Overview]
+    """benchmark -> what all models are asked whose row says nothing else"""
+    gpus: dict[str, int]
+    """model -> number of its GPUs"""
+
+    def modules(self) -> tuple[str, ...]:
+        return (self.STAGE, *(module_name(part.benchmark, "scores") for part in self.parts))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from string import ascii_lowercase
 
 from reprise.tables.render.legend import MARKS, legend
-from reprise.tables.render.numbers import EN_DASH, compared, format_comparison, format_number
+from reprise.tables.render.numbers import EN_DASH, compared, format_comparison, format_interval, format_number
 from reprise.tables.render.pieces import Line, Marks, Piece, Span, heading
 from reprise.tables.render.table import Bold, Cell, Number, State, Table, TableRow, Text, numbers_of
 
@@ -165,8 +165,8 @@ def lay_out_number(number: Number, table: Table, letters: Letters, shared: State
     symbols = [] if number.state == shared else [MARKS.get(number.state, "")]
     if number.significant and table.bold == "best":
         symbols.append("*")
-    comparison = format_comparison(number) if beside else ""
-    after = (Span(" "), Span(comparison, small=True)) if comparison else ()
+    asides = (format_interval(number), format_comparison(number) if beside else "")
+    after = (piece for aside in asides if aside for piece in (Span(" "), Span(aside, small=True)))
     return (value_span(number, table.bold), *marks(number.notes, letters, *symbols), *after)
 
 

@@ -59,6 +59,7 @@ def entries(table: Table, numbers: list[Number], stacked: bool) -> Iterator[Entr
         table.comparison and any(map(compared, numbers)),
         (Span(f"{place}: published value, and difference (here {MINUS} published)."),),
     )
+    yield Entry(any(number.interval for number in shown), (Span("A range in parentheses: the interval of a number."),))
     found = abbreviations(table)
     named = [
         (heading(short), Span(f": {long}{end}")) for (short, long), end in zip(found, ends(len(found)), strict=True)

@@ -19,6 +19,14 @@ def format_number(number: Number) -> str:
     return format_value(number.value, number.decimals, signed=number.signed)
 
 
+def format_interval(number: Number) -> str:
+    """`(low–high)`, or nothing without an interval."""
+    if number.interval is None or number.value is None:
+        return ""
+    low, high = (format_value(bound, number.decimals, signed=number.signed) for bound in number.interval)
+    return f"({low}{EN_DASH}{high})"
+
+
 def compared(number: Number) -> tuple[str, str] | None:
     """The published value and the difference of the printed values; nothing without both values."""
     if number.value is None or number.published is None or number.state == "published":

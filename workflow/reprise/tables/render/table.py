@@ -32,9 +32,11 @@ class Number:
     """The paper's value, shown next to the value in a table of comparison."""
     notes: tuple[str, ...] = ()
     """Texts of its footnotes; equal texts share one letter."""
+    interval: tuple[float, float] | None = None
+    """Printed after the value."""
 
     def __post_init__(self) -> None:
-        for value in (self.value, self.published):
+        for value in (self.value, self.published, *(self.interval or ())):
             if value is not None and not math.isfinite(value):
                 raise ValueError(f"a number of a table must be finite or None, got {value}")
 

@@ -1,0 +1,121 @@
+"""`eval` before anything runs: the model's file, the lines of the suite, and what is said where a model cannot be asked."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from reprise.commands.evaluate import Wanted, evaluate_model
+from reprise.commands.new_model import prepare_model, slug_for
+from reprise.config.load import load
+from reprise.core.errors import UserError
+from reprise.core.yaml_files import load_yaml
+
+from tests.unit.commands.test_pin import hub, spoil_template
+from tests.unit.config.conftest import ROOT, Project
+from tests.unit.fetch.test_hub import REVISION, ask_here
+from tests.unit.models.adapters import tiny
+
+SUITE = "config/suites/demo.yaml"
+
+
+@pytest.fixture
+def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """A copy of the configuration as working directory, on a machine without GPUs."""
+    shutil.copytree(ROOT / "config", tmp_path / "config")
+    (tmp_path / "resources").mkdir()
+    for name in ("prompts", "subsets"):
+        (tmp_path / "resources" / name).symlink_to(ROOT / "resources" / name)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    return Project(tmp_path)
+
+
+def said(wanted: Wanted, suite: str | None = None) -> str:
+    """What is said of a mistake; the configuration is as before."""
+    before = {path: path.read_text() for path in Path("config").rglob("*.yaml")}
+    with pytest.raises(UserError) as error:
+        evaluate_model(wanted, "1", suite, dry_run=True, yes=False)
+    assert {path: path.read_text() for path in Path("config").rglob("*.yaml")} == before
+    return str(error.value)
+
+
+def folder(path: Path) -> str:
+    tiny.qwen2_vl(path)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message"),
+    [
+        (Wanted("empty"), "eval: 'empty' holds no weights (*.safetensors). Found: config.json."),
+        (Wanted("nowhere/at/all"), "eval: 'nowhere/at/all' is no folder, and no repository of the hub"),
+        (Wanted("oracle", ["vinogrund"]), "--benchmarks: unknown benchmark 'vinogrund'. Did you mean 'vinoground'? Allowed: mmbench_video, temporalbench, velociti, vinoground."),
+        (Wanted("oracle", ["velociti"], "linspace9"), "--frames: unknown sampling 'linspace9'. Did you mean 'linspace"),
+        (Wanted("oracle", ["velociti"], "9"), "--frames: no sampling shows 9 frames by rule linspace, which velociti has. Add one to `samplings:` in config/config.yaml: linspace9: {rule: linspace, frames: 9}"),
+        (Wanted("empty", name="No Name"), "eval: 'No Name' cannot be a name. Allowed: lower-case letters,"),
+        (Wanted("empty", name="oracle"), "config/models/oracle.yaml: is there, and is of another model (no weights). Say another name by --name."),
+        (Wanted("oracle", gpus=2), "config/models/oracle.yaml: gpus: is 0. Change it there, or leave --gpus out."),
+    ],
+    ids=lambda one: None if isinstance(one, Wanted) else one[:30],
+)  # fmt: skip
+def test_a_mistake_is_met_in_words_and_leaves_nothing(inside: Project, wanted: Wanted, message: str) -> None:
+    inside.write("empty/config.json", "{}")
+    assert message in said(wanted)
+
+
+def test_a_stand_in_is_no_model(inside: Project) -> None:
+    assert "suite 'rehearsal' asks a stand-in and no model" in said(Wanted("oracle"), "rehearsal")
+
+
+def test_a_benchmark_that_needs_a_judge_says_so(inside: Project) -> None:
+    inside.edit(SUITE, "judges: [wordmatch, wordmatch-recall]\n", "")
+    inside.edit(SUITE, "overview:\n", "overview:\n  - cannot-tell\n")
+    message = said(Wanted("cannot-tell", ["mmbench_video"]))
+    assert "mmbench_video/unpacked/interior8/cannot-tell cannot be made: no judge of mmbench_video runs here" in message
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (spoil_template, "do not show the model frames, neither as a video nor as images"),
+        (lambda folder: (folder / "processor_config.json").unlink(), "AutoProcessor cannot load this checkpoint"),
+    ],
+    ids=["blind template", "no processor"],
+)
+def test_a_checkpoint_that_cannot_be_shown_frames(
+    inside: Project, spoil: Callable[[Path], object], message: str
+) -> None:
+    source = folder(inside.root / "weights/My Model")
+    spoil(Path(source))
+    found = said(Wanted(source, ["velociti"]))
+    assert message in found and "its answers are imported (docs/howto/import-answers.md)" in found
+    assert not Path("config/models/my-model.yaml").exists()
+
+
+def test_a_repository_that_cannot_be_reached(inside: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    ask_here("http://127.0.0.1:9", monkeypatch)
+    message = said(Wanted("some/model", ["velociti"]))
+    assert "the hub did not resolve model 'some/model'" in message and "Check the name and the network" in message
+
+
+def test_a_repository_gets_a_file_with_its_commit(
+    inside: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "repository"
+    tiny.qwen2_vl(source)
+    with hub("model", "some/Model_1", source, monkeypatch, weights=10**10):
+        models = load(Path()).models
+        prepare_model("some/Model_1", slug_for("some/Model_1", None, models), 1, models)
+    assert load_yaml(Path("config/models/model_1.yaml")) == {
+        "label": "Model_1", "adapter": "transformers", "repo": "some/Model_1", "revision": REVISION, "gpus": 1,
+        "memory_mb": 15000, "dtype": "checkpoint",
+    }  # fmt: skip
+    assert load(Path()).models["model_1"].gpus == 1, "the project reads it"
+
+
+def test_a_model_that_has_a_file_is_found_by_its_name_and_by_its_repository(inside: Project) -> None:
+    models = load(Path()).models
+    for source in ("qwen3-vl-8b", "Qwen/Qwen3-VL-8B-Instruct"):
+        assert slug_for(source, None, models) == "qwen3-vl-8b"
+    assert slug_for("Qwen/Qwen3-VL-8B-Instruct", "mine", models) == "mine"

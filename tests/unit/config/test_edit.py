@@ -1,0 +1,59 @@
+"""Adding an item to a list of a file that a person wrote: nothing else of the file changes, or nothing at all."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from reprise.config.edit import put_item
+from reprise.core.errors import UserError
+from reprise.core.yaml_files import load_yaml
+
+LINE = {"model": "new", "benchmarks": ["vinoground"]}
+WRITTEN = "{model: new, benchmarks: [vinoground]}"
+
+
+def named(one: Any) -> bool:
+    return one in ("new", "on") or (isinstance(one, dict) and one["model"] == "new")
+
+
+@pytest.mark.parametrize(
+    ("before", "item", "after"),
+    [
+        ("run: [none]\nshards: 1\n", "new", "run: [none, new]\nshards: 1\n"),
+        ("run: [ ]  # nothing\n", "new", "run: [ new]  # nothing\n"),
+        ("run: [a,\n  b]  # two\n", "new", "run: [a,\n  b, new]  # two\n"),
+        ("# top\nrun:\n  - a  # first\n\n# next\nshards: 1\n", LINE, f"# top\nrun:\n  - a  # first\n  - {WRITTEN}\n\n# next\nshards: 1\n"),
+        ("run:\n- a\n- b", "new", "run:\n- a\n- b\n- new"),
+        ("run:\n  - model: a\n    samplings: {x: y}\n", "new", "run:\n  - model: a\n    samplings: {x: y}\n  - new\n"),
+        ("run:\n  - new\n  - b\n", LINE, f"run:\n  - {WRITTEN}\n  - b\n"),
+        ("run: [{model: new, benchmarks: [a]}, b]\n", LINE, f"run: [{WRITTEN}, b]\n"),
+        ("shards: 1\n", "new", "shards: 1\n\nrun:\n  - new\n"),
+        ("shards: 1\n# the end\n", "on", "shards: 1\n# the end\n\nrun:\n  - 'on'\n"),
+        ("run: [a, new]\n", "new", "run: [a, new]\n"),
+    ],
+)  # fmt: skip
+def test_one_item_changes_and_nothing_else(before: str, item: Any, after: str, tmp_path: Path) -> None:
+    file = tmp_path / "suite.yaml"
+    file.write_text(before)
+    put_item(file, "run", item, named)
+    assert file.read_text() == after
+    assert item in load_yaml(file)["run"]
+    put_item(file, "run", item, named)
+    assert file.read_text() == after, "the second time nothing changes"
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "run: &all [a]\nother: *all\n",  # a change of one is a change of both
+        "run:\nshards: 1\n",  # nothing follows it
+        "run:\n  - model: new\n    benchmarks:\n    - a\n  - b\n",  # the item that is replaced takes several lines
+    ],
+)
+def test_what_a_line_cannot_do_is_left_to_a_person(before: str, tmp_path: Path) -> None:
+    file = tmp_path / "suite.yaml"
+    file.write_text(before)
+    with pytest.raises(UserError) as error:
+        put_item(file, "run", LINE, named)
+    assert str(error.value) == f"{file}: `run` cannot be changed here. Write this into it by hand: {WRITTEN}"
+    assert file.read_text() == before

@@ -1,0 +1,133 @@
+"""The overview: what each benchmark shows of the same models, with intervals, beside how long they took."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from reprise.core.schemas import METRICS, TIMINGS
+from reprise.tables.keys import OverviewKey
+from reprise.tables.overview import OverviewBuilder, Spent
+from reprise.tables.published import COLUMNS, Published
+from reprise.tables.render import render
+
+OURS, OTHER = "velociti/entail/fps1/ours", "vinoground/paper/fps1/ours"
+
+
+def part(benchmark: str, title: str, metric: str, rows: list[dict[str, Any]], runs: list[str]) -> dict[str, Any]:
+    column = {"title": f"{title} {metric}", "metrics": [metric], "group": "all"}
+    spec = {"title": "", "caption": "", "columns": [column], "sections": [{"rows": rows}], "intervals": True}
+    return {
+        "suite": "s", "suite_title": "S", "notice": "Toy.", "benchmark": benchmark, "benchmark_title": title,
+        "paper": f"{title} (A. et al.)", "table": "overview", "show_published": True, "spec": spec | {"best": False},
+        "forms": {}, "runs": runs, "missing_share_max": 0.1, "failed_share_max": 0.1,
+    }  # fmt: skip
+
+
+def key(gpus: int) -> OverviewKey:
+    """One model that is asked both, one that only one paper has, one that is asked otherwise and does not run."""
+    of_all = {
+        name: {"table": "table2", "protocol": protocol, "sampling": "fps1", "columns": [{"title": "x"}]}
+        for name, protocol in (("velociti", "entail"), ("vinoground", "paper"))
+    }
+    first = {"protocol": "entail", "sampling": "fps1"}
+    second = {"protocol": "paper", "sampling": "fps1"}
+    rows = [
+        [
+            {"label": "Ours", "model": "ours", **first},
+            {"label": "Theirs", "model": "theirs", "published": "T", **first},
+        ],
+        [{"label": "Ours", "model": "ours", **second}, {"label": "Theirs", "published": "(in no table)"}],
+    ]
+    rows[0].append({"label": "Blind", "model": "blind", **first, "sampling": "none"})
+    rows[1].append({"label": "Blind", "published": "(in no table)"})
+    parts = [
+        part("velociti", "VELOCITI", "strict", rows[0], [OURS]),
+        part("vinoground", "Vinoground", "group", rows[1], [OTHER]),
+    ]
+    return OverviewKey.model_validate(
+        {
+            "suite": "s",
+            "confidence": 0.95,
+            "parts": parts,
+            "of_all": of_all,
+            "gpus": {"ours": gpus, "theirs": 1, "blind": 0},
+        }
+    )
+
+
+def metric(run: str, name: str, value: float) -> dict[str, Any]:
+    return {
+        "run": run, "judge": None, "metric": name, "group": "all", "value": value, "low": value - 4, "high": value + 5,
+        "p_chance": 0.5, "asked": 10, "scored": 10, "failed": 1, "unparsed": 0, "missing": 0, "convention": "fixed",
+        "reader": "robust", "key": "f" * 64,
+    }  # fmt: skip
+
+
+def timings(*clips: tuple[int, float | None, float | None]) -> pl.DataFrame:
+    rows = [
+        {"clip_id": str(number), "requests": requests, "seconds": seconds, "waiting": waiting, "resumed": 0}
+        for number, (requests, seconds, waiting) in enumerate(clips)
+    ]
+    return pl.DataFrame(rows, schema=TIMINGS)
+
+
+def built(folder: Path, gpus: int = 0, **times: pl.DataFrame) -> OverviewBuilder:
+    file = folder / "velociti.csv"
+    file.write_text("\n".join([",".join(COLUMNS), "velociti,table2,T,,all,strict,61.6"]) + "\n")
+    found = {OURS: timings((6, 2.0, 1.0)), OTHER: timings((4, 5.0, None))} | times
+    metrics = [metric(OURS, "strict", 33.04), metric(OTHER, "group", 21.0)]
+    published = {"velociti": Published(file, "table2"), "vinoground": Published(None, "table2")}
+    problems = {OURS: Counter({"empty": 2})}
+    return OverviewBuilder(key(gpus), pl.DataFrame(metrics, schema=METRICS), published, problems, found)
+
+
+def cells(text: str) -> dict[str, list[str]]:
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")]
+    return {row[0].partition("<")[0]: row[1:] for row in rows}
+
+
+def test_a_line_has_numbers_with_intervals_and_times(tmp_path: Path) -> None:
+    text = render(built(tmp_path, gpus=1).table(), "md")
+    found = cells(text)
+    assert found["Model"] == ["VELOCITI strict", "Vinoground group", "Cost: seconds a question", "Cost: GPU hours"]
+    # 8 seconds over 10 questions
+    assert found["Ours"] == ["33.0 (29.0–38.0)", "21.0 (17.0–26.0)", "0.80", "0.00"]
+    assert [found["Theirs"][0].partition("<")[0], *found["Theirs"][1:]] == ["*61.6*", "–", "–", "–"]
+    assert "with 95 % intervals" in text and "VELOCITI entail, fps1; Vinoground paper, fps1" in text
+    assert "Asked and shown: VELOCITI entail, none." in text and text.count("Asked and shown") == 1
+    assert "VELOCITI: Of up to 10 samples: 1 failed." in text and "**Toy.**" in text
+    assert "VELOCITI: Problems of imported answers: 2 empty." in text
+    assert "Paper: VELOCITI (A. et al.)." in text and text.count("Suite s (S)") == 1
+
+
+@pytest.mark.parametrize(("form", "interval"), [("html", "(29.0–38.0)"), ("tex", "(29.0--38.0)")])
+def test_intervals_are_in_every_format(tmp_path: Path, form: str, interval: str) -> None:
+    assert interval in render(built(tmp_path).table(), form)
+
+
+def test_the_csv_has_the_numbers_of_all_parts_and_the_times(tmp_path: Path) -> None:
+    made = built(tmp_path, gpus=1)
+    made.table()
+    found = {(row["row"], row["metric"]): row for row in made.tidy}
+    assert found["Ours", "strict"]["value"] == 33.04 and found["Theirs", "strict"]["source"] == "published"
+    assert found["Ours", "group"]["run"] == OTHER
+    assert found["Ours", "seconds_a_question"]["value"] == pytest.approx(0.8)
+    assert found["Ours", "GPU_hours"]["value"] == pytest.approx(8 / 3600) and len(found) == 5
+
+
+def test_no_gpu_no_hours_and_no_timings_no_time(tmp_path: Path) -> None:
+    for gpus in (0, 4):  # of several it is not known how many a question took
+        assert cells(render(built(tmp_path, gpus=gpus).table(), "md"))["Ours"][2:] == ["0.80", "–"]
+    unknown = timings((6, None, None))
+    text = render(built(tmp_path, gpus=1, **{OURS: unknown, OTHER: unknown}).table(), "md")
+    assert cells(text)["Ours"][2:] == ["–", "–"]
+
+
+def test_hours_need_the_time_of_all_questions(tmp_path: Path) -> None:
+    partly = Spent.of([timings((6, 3.0, 0.0), (4, None, None))])
+    assert partly == Spent(6, 3.0, is_whole=False)
+    assert Spent.of([]) is None
+    text = render(built(tmp_path, gpus=1, **{OURS: timings((6, 3.0, 0.0), (4, None, None))}).table(), "md")
+    assert cells(text)["Ours"][2:] == ["0.80", "–"]

@@ -1,0 +1,69 @@
+"""Changes of lists in YAML files that people wrote: an item is added or replaced, and nothing else is touched."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from reprise.core.errors import UserError
+from reprise.core.files import write_text
+from reprise.core.yaml_files import load_yaml
+
+
+def put_item(file: Path, key: str, item: Any, is_replaced: Callable[[Any], bool]) -> None:
+    """Put an item into a list at the top of a file, in place of one that it replaces, or at the list's end.
+
+    A UserError, and the file as it was, where that cannot be done by a change of one line.
+    """
+    before, text = load_yaml(file), file.read_text(encoding="utf-8")
+    items = list(before.get(key) or [])
+    place = next((number for number, one in enumerate(items) if is_replaced(one)), len(items))
+    wanted = [*items[:place], item, *items[place + 1 :]]
+    if wanted == items:
+        return
+    written = _inline(item)
+    write_text(file, _changed(text, key, place, written))
+    if _content(file) != before | {key: wanted}:
+        write_text(file, text)
+        raise UserError(f"{file}: `{key}` cannot be changed here. Write this into it by hand: {written}")
+
+
+def _content(file: Path) -> Any:
+    try:
+        return load_yaml(file)
+    except UserError:
+        return None
+
+
+def _inline(item: Any) -> str:
+    """An item as it is written within a line."""
+    text = yaml.safe_dump([item], default_flow_style=True, sort_keys=False, allow_unicode=True, width=10**6)
+    return text.strip()[1:-1]
+
+
+def _changed(text: str, key: str, place: int, written: str) -> str:
+    """The text with an item at a place of a list."""
+    lists = _lists(text)
+    if key not in lists:
+        return f"{text.rstrip()}\n\n{key}:\n  - {written}\n"
+    found = lists[key]
+    if not isinstance(found, yaml.SequenceNode):
+        return text
+    if place < len(found.value):
+        one = found.value[place]
+        return text[: one.start_mark.index] + written + text[one.end_mark.index :]
+    if found.flow_style:
+        end = found.end_mark.index - 1
+        return f"{text[:end]}{', ' if found.value else ''}{written}{text[end:]}"
+    end = len(text[: found.value[-1].end_mark.index].rstrip())
+    line_end = text.find("\n", end)
+    end = len(text) if line_end < 0 else line_end
+    return f"{text[:end]}\n{' ' * found.start_mark.column}- {written}{text[end:]}"
+
+
+def _lists(text: str) -> Mapping[str, yaml.Node]:
+    """The values at the top of a file, and where they are."""
+    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    assert isinstance(root, yaml.MappingNode)
+    return {name.value: value for name, value in root.value}

@@ -33,8 +33,9 @@ from reprise.models.answering import DEVICE_ERROR, Model, ask
 from reprise.models.failures import Failures, failures_path
 from reprise.models.journal import Journal, asking_alone, entry_id, journal_path
 from reprise.models.keys import ModelRunKey, RunKey
-from reprise.models.lazy import LazyModel, PreparingModel
+from reprise.models.lazy import PreparingModel, lazy_model
 from reprise.models.reasons import REASONS, TRANSIENT
+from reprise.models.served import Due, Given, ServedModel, served_by
 from reprise.models.suspects import Suspects
 from reprise.stages.arguments import arguments
 
@@ -85,7 +86,7 @@ def main() -> None:
     with asking_alone(store, key.key):
         journal = Journal(journal_path(store, key.key))
         failures = Failures(failures_path(store, key.key), args.attempts)
-        with LazyModel(key, store, args.threads, workers=args.threads if key.gpus else 0) as model:
+        with lazy_model(key, store, args.threads, workers=args.threads if key.gpus else 0) as model:
             responses, timings = ask_all(works, model, journal, failures, key)
         journal.sync()
     order = requests.select("request_id").with_row_index("place")
@@ -180,9 +181,18 @@ class Asking:
         """how many questions of each clip"""
 
     def ask_due(self, works: Sequence[Work]) -> None:
-        """Ask clip by clip what is due, and then, one by one, the questions at which a job was killed."""
-        suspects = self._suspects
+        """Ask what is due: at a server of many clips at a time, else clip by clip and at last, one by one, the questions
+        at which a job was killed."""
         progress = ProgressLine(sum(len(work.requests) for work in works))
+        if isinstance(self._model, ServedModel):
+            self._ask_server(self._model, works, progress)
+        else:
+            self._ask_by_clip(works, progress)
+        self._start.end()
+        self._failures.write()
+
+    def _ask_by_clip(self, works: Sequence[Work], progress: "ProgressLine") -> None:
+        suspects = self._suspects
         suspects.count(self._failures)
         if isinstance(self._model, PreparingModel):
             asked = (Asked(work.clip, tuple(self._due(self._unsuspected(work)).values())) for work in works)
@@ -195,12 +205,43 @@ class Asking:
                 for entry, request in zip(work.entries, work.requests, strict=True):
                     if entry in suspects.entries:
                         self._ask(work, {entry: request})
-        self._start.end()
-        self._failures.write()
+
+    def _ask_server(self, model: ServedModel, works: Sequence[Work], progress: "ProgressLine") -> None:
+        """Send all questions; no question to a server can kill the job."""
+        entries: dict[str, str] = {}
+        sent = set[str]()
+        dues = []
+        for work in works:
+            due = {entry: one for entry, one in self._due(self._questions(work)).items() if entry not in sent}
+            sent |= due.keys()
+            entries |= {one.request_id: entry for entry, one in due.items()}
+            self.asked[work.clip.clip_id] += len(due)
+            progress.advance(len(work.requests) - len(due))
+            if due:
+                dues.append(Due(work.clip, tuple(due.values()), work.check))
+        for given in model.answers_in_any_order(dues):
+            self._keep(entries[given.request.request_id], given)
+            progress.advance(1)
+
+    def _keep(self, entry: str, given: Given) -> None:
+        """Write an answer or a failure down."""
+        if given.answer.error:
+            self._start.note(given.clip.clip_id, {entry: given.answer}, is_answered=False)
+            self._failures.add(entry, given.answer)
+        else:
+            parts = {name: round(value, 6) for name, value in given.parts.items()}
+            self._journal.add(entry, given.answer, round(given.seconds, 6), parts)
+            self._start.note(given.clip.clip_id, {}, is_answered=True)
+            self._failures.answered(entry)
+        if self._start.is_over:
+            self._failures.write()
 
     def _unsuspected(self, work: Work) -> dict[str, Request]:
-        questions = zip(work.entries, work.requests, strict=True)
+        questions = self._questions(work).items()
         return {entry: request for entry, request in questions if entry not in self._suspects.entries}
+
+    def _questions(self, work: Work) -> dict[str, Request]:
+        return dict(zip(work.entries, work.requests, strict=True))
 
     def _ask(self, work: Work, questions: Mapping[str, Request]) -> None:
         """Ask those of a clip's questions that have no answer and are due."""
@@ -299,6 +340,7 @@ def _timing(work: Work, asked: int, journal: Journal) -> dict[str, Any]:
         "requests": len(work.requests),
         "seconds": sum(known) if len(known) == len(seconds) else None,
         "resumed": len(work.requests) - asked,
+        "served": sorted({served for entry in answered if (served := served_by(journal.get(entry)))}),
         **{name: sum(found) if (found := [one[name] for one in parts if name in one]) else None for name in PARTS},
     }
 

@@ -174,4 +174,6 @@ def _raw(says: Says) -> bytes:
     content = says.content
     headers = {"Content-Type": "application/json", "Content-Length": str(len(content)), **says.headers}
     head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-    return f"HTTP/1.1 {says.status} X\r\n{head}\r\n".encode() + (content[: len(content) // 2] if says.is_cut else content)
+    return f"HTTP/1.1 {says.status} X\r\n{head}\r\n".encode() + (
+        content[: len(content) // 2] if says.is_cut else content
+    )

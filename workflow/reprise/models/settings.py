@@ -9,8 +9,8 @@ from reprise.core.settings import Settings, mistake
 
 # Fields of a request that other settings, or the question, determine.
 OWN_FIELDS = frozenset({
-    "model", "messages", "max_tokens", "max_completion_tokens", "temperature", "stream", "n", "logprobs", "top_logprobs",
-    "logprob_token_ids", "return_tokens_as_token_ids", "media_io_kwargs",
+    "model", "messages", "max_tokens", "max_completion_tokens", "temperature", "stream", "n", "logprobs",
+    "top_logprobs", "logprob_token_ids", "return_tokens_as_token_ids", "media_io_kwargs",
 })  # fmt: skip
 
 

@@ -181,8 +181,7 @@ class Asking:
         """how many questions of each clip"""
 
     def ask_due(self, works: Sequence[Work]) -> None:
-        """Ask what is due: at a server of many clips at a time, else clip by clip and at last, one by one, the questions
-        at which a job was killed."""
+        """Ask what is due: a server about many clips at a time, any other model clip by clip."""
         progress = ProgressLine(sum(len(work.requests) for work in works))
         if isinstance(self._model, ServedModel):
             self._ask_server(self._model, works, progress)
@@ -192,6 +191,7 @@ class Asking:
         self._failures.write()
 
     def _ask_by_clip(self, works: Sequence[Work], progress: "ProgressLine") -> None:
+        """Ask clip by clip, and at last, one by one, the questions at which a job was killed."""
         suspects = self._suspects
         suspects.count(self._failures)
         if isinstance(self._model, PreparingModel):

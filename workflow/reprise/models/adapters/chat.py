@@ -1,4 +1,4 @@
-"""Requests of OpenAI's chat completions, as bytes: frames of many megabytes are put in as they are, not written anew."""
+"""Requests of OpenAI's chat completions, as bytes: frames are put in as they are, since they are megabytes."""
 
 import json
 from collections.abc import Sequence

@@ -45,7 +45,7 @@ def _of_status(error: APIStatusError, settings: OpenAISettings) -> Exception:
             f"{f'in {settings.key}' if settings.key else 'none: see settings.key'}). It says: {said}. Answers so far "
             "are kept. Correct the model's file or the key, then run the same command again."
         )
-    if status == 429:  # noqa: PLR2004
+    if status == 429:
         return AnswerError("rate_limited", said)
     if status in (408, 409) or status >= SERVER_FAILED:
         return AnswerError("server_error", f"HTTP {status}: {said}")

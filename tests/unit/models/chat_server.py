@@ -153,8 +153,8 @@ class ChatServer:
                 await writer.drain()
                 if says.is_cut:
                     return
-        except (ConnectionError, asyncio.IncompleteReadError):
-            return  # the client gave up
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            return  # the client gave up, or the test ends
         finally:
             writer.close()
 

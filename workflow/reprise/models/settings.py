@@ -1,5 +1,6 @@
 """`settings:` of every adapter. Imports neither torch nor an SDK, so that a configuration can."""
 
+import re
 from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -7,6 +8,8 @@ from pydantic import Field, field_validator, model_validator
 from reprise.core.plain import SECRET_NAMES
 from reprise.core.settings import Settings, mistake
 
+BARE_URL = re.compile(r"https?://[^\s@?#/]+(?:/[^\s@?#]*)?")
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # Fields of a request that other settings, or the question, determine.
 OWN_FIELDS = frozenset({
     "model", "messages", "max_tokens", "max_completion_tokens", "temperature", "stream", "n", "logprobs",
@@ -55,7 +58,7 @@ class TextSettings(Settings):
 class OpenAISettings(Settings):
     """Settings of the adapter `openai`: a server, or a vendor, that answers OpenAI's chat completions."""
 
-    url: str = Field(pattern=r"^https?://[^\s@?#]+$")
+    url: str
     """Where the server answers, such as `http://127.0.0.1:8000/v1`."""
     model: str = Field(min_length=1)
     """The model's name at the server."""
@@ -107,11 +110,19 @@ class OpenAISettings(Settings):
             return {**content, "server": content["url"]}
         return content
 
+    @field_validator("url")
+    @classmethod
+    def _bare_url(cls, url: str) -> str:
+        """What is wrong with it is not repeated: it may hold a key."""
+        if not BARE_URL.fullmatch(url):
+            raise mistake("should be an address such as http://127.0.0.1:8000/v1, without a user, a key or a query.")
+        return url
+
     @field_validator("key")
     @classmethod
     def _hidden_key(cls, name: str | None) -> str | None:
         """What logs hide, they know by the variable's name."""
-        if name is not None and not SECRET_NAMES.search(name):
+        if name is not None and not (VARIABLE.fullmatch(name) and SECRET_NAMES.search(name)):
             raise mistake(
                 "should be the name of an environment variable, with API_KEY, TOKEN or SECRET in it, so that its "
                 "value is hidden in logs. Such as: OPENAI_API_KEY."

@@ -120,9 +120,9 @@ class _Sending:
         try:
             return await line.open(due)
         except Exception as error:
-            failure = self._failure(due, error)
-            for request in due.requests if failure is not None else ():
-                self._give(Given(due.clip, request, failure, 0.0))
+            if (failure := self._failure(due, error)) is not None:
+                for request in due.requests:
+                    self._give(Given(due.clip, request, failure, 0.0))
             return None
 
     async def _ask_about(self, due: Due, opened: Opened) -> None:

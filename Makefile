@@ -2,6 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
+# Test files side by side; more processes than these gain little and take memory.
+SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile
 
 .PHONY: help setup demo rehearsal pdf test test-faults test-models coverage check reference docs bench bench-gpu clean
 
@@ -20,7 +22,7 @@ pdf: $(READY)  ## every table of the configured suite as one PDF; needs LaTeX
 	$(BIN)/snakemake results/tables/tables.pdf --cores $$(nproc)
 
 test: $(READY)  ## all tests
-	$(BIN)/pytest
+	$(BIN)/pytest $(SIDE_BY_SIDE)
 
 test-faults: $(READY)  ## kills, full disks, damage, odd clocks and faulty models at every stage: half an hour
 	FAULTS=whole $(BIN)/pytest tests/faults -s
@@ -29,7 +31,7 @@ test-models: $(READY)  ## every native class of models with many frames, long pr
 	$(BIN)/pytest tests/models
 
 coverage: $(READY)  ## the unit tests, and which lines of the library they run
-	$(BIN)/pytest tests/unit --cov --cov-report=term
+	$(BIN)/pytest $(SIDE_BY_SIDE) tests/unit --cov --cov-report=term
 
 check: $(READY)  ## formats, style, types and the layer rule
 	$(BIN)/ruff format --check

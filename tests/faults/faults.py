@@ -165,6 +165,7 @@ def mend(project: Reduced, damage: Damage, outcome: Outcome) -> str:
 
 def kill_at_random(project: Reduced, random: Random) -> list[str] | None:
     """Kill a run at a random moment: the rules of the jobs that ran then; None if it ended by itself before."""
+    project.unlock()
     run = project.start()
     wanted = random.choice((0, 1, 1, 2, 3))
     is_running = run.wait_for_jobs(wanted)

@@ -186,6 +186,10 @@ class Reduced(Project):
             outcome = self.start(inside=inside).wait()
         return outcome
 
+    def unlock(self) -> None:
+        """What `--unlock` does, without planning all jobs before."""
+        shutil.rmtree(self.root / ".snakemake/locks", ignore_errors=True)
+
     def finish(self) -> None:
         outcome = self.run_suite()
         assert outcome.is_ok, outcome.output

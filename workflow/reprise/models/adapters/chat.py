@@ -25,7 +25,7 @@ class Chat:
         return len(self._shown.images) if self._shown else 0
 
     @property
-    def bytes(self) -> int:
+    def size(self) -> int:
         return len(self._visual)
 
     def ask(self, request: Request, tokens: Sequence[int] = ()) -> bytes:

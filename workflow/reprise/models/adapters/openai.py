@@ -91,7 +91,7 @@ class AskedClip:
 
     def __init__(self, server: Server, chat: Chat, seconds: dict[str, float]) -> None:
         self._server, self._chat = server, chat
-        self.bytes, self.seconds = chat.bytes, seconds
+        self.size, self.seconds = chat.size, seconds
         self._cut = ""
 
     async def answer(self, request: Request) -> Answer:

@@ -25,7 +25,8 @@ LARGEST_BYTES = 1 << 30
 class Opened(Protocol):
     """A clip that is ready to be asked about."""
 
-    bytes: int
+    size: int
+    """bytes of its frames"""
     seconds: dict[str, float]
 
     async def answer(self, request: Request) -> Answer: ...
@@ -109,7 +110,7 @@ class _Sending:
                 opened = await self._opened(line, due)
                 if opened is not None:
                     self._sendable += 1
-                    self._bytes += opened.bytes
+                    self._bytes += opened.size
                     clips.create_task(self._ask_about(due, opened))
 
     def _is_full(self) -> bool:
@@ -130,7 +131,7 @@ class _Sending:
         await self._ask(due, opened, first)
         self._sendable += len(others)
         await asyncio.gather(*(self._ask(due, opened, request) for request in others))
-        self._bytes -= opened.bytes
+        self._bytes -= opened.size
         self._room.set()
 
     async def _ask(self, due: Due, opened: Opened, request: Request) -> None:

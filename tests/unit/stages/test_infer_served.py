@@ -138,6 +138,18 @@ def test_a_mistake_loses_no_answer(tmp_path: Path) -> None:
     assert len(Journal(tmp_path / "j")) == answered >= 8
 
 
+def test_a_server_that_dies_in_the_middle_is_given_up(tmp_path: Path) -> None:
+    asked = works(*((clip, questions(clip, 5)) for clip in "abcdefgh"))
+    with ChatServer(lambda one: well(one) if one.prompt[0] in "ab" else error(503, message="shutting down")) as server:
+        with pytest.raises(UserError, match=r"the last 6 questions .* server_error: HTTP 503: shutting down\. Answers"):
+            asked_by(server, asked, tmp_path, concurrency=2)
+        assert len(server.asked) < 20, "the others are not tried"
+    assert len(Journal(tmp_path / "j")) == 10
+    with ChatServer() as server:
+        rows = asked_by(server, asked, tmp_path, concurrency=2)
+        assert len(server.asked) == 30 and {row["error"] for row in rows} == {""}
+
+
 # --- whole jobs ------------------------------------------------------------------------------------------------------
 
 

@@ -16,10 +16,13 @@ from reprise.core.errors import UserError
 from reprise.core.log import log
 from reprise.models.adapters.base import Answer, Request
 from reprise.models.answering import checked, failure_of, place_of
+from reprise.models.reasons import TRANSIENT
 from reprise.models.served import Due, Given
 
 # Of the clips that are open.
 LARGEST_BYTES = 1 << 30
+# A server is given up when so many times the questions that may be on their way fail in a row for a reason that passes.
+IN_A_ROW = 3
 
 
 class Opened(Protocol):
@@ -70,6 +73,7 @@ class _Sending:
     def __init__(self, dues: Sequence[Due], concurrency: int, give: Callable[[Any], None]) -> None:
         self._dues, self._concurrency, self._give = dues, concurrency, give
         self._mistake: UserError | None = None
+        self._in_vain = 0
         self._sendable = 0
         self._bytes = 0
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -143,8 +147,18 @@ class _Sending:
                     parts = dict(opened.seconds)
                     opened.seconds.clear()
                     self._give(Given(due.clip, request, answer, time.monotonic() - start, parts))
+                    self._give_up_after(answer)
         self._sendable -= 1
         self._room.set()
+
+    def _give_up_after(self, answer: Answer) -> None:
+        """Stop where the server answers no more: each question would only cost its retries."""
+        self._in_vain = self._in_vain + 1 if answer.error in TRANSIENT else 0
+        if self._in_vain == IN_A_ROW * self._concurrency and self._mistake is None:
+            self._mistake = UserError(
+                f"the last {self._in_vain} questions to the server failed, the last of them: {answer.error}: "
+                f"{answer.message}. Answers so far are kept. Run the same command again when the server answers."
+            )
 
     async def _answer(self, due: Due, opened: Opened, request: Request) -> Answer | None:
         try:

@@ -55,7 +55,7 @@ bench-gpu: $(READY)  ## the same on a GPU: shapes of real models with random wei
 clean:  ## remove the environments, the site and results
 	rm -rf .venv .venv-docs .cache site results
 
-$(READY): envs/base.txt envs/cluster.txt envs/dev.txt envs/weights.txt pyproject.toml
+$(READY): envs/base.txt envs/cluster.txt envs/dev.txt envs/quantised.txt envs/weights.txt pyproject.toml
 	$(PYTHON) envs/check_python.py
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --upgrade pip==26.1

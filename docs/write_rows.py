@@ -17,7 +17,7 @@ needs the number of GPUs that the model's file names. The answers of all other m
 [as files](../howto/import-answers.md); without them a row shows its published value. No adapter asks a server or an API
 yet.
 
-A model is not spread over several GPUs yet: one that names 2 or 4 runs only where one device holds all of it.
+A model that names 2 or 4 GPUs is spread over as many of them as hold it ([how](models.md#gpus)); no such run was measured yet.
 """
 
 

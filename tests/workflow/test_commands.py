@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from reprise.commands.item import LONGEST, show_item
 from reprise.commands.missing import list_missing
+from reprise.commands.plan import show_plan
 from reprise.commands.runs import list_runs
 from reprise.commands.show import show_tables
 from reprise.commands.why import explain_run
@@ -51,6 +52,7 @@ def test_a_finished_suite_has_nothing_to_do(say: Say) -> None:
     text = say(explain_run, "mc/random", None)
     assert text.startswith(f"{RUN}: done: nothing to do\n") and "Shown in: velociti/table5." in text
     assert "To make it" not in text
+    assert say(show_plan, [], False, None) == "Suite 'small': 0 runs ask a model; done: 4.\n"
     assert (
         say(list_missing, None, False) == "Nothing is missing in suite 'small', as far as its videos were looked for.\n"
     )
@@ -165,3 +167,6 @@ def test_a_changed_setting_is_told_before_and_after_planning(
         assert text.startswith(expected) and "  settings.seed: (none) -> 1\n" in text
         assert "3 done, 1 stale, 0 missing, 0 failed" in say(list_runs, None)
         assert "Of its 2 runs: 1 stale" in " ".join(say(show_tables, "table5", None).split())
+        text = " ".join(say(show_plan, ["table5"], False, None).split())
+        assert text.startswith("Suite 'small': 1 run asks a model; done: 1. to ask")
+        assert "random: settings changed (settings.seed: (none) -> 1). It has no weights. 64 0 0 0 <1 s" in text

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from reprise.commands.plan import show_plan
 
 from tests.unit.rows import PAIR_COLUMNS, QUESTION_COLUMNS
 from tests.workflow.conftest import Project, copy_project, make_video
@@ -140,6 +141,25 @@ def test_a_changed_prompt_of_a_judge_reruns_only_judging(judged: Project) -> Non
     )
     jobs = Counter(judged.planned())
     assert (jobs["judge"], jobs["infer"], jobs["requests"]) == (2, 0, 0)
+
+
+def test_the_plan_says_what_judges_are_asked(
+    judged: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(judged.root)
+    judged.edit("resources/prompts/mmbench_video.yaml", "As an AI assistant, your task", "Your task")
+    show_plan([], True, None)
+    text = " ".join(capsys.readouterr().out.split())
+    assert "'judged': 3 runs ask a model; done: 3." in text
+    assert (
+        "wordmatch: prompt changed (prompt.user: " in text and "made again before it: questions to the judge." in text
+    )
+    assert text.count(" *8 0 0 0 ") == 3 and text.count(" of mmbench_video/unpacked/interior8/oracle ") == 2
+    for path in Path("results/judged/judge_requests").rglob("oracle.parquet"):
+        path.unlink()
+    show_plan(["mmbench_video"], True, None)
+    text = " ".join(capsys.readouterr().out.split())
+    assert "questions at least 8 (unknown of 2 of 3 runs)" in text and "known when there are answers to judge" in text
 
 
 def test_a_failed_judgement_is_counted_and_asked_again(judged: Project) -> None:

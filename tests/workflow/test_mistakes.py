@@ -115,6 +115,17 @@ def test_snakemake_adds_nothing_to_a_mistake(project: Project, arguments: list[s
     assert "WorkflowError" not in done.stdout and "\nError: " not in done.stdout
 
 
+def test_a_wrong_key_of_a_profile(project: Project) -> None:
+    """Snakemake would print all of its options."""
+    file = "profiles/default/config.yaml"
+    before = (project.root / file).read_text()
+    project.edit(file, "keep-going:", "keep-goign:")
+    done = project.snakemake("-n")
+    (project.root / file).write_text(before)
+    assert done.returncode == 1 and done.stdout == ""
+    assert_helps(done.stderr, [f"{file}: unknown key 'keep-goign'. Did you mean 'keep-going'?"])
+
+
 def test_a_snakemake_of_another_environment(project: Project) -> None:
     """The library is nowhere on its path, nor is what shows a run: the workflow itself says so."""
     code = (

@@ -112,6 +112,25 @@ def runs(suite: Suite = None) -> None:
 
 
 @app.command(rich_help_panel=RUNS)
+def plan(
+    targets: Annotated[
+        list[str] | None,
+        Argument(
+            metavar="TARGET",
+            help="a table, a file that snakemake makes, or parts of a run's name; everything when omitted",
+            autocompletion=completion.tables,
+        ),
+    ] = None,
+    every: Annotated[bool, Option("--all", help="list every run, not only a screenful")] = False,
+    suite: Suite = None,
+) -> None:
+    """Say what making tables would ask of which models, why, and what that takes."""
+    from reprise.commands.plan import show_plan
+
+    show_plan(targets or [], every, suite)
+
+
+@app.command(rich_help_panel=RUNS)
 def why(run: RunName, suite: Suite = None) -> None:
     """Say why a run is not done: which setting changed, what failed."""
     from reprise.commands.why import explain_run

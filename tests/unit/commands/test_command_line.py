@@ -22,6 +22,8 @@ RUN, OTHER = "vinoground/paper/linspace8/oracle", "vinoground/paper/linspace8/ra
         (["item", RUN], "item:show_item", (RUN, None, None)),
         (["item", RUN, "an/item#pos", "--suite", "paper"], "item:show_item", (RUN, "an/item#pos", "paper")),
         (["runs"], "runs:list_runs", (None,)),
+        (["plan"], "plan:show_plan", ([], False, None)),
+        (["plan", "a/table1", RUN, "--all", "--suite", "paper"], "plan:show_plan", (["a/table1", RUN], True, "paper")),
         (["why", RUN, "--suite", "paper"], "why:explain_run", (RUN, "paper")),
         (["missing", "--suite", "paper"], "missing:list_missing", ("paper", False)),
         (["missing", "--all"], "missing:list_missing", (None, True)),

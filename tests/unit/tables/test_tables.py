@@ -103,6 +103,14 @@ def test_a_demo_row_never_takes_a_published_value(tmp_path: Path) -> None:
     assert {source for source, _ in sources(made).values()} == {"chance", "reproduced"}
 
 
+def test_a_row_with_quantised_weights_says_so(tmp_path: Path) -> None:
+    rows = [metric("control", 80.0), metric("average", 32.0)]
+    made = builder(tmp_path, rows, quantised={"ov": "nf4", "qvl": "gptq"})
+    _, ours, published, *_ = made.table().rows()
+    assert ours.notes == ("Asked with quantised weights (nf4).",)
+    assert published.notes == (), "the paper's number is not of these weights"
+
+
 def test_how_often_the_readers_differ_stands_below_once(tmp_path: Path) -> None:
     one = metric("answers", 3.0, metric=READERS_DIFFER, asked=20)
     more = one | {"run": "velociti/entail/fps1/qvl", "value": 4.0, "asked": 10}

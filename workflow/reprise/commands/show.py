@@ -43,14 +43,21 @@ def show_tables(words: str, suite: str | None) -> None:
 
 def chosen_tables(plan: Plan, words: str) -> list[tuple[str, str]]:
     """Benchmark and number of the tables that are meant: `velociti/table3`, `table3` of each paper, `velociti`."""
+    found = tables_named(plan, words)
+    if not found:
+        names = [f"{benchmark}/{table}" for benchmark, table, _ in plan.tables()]
+        raise UserError(
+            f"no table '{words}' in suite '{plan.config.name}'.{nearest(words, names)} A table is named "
+            f"<benchmark>/table<N>. There are: {listed(names)}."
+        )
+    return found
+
+
+def tables_named(plan: Plan, words: str) -> list[tuple[str, str]]:
+    """The tables that words fit, if any."""
     names = {f"{benchmark}/{table}": (benchmark, table) for benchmark, table, _ in plan.tables()}
     typed = words.removeprefix(TABLES)
     found = fitting(typed.rpartition(".")[0] if Path(typed).suffix else typed, names)
-    if not found:
-        raise UserError(
-            f"no table '{words}' in suite '{plan.config.name}'.{nearest(words, names)} A table is named "
-            f"<benchmark>/table<N>. There are: {listed(list(names))}."
-        )
     return [known for name, known in names.items() if name in found]
 
 

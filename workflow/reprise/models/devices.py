@@ -3,6 +3,7 @@
 import os
 import subprocess
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from reprise.core.errors import UserError
 from reprise.core.log import log
 
 POLL_SECONDS = 2.0
+MIB = 2**20
 
 
 def visible_gpus() -> list[str]:
@@ -28,6 +30,20 @@ def visible_gpus() -> list[str]:
     return listing.stdout.split()
 
 
+def free_memory(names: Sequence[str]) -> list[int] | None:
+    """The bytes that are free on each of these GPUs; None where the driver lists one of them by another name."""
+    query = ["nvidia-smi", "--query-gpu=index,uuid,memory.free", "--format=csv,noheader,nounits"]
+    try:
+        listing = subprocess.run(query, capture_output=True, text=True, check=True)
+    except (FileNotFoundError, subprocess.CalledProcessError):
+        return None
+    found: dict[str, int] = {}
+    for line in listing.stdout.splitlines():
+        index, uuid, free = (part.strip() for part in line.split(","))
+        found[index] = found[uuid] = int(free) * MIB
+    return [found[name] for name in names] if set(names) <= found.keys() else None
+
+
 def take_gpus(count: int, folder: Path) -> list[BaseFileLock]:
     """Wait for free GPUs, lock them for as long as the returned locks are kept, and show only them to CUDA."""
     if count == 0:
@@ -35,7 +51,8 @@ def take_gpus(count: int, folder: Path) -> list[BaseFileLock]:
     names = visible_gpus()
     if len(names) < count:
         raise UserError(
-            f"the model needs {count} GPUs, found {len(names)} here. Remove the model from the suite's `run:`."
+            f"the model needs {count} GPU{'s' * (count > 1)}, found {len(names)} here. "
+            "Remove the model from the suite's `run:`, or correct `gpus` in its file."
         )
     folder.mkdir(parents=True, exist_ok=True)
     while True:

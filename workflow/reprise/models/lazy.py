@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple, Protocol, Self, cast, runtime_checkable
 
 from reprise.core.errors import UserError, stop_on_fault
@@ -15,7 +16,7 @@ from reprise.models.answering import Batch, described
 from reprise.models.devices import take_gpus
 from reprise.models.keys import ModelRunKey
 from reprise.models.preparing import Outcome, outcome_of, ready
-from reprise.models.served import Due, Given, ServedModel
+from reprise.models.served import Arrived, Due, ServedModel
 from reprise.models.weights import weights_folder
 
 
@@ -35,11 +36,20 @@ class Latest(NamedTuple):
     outcome: Outcome
 
 
+class Given(NamedTuple):
+    """What a job has seen to already: its GPUs are taken, and its weights are whole."""
+
+    weights: Path | None
+
+
 class LazyModel:
     """A run whose answers are all journaled loads no model and starts no worker."""
 
-    def __init__(self, key: ModelRunKey, store: Store, threads: int, workers: int = 0) -> None:
+    def __init__(
+        self, key: ModelRunKey, store: Store, threads: int, workers: int = 0, given: Given | None = None
+    ) -> None:
         self._key, self._store, self._threads, self._workers = key, store, threads, workers
+        self._given = given
         self._adapter: Adapter | None = None
         self._ahead: Ahead | None = None
         self._prepare: Callable[[Clip, Sequence[Request]], Outcome] | None = None
@@ -91,9 +101,11 @@ class LazyModel:
 
     def _load(self) -> Adapter:
         answers = self._key.answers
-        self._locks = take_gpus(self._key.gpus, self._store.root / "locks")
+        if self._given is None:
+            self._locks = take_gpus(self._key.gpus, self._store.root / "locks")
+            self._given = Given(weights_folder(self._key, self._store))
         spec = ModelSpec(
-            folder=weights_folder(self._key, self._store),
+            folder=self._given.weights,
             device="cuda" if self._key.gpus else "cpu",
             threads=self._threads,
             dtype=answers.dtype,
@@ -130,7 +142,7 @@ class LazyModel:
 class LazyServedModel(LazyModel):
     """The same for a model on a server: it is asked about many clips at a time."""
 
-    def answers_in_any_order(self, dues: Sequence[Due]) -> Iterator[Given]:
+    def answers_in_any_order(self, dues: Sequence[Due]) -> Iterator[Arrived]:
         """Every answer as soon as it is there; a run without questions needs no key."""
         return cast(ServedModel, self._loaded()).answers_in_any_order(dues) if dues else iter(())
 

@@ -29,7 +29,7 @@ class Due(NamedTuple):
     """stops the job where the clip's file is not what its ledger names"""
 
 
-class Given(NamedTuple):
+class Arrived(NamedTuple):
     """An answer or a failure as soon as it is there, and how long the question was on its way."""
 
     clip: Clip
@@ -44,4 +44,4 @@ class Given(NamedTuple):
 class ServedModel(Protocol):
     """A model that is asked about many clips at a time."""
 
-    def answers_in_any_order(self, dues: Sequence[Due]) -> Iterator[Given]: ...
+    def answers_in_any_order(self, dues: Sequence[Due]) -> Iterator[Arrived]: ...

@@ -7,6 +7,7 @@ from pydantic import Field, field_validator, model_validator
 
 from reprise.core.plain import SECRET_NAMES
 from reprise.core.settings import Settings, mistake
+from reprise.models.quantised import Quantised
 
 BARE_URL = re.compile(r"https?://[^\s@?#/]+(?:/[^\s@?#]*)?")
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -38,6 +39,9 @@ class TransformersSettings(Settings):
     engine: Literal["shared", "plain"] = "shared"
     """`shared`: what all questions about a clip begin with is encoded once, where the model's class allows it. `plain`:
     each question is asked from its beginning; the same numbers but for rounding."""
+    quantised: Quantised | None = None
+    """How the weights are quantised; tables say so. `int8` and `nf4`: on loading, by bitsandbytes. All others: the
+    checkpoint is, by the method that its `config.json` names."""
 
     @model_validator(mode="after")
     def _limits_that_agree(self) -> Self:
@@ -53,6 +57,14 @@ class TextSettings(Settings):
 
     head: Literal["vera"] | None = None
     """`vera`: the encoder has VERA's head and gives plausibilities, for protocols that ask `similarity`."""
+    quantised: Quantised | None = None
+    """As of the adapter `transformers`."""
+
+    @model_validator(mode="after")
+    def _head_of_plain_weights(self) -> Self:
+        if self.head is not None and self.quantised is not None:
+            raise mistake(f"head: {self.head} is read from plain weights. Remove `quantised`.")
+        return self
 
 
 class OpenAISettings(Settings):

@@ -26,6 +26,8 @@ class Suspects:
         # While a model has answered nothing, it may be its loading that kills.
         self._proven = self.entries & known & asked if len(journal) else frozenset()
         self._left = set(self.entries)
+        self._asking: dict[int, tuple[str, ...]] = {}
+        self._killed: tuple[str, ...] = ()
 
     def count(self, failures: Failures) -> None:
         """Count a try in vain for the question that was asked alone when the last job was killed."""
@@ -41,15 +43,25 @@ class Suspects:
         try:
             yield
         finally:
-            if self._left:
-                self._write([])
+            if self._left or self._killed:
+                self._write(self._killed)
             else:
                 self._path.unlink(missing_ok=True)
 
-    def asking(self, entries: Collection[str]) -> None:
-        """Note what is asked now."""
-        self._write(entries)
+    def asking(self, entries: Collection[str], by: int = 0) -> None:
+        """Note what is asked now, by which of the model's copies."""
+        self._asking[by] = tuple(entries)
+        self._write([entry for asked in self._asking.values() for entry in asked])
         self._left.difference_update(entries)
+
+    def asked(self, by: int) -> None:
+        """A copy has come to the end of what it is asked."""
+        self._asking.pop(by, None)
+
+    def killed(self, by: int) -> None:
+        """A copy was killed at what it was asked, as a job of its own might have been."""
+        self._killed = self._asking[by]
+        self._left |= self.entries & set(self._killed)
 
     def _write(self, asking: Collection[str]) -> None:
         write_record(self._path, {"asking": sorted(asking), "suspects": sorted(self._left)})

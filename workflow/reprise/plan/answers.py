@@ -65,15 +65,23 @@ def _failed_answers(plan: Plan, logs: dict[str, Path]) -> Iterator[FailedAnswers
 
 def asked_jobs(plan: Plan) -> Iterator[Job]:
     """The jobs of the suite's runs and of their judges that ask a model here."""
-    results, imported = plan.results, plan.imports.models
+    imported = plan.imports.models
     for run in plan.runs():
         if run.model not in imported:
-            yield Job(Scored(run), results.run_key(run), results.responses(run))
+            yield job_of(plan, Scored(run))
         if plan.is_judged(run.benchmark, run.protocol):
-            for judge in plan.judges_of(run.benchmark):
-                if judge not in imported:
-                    key = results.judge_key(run.benchmark, run.protocol, judge)
-                    yield Job(Scored(run, judge), key, results.judge_responses(run, judge))
+            yield from (
+                job_of(plan, Scored(run, judge)) for judge in plan.judges_of(run.benchmark) if judge not in imported
+            )
+
+
+def job_of(plan: Plan, scored: Scored) -> Job:
+    """The job that asks for a run's answers, or a judge about them."""
+    results, (run, judge) = plan.results, (scored.run, scored.judge)
+    if not judge:
+        return Job(scored, results.run_key(run), results.responses(run))
+    key = results.judge_key(run.benchmark, run.protocol, judge)
+    return Job(scored, key, results.judge_responses(run, judge))
 
 
 def summary(found: list[FailedAnswers]) -> str:

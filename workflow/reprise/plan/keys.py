@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any, TypeVar
@@ -77,7 +78,6 @@ class _Keys:
         self._config = plan.config
         self._code = code
         self._prompts = {name: load_prompts(Path(spec.prompts)) for name, spec in self._config.benchmarks.items()}
-        self._versions = {name: _version(name) for adapter in ADAPTERS.values() for name in adapter.packages}
         self._runs = plan.runs()
         self._weights: dict[str, dict[str, str]] = {}
 
@@ -229,7 +229,7 @@ class _Keys:
                 attention=model.attention,
                 trust_remote_code=model.trust_remote_code,
                 prompt={"system": prompt.system, "user": prompt.user},
-                versions={name: self._versions[name] for name in ADAPTERS[model.adapter].packages},
+                versions={name: _version(name) for name in ADAPTERS[model.adapter].versioned(model.settings)},
                 **asked,
             )
         )
@@ -328,10 +328,16 @@ class _Keys:
             judges={one: self._config.models[one].label for one in plan.judges_of(benchmark)} if judged else {},
             abbreviations=self._config.tables[benchmark].abbreviations,
             references=tuple(sorted(one for one in shown if self._config.models[one].reference)),
+            quantised=self._quantised(shown),
             adopted={key: adopted[key] for key in keys},
             missing_share_max=suite.missing_share_max,
             failed_share_max=suite.failed_share_max,
         )
+
+    def _quantised(self, shown: set[str]) -> dict[str, str]:
+        """Model -> how its weights are quantised, of those models whose are."""
+        found = {slug: self._config.models[slug].settings.get("quantised") for slug in sorted(shown)}
+        return {slug: str(how) for slug, how in found.items() if how}
 
     def _adopted(self) -> dict[str, str]:
         """Key -> why its answers were carried over from another key."""
@@ -339,6 +345,7 @@ class _Keys:
         return {str(to): f"answers carried over from key {str(old)[:12]}: {why}" for _, old, to, why, *_ in notes}
 
 
+@cache
 def _version(distribution: str) -> str:
     try:
         return metadata.version(distribution)

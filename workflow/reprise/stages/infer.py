@@ -1,8 +1,10 @@
 """Stage `infer`: one run's questions to its model, clip by clip, every answer journaled as it comes."""
 
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -15,27 +17,20 @@ from reprise.core.errors import MachineError, UserError, run_command
 from reprise.core.job_logs import Progress
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
-from reprise.core.schemas import (
-    CLIP_LEDGER,
-    FRAME_PLAN,
-    REQUESTS,
-    RESPONSES,
-    TIMINGS,
-    read_table,
-    write_table,
-)
+from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, RESPONSES, TIMINGS, read_table, write_table
 from reprise.core.store import Store
-from reprise.media.errors import STATUSES as MEDIA_STATUSES
 from reprise.media.ledgers import clip_file
 from reprise.models.adapters.base import Answer, Clip, Request
 from reprise.models.ahead import Asked
-from reprise.models.answering import DEVICE_ERROR, Model, ask
+from reprise.models.answering import DEVICE_ERROR, Model
+from reprise.models.copies import Copy, CopyLostError, answered
 from reprise.models.failures import Failures, failures_path
+from reprise.models.first_questions import Start
 from reprise.models.journal import Journal, asking_alone, entry_id, journal_path
 from reprise.models.keys import ModelRunKey, RunKey
-from reprise.models.lazy import PreparingModel, lazy_model
-from reprise.models.reasons import REASONS, TRANSIENT
-from reprise.models.served import Due, Given, ServedModel, served_by
+from reprise.models.lazy import PreparingModel
+from reprise.models.machine import model_on
+from reprise.models.served import Arrived, Due, ServedModel, served_by
 from reprise.models.suspects import Suspects
 from reprise.stages.arguments import arguments
 
@@ -43,8 +38,6 @@ PROGRESS_SECONDS = 10.0
 NO_CLIP = ""
 # Columns of the timings: what is done once for a clip.
 PARTS = ("decode", "preprocess", "waiting", "encode")
-# A model that has answered nothing yet is given up when this many questions, about two clips at least, fail alike.
-FIRST_QUESTIONS = 8
 
 
 @dataclass(frozen=True)
@@ -86,7 +79,8 @@ def main() -> None:
     with asking_alone(store, key.key):
         journal = Journal(journal_path(store, key.key))
         failures = Failures(failures_path(store, key.key), args.attempts)
-        with lazy_model(key, store, args.threads, workers=args.threads if key.gpus else 0) as model:
+        is_needed = any(journal.get(one) is None and failures.is_due(one) for work in works for one in work.entries)
+        with model_on(key, store, args.threads, is_needed=is_needed) as model:
             responses, timings = ask_all(works, model, journal, failures, key)
         journal.sync()
     order = requests.select("request_id").with_row_index("place")
@@ -153,14 +147,15 @@ def prompt_digest(request: Request) -> str:
 
 
 def ask_all(
-    works: Sequence[Work], model: Model, journal: Journal, failures: Failures, key: RunKey
+    works: Sequence[Work], model: Model | Sequence[Copy], journal: Journal, failures: Failures, key: RunKey
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Ask what has no answer yet and is due; rows of responses and of timings."""
-    asking = Asking(model, journal, failures, key.run)
+    """Ask what has no answer yet and is due of a model, or of its copies at once; rows of responses and of timings."""
+    models = model if isinstance(model, Sequence) else [model]
+    asking = Asking(models, journal, failures, key.run)
     asking.ask_due(works)
     responses, timings = [], []
     for work in works:
-        timings.append(_timing(work, asking.asked[work.clip.clip_id], journal))
+        timings.append(timing(work, asking.asked[work.clip.clip_id], journal))
         for request, digest, entry in zip(work.requests, work.digests, work.entries, strict=True):
             answer = journal.get(entry) or failures.get(entry)
             assert answer is not None
@@ -169,22 +164,25 @@ def ask_all(
 
 
 class Asking:
-    """One job's questions to its model; what became of them is in the journal and among the failures."""
+    """One job's questions to its model, or to copies of it, each of which is asked about a share of the clips; what
+    became of them is in the journal and among the failures."""
 
-    def __init__(self, model: Model, journal: Journal, failures: Failures, run: str) -> None:
-        self._model = model
+    def __init__(self, models: Sequence[Model | Copy], journal: Journal, failures: Failures, run: str) -> None:
+        self._models = models
         self._journal = journal
         self._failures = failures
         self._start = Start(run, is_over=len(journal) > 0)
         self._suspects = Suspects(journal)
         self.asked = Counter[str]()
         """how many questions of each clip"""
+        self._lock = threading.Lock()
+        self._is_ending = False
 
     def ask_due(self, works: Sequence[Work]) -> None:
         """Ask what is due: a server about many clips at a time, any other model clip by clip."""
         progress = ProgressLine(sum(len(work.requests) for work in works))
-        if isinstance(self._model, ServedModel):
-            self._ask_server(self._model, works, progress)
+        if isinstance(self._models[0], ServedModel):
+            self._ask_server(self._models[0], works, progress)
         else:
             self._ask_by_clip(works, progress)
         self._start.end()
@@ -194,17 +192,19 @@ class Asking:
         """Ask clip by clip, and at last, one by one, the questions at which a job was killed."""
         suspects = self._suspects
         suspects.count(self._failures)
-        if isinstance(self._model, PreparingModel):
-            asked = (Asked(work.clip, tuple(self._due(self._unsuspected(work)).values())) for work in works)
-            self._model.expect(one for one in asked if one.requests)
+        shares = shares_of(works, len(self._models))
+        for model, share in zip(self._models, shares, strict=True):
+            if isinstance(model, PreparingModel | Copy):
+                model.expect(one for one in map(self._upcoming, share) if one.requests)
         with suspects.noted():
-            for work in works:
-                self._ask(work, self._unsuspected(work))
-                progress.advance(len(work.requests))
+            if len(shares) == 1:
+                self._ask_share(0, works, progress)
+            else:
+                self._ask_at_once(shares, progress)
             for work in works:
                 for entry, request in zip(work.entries, work.requests, strict=True):
                     if entry in suspects.entries:
-                        self._ask(work, {entry: request})
+                        self._ask(work, {entry: request}, 0)
 
     def _ask_server(self, model: ServedModel, works: Sequence[Work], progress: "ProgressLine") -> None:
         """Send all questions; no question to a server can kill the job."""
@@ -223,7 +223,7 @@ class Asking:
             self._keep(entries[given.request.request_id], given)
             progress.advance(1)
 
-    def _keep(self, entry: str, given: Given) -> None:
+    def _keep(self, entry: str, given: Arrived) -> None:
         """Write an answer or a failure down."""
         if given.answer.error:
             self._start.note(given.clip.clip_id, {entry: given.answer}, is_answered=False)
@@ -236,6 +236,34 @@ class Asking:
         if self._start.is_over:
             self._failures.write()
 
+    def _upcoming(self, work: Work) -> Asked:
+        return Asked(work.clip, tuple(self._due(self._unsuspected(work)).values()))
+
+    def _ask_at_once(self, shares: Sequence[Sequence[Work]], progress: "ProgressLine") -> None:
+        """Each share in a thread; when one fails, the others end with the clips that they are asked about."""
+        with ThreadPoolExecutor(len(shares), thread_name_prefix="asking") as threads:
+            try:
+                asked = [threads.submit(self._ask_share, by, share, progress) for by, share in enumerate(shares)]
+                _, busy = wait(asked, return_when=FIRST_EXCEPTION)
+                self._is_ending = bool(busy)
+            except BaseException:  # such as Ctrl-C
+                self._is_ending = True
+                for model in self._models:
+                    if isinstance(model, Copy):
+                        model.close()
+                raise
+        for one in asked:
+            one.result()
+
+    def _ask_share(self, by: int, works: Sequence[Work], progress: "ProgressLine") -> None:
+        for work in works:
+            if self._is_ending:
+                return
+            self._ask(work, self._unsuspected(work), by)
+            with self._lock:
+                progress.advance(len(work.requests))
+        self._suspects.asked(by)
+
     def _unsuspected(self, work: Work) -> dict[str, Request]:
         questions = self._questions(work).items()
         return {entry: request for entry, request in questions if entry not in self._suspects.entries}
@@ -243,14 +271,25 @@ class Asking:
     def _questions(self, work: Work) -> dict[str, Request]:
         return dict(zip(work.entries, work.requests, strict=True))
 
-    def _ask(self, work: Work, questions: Mapping[str, Request]) -> None:
+    def _ask(self, work: Work, questions: Mapping[str, Request], by: int) -> None:
         """Ask those of a clip's questions that have no answer and are due."""
-        pending = self._due(questions)
-        if not pending:
-            return
-        work.check()
-        self._suspects.asking(pending)
-        failed = ask_clip(work.clip, pending, self._model, self._journal)
+        with self._lock:
+            pending = self._due(questions)
+            if not pending:
+                return
+            work.check()
+            self._suspects.asking(pending, by)
+        try:
+            failed = ask_clip(work.clip, pending, self._models[by], self._journal)
+        except CopyLostError:
+            if not self._is_ending:
+                self._suspects.killed(by)
+            raise
+        with self._lock:
+            self._note(work, pending, failed)
+
+    def _note(self, work: Work, pending: Mapping[str, Request], failed: Mapping[str, Answer]) -> None:
+        """What became of the questions."""
         self.asked[work.clip.clip_id] += len(pending)
         self._start.note(work.clip.clip_id, failed, is_answered=len(failed) < len(pending))
         for entry in pending:
@@ -269,18 +308,27 @@ class Asking:
         return self._journal.get(entry) is None and self._failures.is_due(entry)
 
 
-def ask_clip(clip: Clip, pending: Mapping[str, Request], model: Model, journal: Journal) -> dict[str, Answer]:
+def shares_of(works: Sequence[Work], count: int) -> list[Sequence[Work]]:
+    """The clips in so many shares, always the same; those with the same frames are in one."""
+    names = [work.recipe or work.clip.clip_id for work in works]
+    places = {name: place for place, name in enumerate(dict.fromkeys(names))}
+    shares: list[list[Work]] = [[] for _ in range(count)]
+    for name, work in zip(names, works, strict=True):
+        shares[places[name] % count].append(work)
+    return list(shares)
+
+
+def ask_clip(clip: Clip, pending: Mapping[str, Request], model: Model | Copy, journal: Journal) -> dict[str, Answer]:
     """Ask about one clip and journal the answers; returns the failures."""
     failed: dict[str, Answer] = {}
     entries = {request.request_id: entry for entry, request in pending.items()}
-    for request, answer, seconds in ask(model, clip, list(pending.values())):
+    for (request, answer, seconds), parts in answered(model, clip, list(pending.values())):
         entry = entries[request.request_id]
         failed.pop(entry, None)
         if answer.error:
             journal.withdraw(entry)
             failed[entry] = answer
         else:
-            parts = model.spent() if isinstance(model, PreparingModel) else {}
             journal.add(entry, answer, round(seconds, 6), {name: round(value, 6) for name, value in parts.items()})
     return failed
 
@@ -293,43 +341,7 @@ def _stop_on_lost_device(failed: Mapping[str, Answer], failures: Failures) -> No
         raise MachineError(f"the GPU is lost to this job: {lost.message}. Run the same command again.")
 
 
-class Start:
-    """The first questions of a model that has not answered anything yet: if all fail alike, so would the others."""
-
-    def __init__(self, run: str, *, is_over: bool) -> None:
-        self._run = run
-        self._failed: list[tuple[str, Answer]] = []
-        self.is_over = is_over
-
-    def note(self, clip: str, failed: Mapping[str, Answer], *, is_answered: bool) -> None:
-        """What became of a clip's questions; a UserError when enough of them have failed alike."""
-        if self.is_over:
-            return
-        self.is_over = is_answered
-        self._failed += [(clip, answer) for answer in failed.values() if answer.error not in MEDIA_STATUSES]
-        if len(self._failed) >= FIRST_QUESTIONS and len({name for name, _ in self._failed}) > 1:
-            self.end()
-
-    def end(self) -> None:
-        """A UserError if nothing was answered and all that failed did so alike."""
-        if not self.is_over and len({answer.error for _, answer in self._failed}) == 1:
-            _, first = self._failed[0]
-            raise UserError(
-                f"{self._run}: the first {len(self._failed)} questions all failed: {first.error} "
-                f"({REASONS[first.error]}): {first.message}. Nothing was recorded. {_advice(first.error)}"
-            )
-        self.is_over = True
-
-
-def _advice(error: str) -> str:
-    if error == "out_of_memory":
-        return "Use a larger device, give the job more memory, or show the model fewer frames."
-    if error in TRANSIENT:
-        return "Run the same command again when the cause has passed."
-    return "Correct the model's file or its adapter, then run the same command again."
-
-
-def _timing(work: Work, asked: int, journal: Journal) -> dict[str, Any]:
+def timing(work: Work, asked: int, journal: Journal) -> dict[str, Any]:
     """How long the answers about a clip took, whenever they were asked."""
     answered = [entry for entry in dict.fromkeys(work.entries) if journal.get(entry) is not None]
     seconds = [journal.seconds(entry) for entry in answered]

@@ -249,7 +249,13 @@ class Builder:
         if row.chance or row.dataset:
             return ()
         counts = _count_notes(self.shown(row))
-        return (*counts, *self.import_notes(row), *self.judge_notes(row), *self.authors_note(row))
+        return (
+            *counts,
+            *self.quantised_notes(row),
+            *self.import_notes(row),
+            *self.judge_notes(row),
+            *self.authors_note(row),
+        )
 
     def shown(self, row: Row) -> list[Mapping[str, Any]]:
         """The numbers behind a row."""
@@ -302,6 +308,16 @@ class Builder:
             return []
         shown = {one.judge for column in self.spec.columns if (one := self.scored_of(row, column)) and one.judge}
         return [f"Judged by {self.key.judges[judge]}." for judge in sorted(shown)]
+
+    def quantised_notes(self, row: Row) -> list[str]:
+        """How the weights were quantised that the numbers of a row come from."""
+        models = {
+            one.run.model
+            for column in self.spec.columns
+            if (one := self.scored_of(row, column)) and one.name in self.key.runs
+        }
+        found = sorted({self.key.quantised[model] for model in models & self.key.quantised.keys()})
+        return [f"Asked with quantised weights ({', '.join(found)})."] if found else []
 
     def import_notes(self, row: Row) -> list[str]:
         """What is wrong with the imported answers and ratings behind a row."""

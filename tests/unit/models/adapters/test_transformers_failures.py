@@ -78,7 +78,10 @@ SPOILED: dict[str, Callable[[Path], object]] = {
         ("no template", r"the checkpoint has no chat template\. Add the chat_template\.jinja"),
         ("no processor", "AutoProcessor cannot load this checkpoint: Can't load image processor"),
         ("no weights", "AutoModelForImageTextToText cannot load this checkpoint: .* no file named model.safetensors"),
-        ("cut weights", "AutoModelForImageTextToText cannot load this checkpoint: .* invalid header length"),
+        (
+            "cut weights",
+            r"damaged or cut short: its header is not whole\. Nothing was asked\. Fetch the checkpoint again\.",
+        ),
         (
             "unknown class",
             "cannot load this checkpoint: .* model type `nosuch` .* Correct the checkpoint, or `adapter`",
@@ -90,7 +93,7 @@ def test_a_checkpoint_that_cannot_be_asked_is_named(spoiled: str, message: str, 
     SPOILED[spoiled](folder)
     with pytest.raises(UserError, match=message) as caught:
         TransformersAdapter(spec(folder))
-    assert str(caught.value).startswith(f"{folder}: ") and "\n" not in str(caught.value)
+    assert str(caught.value).startswith(str(folder)) and "\n" not in str(caught.value)
 
 
 def test_attention_without_its_package_and_a_model_without_weights_are_named(folder: Path) -> None:

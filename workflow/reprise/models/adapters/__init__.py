@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Any, Literal
 
 from reprise.core.settings import Settings
+from reprise.models.quantised import packages_of
 from reprise.models.settings import (
     ConstantSettings,
     ImportSettings,
@@ -29,7 +30,7 @@ class AdapterInfo:
     needs_weights: bool = False
     is_remote: bool = False
     packages: tuple[str, ...] = ()
-    """distributions whose versions shape the answers"""
+    """distributions whose versions shape the answers of all models"""
     asks: tuple[str, ...] = ("score", "choose", "write")
     """what a protocol may ask of it"""
     is_import: bool = False
@@ -51,6 +52,10 @@ class AdapterInfo:
     def is_paid(self, settings: Mapping[str, Any]) -> bool:
         """Whether somebody is paid for the answers of a model with these settings."""
         return self.is_remote and settings.get("key") is not None
+
+    def versioned(self, settings: Mapping[str, Any]) -> tuple[str, ...]:
+        """Distributions whose versions shape the answers of a model with these settings."""
+        return (*self.packages, *packages_of(settings.get("quantised")))
 
     @property
     def module(self) -> str:

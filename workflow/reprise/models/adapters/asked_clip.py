@@ -11,6 +11,7 @@ from reprise.models.adapters.asking import (
     NotFiniteError,
     answered,
     asking,
+    device_of,
     option_probabilities,
     option_tokens,
     written_greedily,
@@ -36,7 +37,8 @@ class AskedClip:
         clip = replace(value.clip, tensors=as_tensors(value.clip.tensors))
         self.ready = ready
         self._model, self._words = model, words
-        self._clip = clip.on(model.device, model.dtype)
+        self._device = device_of(model)
+        self._clip = clip.on(self._device, model.dtype)
         self._questions, self._in_run = value.questions, value.asked
         self._start = b""
         self.prefix: Prefix | None = None
@@ -108,13 +110,13 @@ class AskedClip:
             own = {name: value[:, : tokens.shared] for name, value in self._placed(tokens).items() if name in TEXTUAL}
             own.pop("attention_mask", None)
             self.prefix, self._start = Prefix(self._model, {**own, **self._clip.tensors}), start
-            if self._model.device.type == "cuda":
+            if self._device.type == "cuda":
                 torch.cuda.synchronize()
             self.ready.seconds["encode"] = self.ready.seconds.get("encode", 0) + time.monotonic() - begun
         return self.prefix
 
     def _placed(self, tokens: Tokens) -> dict[str, Any]:
-        return placed(as_tensors(tokens.tensors), self._model.device, self._model.dtype)
+        return placed(as_tensors(tokens.tensors), self._device, self._model.dtype)
 
     def _scored(self, options: Sequence[int], logits: Any, length: int) -> Answer:
         scores = option_probabilities(logits, options)

@@ -60,6 +60,12 @@ def rows_written(model: Any, inputs: Any, max_tokens: int) -> Any:
     return model.generate(**inputs, max_new_tokens=max_tokens, do_sample=False, logits_processor=checks)
 
 
+def device_of(model: Any) -> Any:
+    """The device that a model is given its inputs on: of several the first."""
+    spread = [place for place in getattr(model, "hf_device_map", {}).values() if place != "disk"]
+    return torch.device(spread[0]) if spread else model.device
+
+
 def option_probabilities(logits: Any, tokens: Sequence[int]) -> tuple[float, ...]:
     """Softmax over the whole vocabulary at the first answer position, at each option's token."""
     probabilities = torch.softmax(logits.double(), dim=-1)

@@ -1,6 +1,6 @@
 """What an adapter is given and what it gives back: the seam between the inference job and a model."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -59,6 +59,8 @@ class ModelSpec:
     settings: dict[str, Any]
     prompt_start: str = ""
     """what all prompts of the run begin with"""
+    memory: Mapping[int | str, int] | None = None
+    """devices, by their number or name, and the bytes that are free on each; by default what is found"""
 
 
 class Ready:

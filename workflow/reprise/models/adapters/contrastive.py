@@ -11,7 +11,7 @@ from reprise.core.errors import UserError
 from reprise.models.adapters.asking import answered, asking
 from reprise.models.adapters.base import Answer, Clip, ModelSpec, Ready, Request
 from reprise.models.adapters.frames import FramesPreparer
-from reprise.models.adapters.loading import dtype_of
+from reprise.models.adapters.loading import dtype_of, placing
 from reprise.models.adapters.open_clip import is_open_clip, load_open_clip
 from reprise.models.torch_setup import prepare
 
@@ -152,6 +152,7 @@ ENCODERS: dict[str, Callable[[Parts], Encoder]] = {"clip": FrameMean, "siglip": 
 def load_encoder(spec: ModelSpec) -> Encoder:
     """The encoder of a folder, by what its configuration says it is."""
     assert spec.folder is not None
+    placing(spec)  # it fits, and no file is cut short
     options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": spec.trust_remote_code}
     if is_open_clip(spec.folder):
         model, images = load_open_clip(spec.folder)

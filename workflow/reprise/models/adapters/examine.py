@@ -11,6 +11,7 @@ from reprise.models.adapters.asking import option_tokens
 from reprise.models.adapters.base import AnswerError, ModelSpec
 from reprise.models.adapters.loading import load_part
 from reprise.models.adapters.prepared import clip_processor
+from reprise.models.quantised import check_named
 from reprise.models.torch_setup import prepare
 
 prepare()
@@ -46,6 +47,8 @@ def differences(adapter: str, spec: ModelSpec) -> Iterator[str]:
     }
     if adapter in checks:
         try:
+            assert spec.folder is not None
+            check_named(spec.settings.get("quantised"), spec.folder)
             yield from checks[adapter](spec)
         except (UserError, AnswerError) as error:
             yield str(error)

@@ -1,19 +1,27 @@
 """Loading a checkpoint's parts, or one message that says what is wrong with it."""
 
+import logging
+from collections.abc import Mapping
 from typing import Any
 
 from reprise.core.errors import UserError
+from reprise.core.log import log
 from reprise.models.adapters.base import ModelSpec
+from reprise.models.placement import needed, placed
+from reprise.models.quantised import ON_LOADING, check_installed, check_named
 from reprise.models.torch_setup import prepare
+from reprise.models.weight_files import own_dtype
 
 prepare()
 
-import torch  # noqa: E402  prepare() must come first
+import psutil  # noqa: E402  prepare() must come first
+import torch  # noqa: E402
 from safetensors import SafetensorError  # noqa: E402
 from transformers import (  # noqa: E402
     AutoConfig,
     AutoProcessor,
     AutoTokenizer,
+    BitsAndBytesConfig,
     LlavaNextImageProcessor,
     LlavaNextVideoProcessor,
     LlavaNextVideoVideoProcessor,
@@ -43,9 +51,15 @@ def dtype_of(spec: ModelSpec) -> Any:
 
 
 def load_model(kind: Any, spec: ModelSpec) -> Any:
-    """A model with the settings of its file, ready to be asked."""
+    """A model with the settings of its file on its devices, ready to be asked."""
+    options = {**placing(spec), **_quantising(spec)}
     model, found = load_part(
-        kind, spec, dtype=dtype_of(spec) or "auto", attn_implementation=spec.attention, output_loading_info=True
+        kind,
+        spec,
+        dtype=dtype_of(spec) or "auto",
+        attn_implementation=spec.attention,
+        output_loading_info=True,
+        **options,
     )
     missing = sorted({*found["missing_keys"], *(name for name, *_ in found["mismatched_keys"])})
     if missing:
@@ -54,7 +68,63 @@ def load_model(kind: Any, spec: ModelSpec) -> Any:
             f"{spec.folder}: {len(missing)} weights of {type(model).__name__} are not in its files, or have another "
             f"shape: {listed}. Random numbers would stand in for them. Fetch the checkpoint again, or correct it."
         )
-    return model.to(spec.device).eval()
+    check_places(model, options.get("max_memory"), spec)
+    return model.eval()
+
+
+def placing(spec: ModelSpec) -> dict[str, Any]:
+    """Where the weights are loaded to, straight from their files; a UserError where there is no room for them."""
+    assert spec.folder is not None
+    quantised = spec.settings.get("quantised")
+    check_named(quantised, spec.folder)
+    check_installed(quantised, spec.folder)
+    free = spec.memory or memory_of(spec.device)
+    found = placed(needed(spec.folder, spec.dtype, quantised), tuple(free.values()), str(spec.folder))
+    if found.devices > 1:
+        log.info(f"the model is spread over {found.devices} of {len(free)} devices")
+        return {"device_map": "balanced", "max_memory": dict(zip(free, found.rooms, strict=False))}
+    first = next(iter(free))
+    return {"device_map": {"": first}} if first != "cpu" or quantised else {}
+
+
+def memory_of(device: str) -> dict[int | str, int]:
+    """The devices that a job sees, and the bytes that are free on each."""
+    if device == "cpu":
+        return {"cpu": psutil.virtual_memory().available}
+    if not torch.cuda.is_available():
+        raise UserError(
+            f"the model's file asks for a GPU (`gpus`), and torch {torch.__version__} finds none that it can use. "
+            "Install a build of torch for this GPU and its driver, or remove `gpus` to ask the model on the CPU."
+        )
+    return {number: torch.cuda.mem_get_info(number)[0] for number in range(torch.cuda.device_count())}
+
+
+def _quantising(spec: ModelSpec) -> dict[str, Any]:
+    """What quantises the weights on loading; nothing where they stay as the checkpoint has them."""
+    quantised = spec.settings.get("quantised")
+    if quantised not in ON_LOADING:
+        return {}
+    assert spec.folder is not None
+    if quantised == "int8":
+        # Which would say of every layer of every question that it computes in half precision.
+        logging.getLogger("bitsandbytes.autograd._functions").setLevel(logging.ERROR)
+        return {"quantization_config": BitsAndBytesConfig(load_in_8bit=True)}
+    computed = dtype_of(spec) or getattr(torch, own_dtype(spec.folder) or "float32")
+    return {
+        "quantization_config": BitsAndBytesConfig(
+            load_in_4bit=True, bnb_4bit_quant_type=quantised, bnb_4bit_compute_dtype=computed
+        )
+    }
+
+
+def check_places(model: Any, rooms: Mapping[int | str, int] | None, spec: ModelSpec) -> None:
+    """A model whose layers did not all find room would be read from the disk again for each question."""
+    left = [name for name, place in getattr(model, "hf_device_map", {}).items() if rooms and place not in rooms]
+    if left:
+        raise UserError(
+            f"{spec.folder}: no device has room for {', '.join(left[:LISTED])} of {type(model).__name__}. Give the "
+            "model more or larger devices (`gpus` in its file), or smaller weights (`dtype`, `settings.quantised`)."
+        )
 
 
 def load_processor(spec: ModelSpec) -> Any:

@@ -16,7 +16,7 @@ from reprise.models.adapters.sending import send
 from reprise.models.adapters.server import Known, Server
 from reprise.models.ahead import Ahead, Asked
 from reprise.models.preparing import outcome_of, ready
-from reprise.models.served import Due, Given
+from reprise.models.served import Arrived, Due
 from reprise.models.settings import OpenAISettings
 
 PREPARER = f"{ImagesPreparer.__module__}:{ImagesPreparer.__name__}"
@@ -42,7 +42,7 @@ class OpenAIAdapter:
         found = {given.request.request_id: given.answer for given in self.answers_in_any_order([due])}
         yield from (found[request.request_id] for request in due.requests)
 
-    def answers_in_any_order(self, dues: Sequence[Due]) -> Iterator[Given]:
+    def answers_in_any_order(self, dues: Sequence[Due]) -> Iterator[Arrived]:
         """Every answer as soon as it is there."""
         self._check_images(dues)
         return send(lambda: self._line(dues), dues, self._settings.concurrency)

@@ -17,7 +17,7 @@ from reprise.core.log import log
 from reprise.models.adapters.base import Answer, Request
 from reprise.models.answering import checked, failure_of, place_of
 from reprise.models.reasons import TRANSIENT
-from reprise.models.served import Due, Given
+from reprise.models.served import Arrived, Due
 
 # Of the clips that are open.
 LARGEST_BYTES = 1 << 30
@@ -51,9 +51,9 @@ class _End:
         self.error = error
 
 
-def send(connect: Connect, dues: Sequence[Due], concurrency: int) -> Iterator[Given]:
+def send(connect: Connect, dues: Sequence[Due], concurrency: int) -> Iterator[Arrived]:
     """Outcomes of all questions, in any order. A mistake of the user ends it when what is on its way has come."""
-    given: SimpleQueue[Given | _End] = SimpleQueue()
+    given: SimpleQueue[Arrived | _End] = SimpleQueue()
     sending = _Sending(dues, concurrency, given.put)
     thread = threading.Thread(target=sending.run, args=(connect,), name="sending")
     thread.start()
@@ -127,7 +127,7 @@ class _Sending:
         except Exception as error:
             if (failure := self._failure(due, error)) is not None:
                 for request in due.requests:
-                    self._give(Given(due.clip, request, failure, 0.0))
+                    self._give(Arrived(due.clip, request, failure, 0.0))
             return None
 
     async def _ask_about(self, due: Due, opened: Opened) -> None:
@@ -146,7 +146,7 @@ class _Sending:
                 if answer is not None:
                     parts = dict(opened.seconds)
                     opened.seconds.clear()
-                    self._give(Given(due.clip, request, answer, time.monotonic() - start, parts))
+                    self._give(Arrived(due.clip, request, answer, time.monotonic() - start, parts))
                     self._give_up_after(answer)
         self._sendable -= 1
         self._room.set()

@@ -9,6 +9,7 @@ from reprise.models.adapters.asking import (
     answered,
     check_length,
     context_of,
+    device_of,
     option_probabilities,
     option_tokens,
     written_greedily,
@@ -91,12 +92,12 @@ class LanguageModel:
         adds_own = not self._tokenizer.chat_template
         encoded = self._tokenizer(text, add_special_tokens=adds_own, return_tensors="pt")
         wanted = {name: encoded[name] for name in ("input_ids", "attention_mask")}
-        return {name: tensor.to(self._model.device) for name, tensor in wanted.items()}
+        return {name: tensor.to(device_of(self._model)) for name, tensor in wanted.items()}
 
     def _first_logits(self, inputs: Any) -> Any:
         if not self._has_encoder:
             return self._model(**inputs, logits_to_keep=1).logits[0, -1]
-        start = torch.tensor([[self._model.config.decoder_start_token_id]], device=self._model.device)
+        start = torch.tensor([[self._model.config.decoder_start_token_id]], device=device_of(self._model))
         return self._model(**inputs, decoder_input_ids=start).logits[0, -1]
 
 
@@ -118,7 +119,7 @@ class Vera:
 
     def answer(self, request: Request) -> Answer:
         encoded = self._tokenizer(request.prompt, truncation=True, max_length=VERA_TOKENS, return_tensors="pt")
-        ids = encoded["input_ids"].to(self._model.device)
+        ids = encoded["input_ids"].to(device_of(self._model))
         hidden = self._model(input_ids=ids).last_hidden_state[0, -1]
         logit = (hidden @ self._weight + self._bias).double() / self._temperature.double()
         # In double precision statements that are next to certain stay apart.

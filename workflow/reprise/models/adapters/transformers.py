@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from reprise.core.errors import UserError
 from reprise.core.log import log
 from reprise.models.adapters.asked_clip import AskedClip
+from reprise.models.adapters.asking import device_of
 from reprise.models.adapters.base import Answer, AnswerError, Clip, ModelSpec, Ready, Request
 from reprise.models.adapters.loading import load_model
 from reprise.models.adapters.prepared import ClipPreparer
@@ -30,6 +31,7 @@ class TransformersAdapter:
         torch.set_num_threads(spec.threads)
         self.preparer = ClipPreparer(spec)
         self.model = load_model(AutoModelForImageTextToText, spec)
+        self._device = device_of(self.model).type
         self._is_shared = self._shares(TransformersSettings.model_validate(spec.settings))
         self.asked: AskedClip | None = None
 
@@ -38,7 +40,7 @@ class TransformersAdapter:
         if settings.engine == "plain":
             return False
         encode_once(self.model.model)
-        share_heads_on_a_cpu(self.model.device.type)
+        share_heads_on_a_cpu(self._device)
         kind = self.model.config.model_type
         if kind not in PROVEN:
             log.info(f"{kind}: the frames are encoded once a clip, each question is read from its beginning")
@@ -57,7 +59,7 @@ class TransformersAdapter:
         """Ask about a prepared clip: question by question, or on a GPU those together that share an encoding."""
         if self.asked is None or self.asked.ready is not ready:
             self.asked = AskedClip(self.model, self.preparer.processor.processor.tokenizer, ready)
-        if self._is_shared and self.model.device.type != "cpu":
+        if self._is_shared and self._device != "cpu":
             yield from self.asked.together(tuple(requests))
             return
         for request in requests:

@@ -1,0 +1,199 @@
+"""Copies of a model that are asked side by side: the same answers as of one, and what a kill leaves behind."""
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import closing, nullcontext
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from reprise.core.errors import MachineError, UserError
+from reprise.core.schemas import RESPONSES, write_table
+from reprise.core.store import Store
+from reprise.models.adapters.base import Clip
+from reprise.models.copies import Copy
+from reprise.models.devices import free_memory
+from reprise.models.failures import Failures
+from reprise.models.journal import Journal
+from reprise.models.keys import ModelRunKey, RunKey
+from reprise.models.lazy import LazyModel
+from reprise.models.machine import model_on
+from reprise.models.placement import GB, Needed, groups_of
+from reprise.stages.infer import Work, ask_all, shares_of
+
+from tests.unit.asked import request, shown
+from tests.unit.models.adapters import tiny
+from tests.unit.models.echo import Echo
+from tests.unit.videos import barcode_video
+
+KEY = RunKey.model_validate({"run": "b/p/s/m", "key": "k", "answers": {"adapter": "a", "sampling": {}}})
+QUESTIONS = [request(f"Does the red circle {deed}?", "score", ("Yes", "No")) for deed in ("slide", "spin", "grow")]
+LOADED = ("reprise.models.adapters.transformers",)
+NAMES = [f"c{number}" for number in range(9)]
+
+
+def works(*names: str) -> list[Work]:
+    return [
+        Work(
+            Clip(name, None, (), ()),
+            f"recipe {name}",
+            tuple(request(f"{name} {place}", "write", request_id=f"{name}{place}") for place in range(3)),
+        )
+        for name in names
+    ]
+
+
+def rows_of(model: Any, asked: Sequence[Work], folder: Path) -> list[dict[str, Any]]:
+    rows, _ = ask_all(asked, model, Journal(folder / "j"), Failures(folder / "f", 3), KEY)
+    return rows
+
+
+def by_copies(model: Echo, asked: Sequence[Work], folder: Path, count: int = 2) -> list[dict[str, Any]]:
+    copies = [Copy(partial(nullcontext, model)) for _ in range(count)]
+    try:
+        return rows_of(copies, asked, folder)
+    finally:
+        for copy in copies:
+            copy.close()
+
+
+def written(rows: list[dict[str, Any]], folder: Path) -> bytes:
+    path = folder / "responses.parquet"
+    write_table(pl.DataFrame(rows, schema=RESPONSES), path, RESPONSES)
+    return path.read_bytes()
+
+
+def test_a_checkpoint_in_two_copies_answers_as_one(tmp_path: Path) -> None:
+    """With prepared clips, from the same folder: the table of the answers is the same, byte for byte."""
+    answers = {
+        "adapter": "transformers", "sampling": {"rule": "uniform"}, "model": {}, "settings": {}, "dtype": "float32",
+        "attention": "sdpa", "trust_remote_code": False, "prompt": {}, "form": "entail", "ask": "score",
+        "max_tokens": 1, "versions": {},
+    }  # fmt: skip
+    folder = tiny.llava(tmp_path / "llava")
+    key = ModelRunKey.model_validate({"run": "b/p/s/m", "key": "k", "answers": answers, "checkpoint": str(folder)})
+    videos = [barcode_video(tmp_path / f"{name}.mp4", 48, width=96, height=64) for name in "abcde"]
+    asked = [Work(shown(video, (place, 30)), f"recipe {place}", tuple(QUESTIONS)) for place, video in enumerate(videos)]
+    make = partial(LazyModel, key, Store(tmp_path), 1)
+    with make() as model:
+        one = written(rows_of(model, asked, tmp_path / "one"), tmp_path)
+    with (
+        closing(Copy(partial(make, workers=1), preload=LOADED)) as first,
+        closing(Copy(make, preload=LOADED)) as second,
+    ):
+        assert written(rows_of([first, second], asked, tmp_path / "two"), tmp_path) == one
+    with make() as model:
+        assert written(rows_of(model, asked, tmp_path / "two"), tmp_path) == one, "its journal serves one model too"
+
+
+def test_clips_are_shared_out_always_alike_and_the_same_frames_together() -> None:
+    twin = works("c8")[0]
+    asked = [*works(*NAMES), Work(Clip("twin", None, (), ()), twin.recipe, twin.requests)]
+    names = [[work.clip.clip_id for work in share] for share in shares_of(asked, 4)]
+    assert names == [["c0", "c4", "c8", "twin"], ["c1", "c5"], ["c2", "c6"], ["c3", "c7"]]
+    assert [work.clip.clip_id for work in shares_of(works("a"), 2)[1]] == []
+    judged = [Work(Clip(name, None, (), ()), "", ()) for name in NAMES]
+    assert [len(share) for share in shares_of(judged, 2)] == [5, 4], "texts have no frames"
+
+
+def test_what_fails_in_a_copy_fails_alone_and_is_counted(tmp_path: Path) -> None:
+    rows = by_copies(Echo("c31"), works(*NAMES), tmp_path)
+    assert {row["request_id"]: row["error"] for row in rows if row["error"]} == {"c31": "failed"}
+    assert [row["text"] for row in rows if not row["error"]] == [
+        f"{name} {place}" for name in NAMES for place in range(3) if f"{name}{place}" != "c31"
+    ]
+    assert len(Journal(tmp_path / "j")) == 26 and Failures(tmp_path / "f", 3).retry() == 1
+
+
+def test_a_mistake_of_the_user_ends_the_job_and_what_was_answered_stays(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="^set checkpoint$"):
+        by_copies(Echo("c30", "mistake"), works(*NAMES), tmp_path)
+    assert len(Journal(tmp_path / "j")) >= 3, "the clip before it, by the same copy"
+    assert [row["error"] for row in by_copies(Echo(), works(*NAMES), tmp_path)] == [""] * 27
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["j"], "no failure, and no record of what was asked"
+
+
+def test_a_question_that_kills_a_copy_is_found_and_given_up_at_last(tmp_path: Path) -> None:
+    message = r"^a process that asked the model was ended by SIGKILL\. What was answered is kept: run the same command"
+    for _ in range(1 + 3):  # a kill costs an attempt where one question was asked alone
+        with pytest.raises(MachineError, match=message):
+            by_copies(Echo("c31", "kill"), works(*NAMES), tmp_path)
+    rows = by_copies(Echo("c31", "kill"), works(*NAMES), tmp_path)
+    assert {row["request_id"]: row["error"] for row in rows if row["error"]} == {"c31": "killed"}
+
+
+def test_a_person_who_ends_the_job_ends_its_copies(tmp_path: Path) -> None:
+    """As by Ctrl-C: at once, and no question is suspected."""
+    journal = tmp_path / "j"
+
+    def interrupt() -> None:
+        while not journal.is_file() or len(Journal(journal)) < 6:
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
+    with pytest.raises(KeyboardInterrupt):
+        by_copies(Echo(waits_at=("c2", "c3")), works(*NAMES), tmp_path)
+    assert not [one for one in multiprocessing.active_children() if one.name == "asking"]
+    assert [row["error"] for row in by_copies(Echo(), works(*NAMES), tmp_path)] == [""] * 27
+    assert not (tmp_path / "f").exists()
+
+
+SEVEN, SEVENTY_TWO = Needed(15 * GB, GB), Needed(145 * GB, 3 * GB)
+
+
+@pytest.mark.parametrize(
+    ("need", "free", "groups"),
+    [
+        (SEVEN, [84, 84, 84, 84], ["0", "1", "2", "3"]),
+        (SEVEN, [84, 12, 84], ["0", "2"]),
+        (SEVENTY_TWO, [84, 84, 84, 84], ["01", "23"]),
+        (SEVENTY_TWO, [84, 84, 84, 40], ["01"]),
+        (SEVENTY_TWO, [50, 50, 50, 50], ["0123"]),
+    ],
+)
+def test_a_machine_holds_as_many_copies_as_there_is_room_for(need: Needed, free: list[int], groups: list[str]) -> None:
+    names = [str(number) for number in range(len(free))]
+    assert ["".join(group) for group in groups_of(need, names, [one * GB for one in free], "m")] == groups
+
+
+def test_the_driver_says_what_is_free(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a program that prints what the driver's own prints."""
+    program = tmp_path / "nvidia-smi"
+    program.write_text("#!/bin/sh\necho '0, GPU-aa, 81007'\necho '1, GPU-bb, 512'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert free_memory(["1", "0"]) == [512 * 2**20, 81007 * 2**20] == free_memory(["GPU-bb", "GPU-aa"])
+    assert free_memory(["MIG-cc"]) is None
+    monkeypatch.setenv("PATH", "")
+    assert free_memory(["0"]) is None
+
+
+def test_a_job_with_several_gpus_starts_a_copy_on_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Up to the GPU itself, which is not here: each copy says so, and nothing is recorded."""
+    program = tmp_path / "nvidia-smi"
+    program.write_text('#!/bin/sh\nfor gpu in 0 1 2; do echo "$gpu, GPU-$gpu, 81007"; done\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1,2")
+    answers = {
+        "adapter": "text", "sampling": {"rule": "none"}, "model": {}, "settings": {}, "dtype": "float32",
+        "attention": "sdpa", "trust_remote_code": False, "prompt": {}, "form": "entail", "ask": "score",
+        "max_tokens": 1, "versions": {},
+    }  # fmt: skip
+    folder = tiny.llama(tmp_path / "llama")
+    found = {"run": "b/p/s/m", "key": "k", "answers": answers, "checkpoint": str(folder), "gpus": 3}
+    key = ModelRunKey.model_validate(found)
+    with model_on(key, Store(tmp_path), 3, is_needed=True) as model:
+        assert isinstance(model, list) and len(model) == 3
+        with pytest.raises(UserError, match="asks for a GPU .* finds none that it can use"):
+            rows_of(model, works(*NAMES), tmp_path)
+    assert not (tmp_path / "j").exists() and not (tmp_path / "f").exists()
+    with model_on(key, Store(tmp_path), 3, is_needed=False) as model:
+        assert isinstance(model, LazyModel), "where all is answered, no GPU is waited for"

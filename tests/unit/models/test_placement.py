@@ -1,0 +1,142 @@
+"""How many devices a model is spread over, and what its weights need, read from the files alone."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+import torch
+from reprise.core.errors import UserError
+from reprise.models.placement import GB, Needed, needed, needed_by, placed
+from reprise.models.weight_files import Tensor, tensors_of
+from safetensors.torch import save_file
+
+# Weights and their largest layer, in GB, of checkpoints that the papers' tables name, in bfloat16.
+SMALL, SEVEN, THIRTY_FOUR, SEVENTY_TWO = (0.6, 0.1), (15.2, 1.1), (68.8, 1.2), (145.4, 2.5)
+H100, A6000, RTX4090, T4 = 84.5, 50.5, 25.2, 15.6
+
+
+@pytest.mark.parametrize(
+    ("weights", "free", "rooms"),
+    [
+        (SMALL, [T4], [15.3]),
+        (SEVEN, [RTX4090], [17.6]),
+        (SEVEN, [H100] * 4, [76.9]),
+        (SEVEN, [T4, T4], [11.8, 11.8]),
+        (THIRTY_FOUR, [H100], [76.5]),
+        (THIRTY_FOUR, [A6000] * 4, [42.5, 42.5]),
+        (SEVENTY_TWO, [H100] * 4, [76.5, 76.5]),
+        (SEVENTY_TWO, [A6000] * 4, [42.5] * 4),
+        (SEVENTY_TWO, [H100, A6000, A6000], [76.5, 42.5, 42.5]),
+        # As much as the weights, but for what a layer that cannot be divided leaves unused.
+        ((100.0, 3.0), [59.4, 59.5], None),
+        ((100.0, 3.0), [59.4, 59.6], [51.4, 51.6]),
+        # The first device is busy, and no layer fits beside what it does.
+        (SEVENTY_TWO, [10.4, H100, H100], None),
+        (SEVEN, [RTX4090 - 10], None),
+        (SEVENTY_TWO, [RTX4090] * 4, None),
+        ((0.0, 0.0), [0.0], [0.0]),
+    ],
+)  # fmt: skip
+def test_a_model_takes_the_fewest_devices_that_hold_it(
+    weights: tuple[float, float], free: list[float], rooms: list[float] | None
+) -> None:
+    need, there = Needed(*(round(one * GB) for one in weights)), [round(one * GB) for one in free]
+    if rooms is None:
+        with pytest.raises(UserError, match=r"^m: too little memory: its weights take [\d.]+ GB, and [\d.]+ GB a dev"):
+            placed(need, there, "m")
+    else:
+        assert [round(one / GB, 1) for one in placed(need, there, "m").rooms] == rooms
+
+
+def test_what_is_short_is_said_in_numbers() -> None:
+    with pytest.raises(UserError) as caught:
+        placed(Needed(145_400_000_000, 2_500_000_000), [25_200_000_000] * 2, "weights/big")
+    assert str(caught.value) == (
+        "weights/big: too little memory: its weights take 145 GB, and 8 GB a device are left for clips and what layers "
+        "compute; free here: 25.2 + 25.2 GB. Give it more or larger devices (`gpus` in the model's file), or smaller "
+        "weights (`dtype`, `settings.quantised`)."
+    )
+
+
+LAYERS = {
+    "model.embed_tokens.weight": Tensor("BF16", (1000, 64), 128_000),
+    "model.layers.0.mlp.weight": Tensor("BF16", (256, 64), 32_768),
+    "model.layers.0.norm.weight": Tensor("F32", (64,), 256),
+    "model.layers.1.mlp.weight": Tensor("BF16", (128, 64), 16_384),
+    "lm_head.weight": Tensor("BF16", (1000, 64), 128_000),
+}
+PACKED = {
+    "layers.0.qweight": Tensor("I32", (8, 64), 2048),
+    "layers.0.scales": Tensor("F16", (1, 64), 128),
+    "head.weight": Tensor("F16", (10, 64), 1280),
+}
+
+
+@pytest.mark.parametrize(
+    ("tensors", "dtype", "quantised", "weights", "largest"),
+    [
+        (LAYERS, None, None, 305_408, 128_000),
+        (LAYERS, "bfloat16", None, 305_280, 128_000),
+        (LAYERS, "float32", None, 610_560, 256_000),
+        (LAYERS, "bfloat16", "int8", 280_704, 128_000),
+        (LAYERS, "bfloat16", "nf4", 269_952, 128_000),
+        # What a checkpoint has quantised stays as it is, whatever its other numbers become.
+        (PACKED, "float32", "gptq", 3456, 2176),
+    ],
+)
+def test_weights_are_counted_as_they_will_be_in_memory(
+    tensors: dict[str, Tensor], dtype: str | None, quantised: str | None, weights: int, largest: int
+) -> None:
+    assert needed_by(tensors, dtype, quantised) == Needed(weights, largest)
+
+
+def shards(folder: Path) -> Path:
+    """A checkpoint in two files with their index, and a third one that is none of it."""
+    folder.mkdir()
+    parts = {"a.safetensors": {"x": torch.zeros(3, 4)}, "b.safetensors": {"layers.0.y": torch.zeros(8).half()}}
+    for name, tensors in {**parts, "other.safetensors": {"z": torch.zeros(9)}}.items():
+        save_file(tensors, folder / name)
+    weight_map = {name: file for file, tensors in parts.items() for name in tensors}
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": weight_map}))
+    (folder / "config.json").write_text(json.dumps({"text_config": {"torch_dtype": "float16"}}))
+    return folder
+
+
+def test_the_index_says_which_files_are_the_checkpoint(tmp_path: Path) -> None:
+    folder = shards(tmp_path / "c")
+    assert tensors_of(folder) == {"x": Tensor("F32", (3, 4), 48), "layers.0.y": Tensor("F16", (8,), 16)}
+    assert needed(folder, "float32", None).weights == 80
+    assert needed(folder, "checkpoint", None).weights == 40
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda folder: (folder / "b.safetensors").unlink(), r"1 of the 2 files that it names are not there: b\.saf"),
+        (lambda folder: os.truncate(folder / "a.safetensors", 60), "its header is not whole"),
+        (lambda folder: os.truncate(folder / "a.safetensors", 5), "its header is not whole"),
+        (lambda folder: os.truncate(folder / "a.safetensors", 0), "its header is not whole"),
+        (
+            lambda folder: os.truncate(folder / "a.safetensors", (folder / "a.safetensors").stat().st_size - 1),
+            r"\d+ bytes, \d+ are named in its header",
+        ),
+        (lambda folder: (folder / "a.safetensors").write_bytes(b"\2" + b"\0" * 7 + b"[]"), "its header is damaged"),
+        (lambda folder: (folder / "model.safetensors.index.json").write_text("{"), "not JSON"),
+        (lambda folder: (folder / "model.safetensors.index.json").write_text("[]"), "not a group of keys"),
+        (lambda folder: (folder / "model.safetensors.index.json").write_text("{}"), "it has no weight_map"),
+        (
+            lambda folder: (folder / "model.safetensors.index.json").write_text('{"weight_map": {"x": "../a"}}'),
+            r"1 of the 1 files that it names are not there: \.\./a",
+        ),
+    ],
+)
+def test_files_that_are_cut_short_are_named_before_anything_is_loaded(
+    spoil: object, message: str, tmp_path: Path
+) -> None:
+    folder = shards(tmp_path / "c")
+    assert callable(spoil)
+    spoil(folder)
+    with pytest.raises(UserError, match=message) as caught:
+        tensors_of(folder)
+    assert str(caught.value).startswith(f"{folder}/") and str(caught.value).endswith("Fetch the checkpoint again.")

@@ -1,0 +1,63 @@
+"""Bytes of weights by the headers of their files, and of videos and clips that are not there yet."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from reprise.config.model import Model
+from reprise.core.store import Store
+from reprise.models.weights import record_files, snapshot_folder
+from reprise.plan.sizes import Weights, loaded_bytes, weights_of
+from safetensors.numpy import save_file
+
+REVISION = "0123456789abcdef0123456789abcdef01234567"
+
+
+def write_weights(folder: Path) -> None:
+    """10 numbers of 4 bytes, 6 of 2, and 3 whole ones of 8."""
+    folder.mkdir(parents=True, exist_ok=True)
+    save_file({"a": np.zeros((2, 5), np.float32)}, folder / "model-1.safetensors")
+    save_file({"b": np.zeros(6, np.float16), "c": np.zeros(3, np.int64)}, folder / "model-2.safetensors")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "expected"),
+    [("checkpoint", 10 * 4 + 6 * 2 + 3 * 8), ("float32", 16 * 4 + 3 * 8), ("bfloat16", 16 * 2 + 3 * 8)],
+)
+def test_weights_take_what_their_type_takes(tmp_path: Path, dtype: str, expected: int) -> None:
+    write_weights(tmp_path)
+    assert loaded_bytes(tmp_path, dtype) == expected
+
+
+def test_weights_that_nobody_can_read_are_of_unknown_size(tmp_path: Path) -> None:
+    assert loaded_bytes(tmp_path, "checkpoint") is None
+    write_weights(tmp_path)
+    whole = (tmp_path / "model-1.safetensors").read_bytes()
+    (tmp_path / "model-1.safetensors").write_bytes(whole[:-5])
+    assert loaded_bytes(tmp_path, "checkpoint") is None
+
+
+def test_what_is_still_to_fetch(tmp_path: Path) -> None:
+    """Unknown, then what the index says, then nothing."""
+    store = Store(tmp_path)
+    model = Model(label="M", adapter="transformers", repo="a/b", revision=REVISION, dtype="checkpoint")
+    assert weights_of(model, store) == Weights(None, None)
+    folder = snapshot_folder("a/b", REVISION, store)
+    write_weights(folder)
+    there = sum(path.stat().st_size for path in folder.iterdir())
+    index = folder / "model.safetensors.index.json"
+    index.write_text(json.dumps({"metadata": {"total_size": there + 1000}, "weight_map": {}}))
+    assert weights_of(model, store) == Weights(there + 1000, 1000)
+    assert weights_of(model.model_copy(update={"dtype": "bfloat16"}), store) == Weights(None, 1000)
+    index.write_text("[]")
+    assert weights_of(model, store) == Weights(None, None)
+    record_files(folder, store)
+    assert weights_of(model, store) == Weights(76, 0)
+
+
+def test_other_models_have_their_weights_here_or_none(tmp_path: Path) -> None:
+    write_weights(tmp_path / "here")
+    here = Model(label="M", adapter="transformers", checkpoint=str(tmp_path / "here"), dtype="checkpoint")
+    assert weights_of(here, Store(tmp_path)) == Weights(76, 0)
+    assert weights_of(Model(label="M", adapter="oracle"), Store(tmp_path)) is None

@@ -1,0 +1,198 @@
+"""Models that cannot be asked: one clear message each, before anything is asked, and what was answered stays."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from reprise.core.errors import UserError
+from reprise.core.store import Store
+from reprise.models.adapters.base import Clip, Request
+from reprise.models.failures import Failures
+from reprise.models.journal import Journal
+from reprise.models.keys import ModelRunKey
+from reprise.models.lazy import LazyModel
+from reprise.stages.infer import Work, ask_all
+
+from tests.unit.asked import request, shown
+from tests.unit.models.adapters import tiny
+from tests.unit.videos import barcode_video
+
+QUESTIONS = [request(f"Does the red circle {deed}?", "score", ("Yes", "No")) for deed in ("slide", "spin", "grow")]
+
+
+@pytest.fixture(scope="module")
+def clips(tmp_path_factory: pytest.TempPathFactory) -> list[Clip]:
+    folder = tmp_path_factory.mktemp("videos")
+    return [shown(barcode_video(folder / f"{name}.mp4", 48, width=96, height=64), (3, 30)) for name in "abc"]
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Checkpoints without a fault, of which a test spoils a copy."""
+    folder = tmp_path_factory.mktemp("sound")
+    return {"transformers": tiny.llava(folder / "llava"), "text": tiny.llama(folder / "llama"),
+            "contrastive": tiny.clip(folder / "clip")}  # fmt: skip
+
+
+def run_key(folder: Path, adapter: str = "transformers", gpus: int = 0, **settings: Any) -> ModelRunKey:
+    answers = {
+        "adapter": adapter, "sampling": {"rule": "uniform"}, "model": {}, "settings": settings, "dtype": "float32",
+        "attention": "sdpa", "trust_remote_code": False, "prompt": {}, "form": "entail", "ask": "score",
+        "max_tokens": 1, "versions": {},
+    }  # fmt: skip
+    found = {"run": "b/p/s/m", "key": "k", "answers": answers, "checkpoint": str(folder), "gpus": gpus}
+    return ModelRunKey.model_validate(found)
+
+
+def asked(key: ModelRunKey, clips: Sequence[Clip], folder: Path, requests: Sequence[Request] = QUESTIONS) -> Any:
+    works = [Work(clip, f"recipe {place}", tuple(requests)) for place, clip in enumerate(clips)]
+    with LazyModel(key, Store(folder), 1) as model:
+        return ask_all(works, model, Journal(folder / "j"), Failures(folder / "f", 3), key)
+
+
+def huge(folder: Path) -> None:
+    """Weights of 8 TB that take no room on the disk."""
+    header = {"x.weight": {"dtype": "F32", "shape": [2 * 10**6, 10**6], "data_offsets": [0, 8 * 10**12]}}
+    text = json.dumps(header).encode()
+    with (folder / "model.safetensors").open("wb") as stream:
+        stream.write(len(text).to_bytes(8, "little") + text)
+        stream.truncate(8 + len(text) + 8 * 10**12)
+
+
+def cut_by(count: int) -> Callable[[Path], None]:
+    def cut(folder: Path) -> None:
+        path = folder / "model.safetensors"
+        os.truncate(path, path.stat().st_size - count)
+
+    return cut
+
+
+def in_shards(folder: Path) -> None:
+    names = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"]
+    (folder / "model.safetensors").rename(folder / names[0])
+    (folder / "model.safetensors.index.json").write_text(
+        json.dumps({"weight_map": dict(zip("ab", names, strict=True))})
+    )
+
+
+def without_pictures(folder: Path) -> None:
+    template = (
+        "{% for message in messages %}{% for part in message['content'] %}{{ part['text'] }}{% endfor %}{% endfor %}"
+    )
+    (folder / "chat_template.jinja").write_text(template)
+
+
+def change(file: str, **values: Any) -> Callable[[Path], None]:
+    return lambda folder: tiny.change(folder / file, **values)
+
+
+def short(folder: Path) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    tiny.change(folder / "config.json", text_config={**config["text_config"], "max_position_embeddings": 16})
+
+
+SPLIT = change("tokenizer.json", normalizer={"type": "Prepend", "prepend": "_"})
+UNKNOWN = change("config.json", model_type="nosuch")
+CUT = r"model\.safetensors: damaged or cut short: \d+ bytes, \d+ are named in its header\. Nothing was asked\. Fetch"
+CASES: dict[str, tuple[str, Callable[[Path], object], str]] = {
+    "too little memory": ("transformers", huge, r"too little memory: its weights take 8e\+03 GB, and 8 GB a device"),
+    "too little memory for texts": ("text", huge, "too little memory: its weights take"),
+    "too little memory for a dual encoder": ("contrastive", huge, "too little memory: its weights take"),
+    "no processor": (
+        "transformers",
+        lambda folder: (folder / "processor_config.json").unlink(),
+        "AutoProcessor cannot load this checkpoint: Can't load image processor",
+    ),
+    "no chat template": (
+        "transformers",
+        lambda folder: (folder / "chat_template.jinja").unlink(),
+        r"the checkpoint has no chat template\. Add the chat_template\.jinja",
+    ),
+    "no tokenizer": (
+        "text",
+        lambda folder: [path.unlink() for path in folder.glob("tokenizer*")],
+        "AutoTokenizer cannot load this checkpoint",
+    ),
+    "a template without video or images": (
+        "transformers",
+        without_pictures,
+        r"do not show the model frames, neither as a video nor as images\. Use a checkpoint or a revision that does",
+    ),
+    "Yes in several tokens": ("transformers", SPLIT, r"'Yes' is \['_', 'Yes'\], .* options that are one token each\. Ask"),
+    "Yes in several tokens, without frames": ("text", SPLIT, r"a score needs options that are one token each\. Ask"),
+    "a context that is too short": (
+        "transformers",
+        short,
+        r"the first 9 questions all failed: beyond_context .*: \d+ tokens and 0 to write; the model reads 16\. "
+        r"Nothing was recorded\. Show the model fewer frames",
+    ),
+    "weights cut short": ("transformers", cut_by(1), CUT),
+    "weights of a text model cut short": ("text", cut_by(1000), CUT),
+    "weights of a dual encoder cut short": ("contrastive", cut_by(1), CUT),
+    "half of a download": ("transformers", lambda folder: os.truncate(folder / "model.safetensors", 3), "damaged or cut short"),
+    "a file of several is missing": ("transformers", in_shards, r"1 of the 2 files that it names are not there: model-00002"),
+    "a class that transformers does not know": ("transformers", UNKNOWN, "model type `nosuch`"),
+    "a text class that transformers does not know": ("text", UNKNOWN, "model type `nosuch`"),
+    "a class of another kind": (
+        "text",
+        lambda folder: (shutil.rmtree(folder), tiny.clip(folder)),
+        "AutoModelForCausalLM cannot load this checkpoint: Unrecognized configuration class .*CLIPConfig",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_model_that_cannot_be_asked_is_one_message(
+    case: str, clips: list[Clip], sound: dict[str, Path], tmp_path: Path
+) -> None:
+    adapter, spoil, message = CASES[case]
+    folder = tmp_path / "model"
+    shutil.copytree(sound[adapter], folder)
+    spoil(folder)
+    with pytest.raises(UserError, match=message) as caught:
+        asked(run_key(folder, adapter), clips, tmp_path)
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "j").exists() and not (tmp_path / "f").exists(), "nothing was answered, nothing has failed"
+
+
+@pytest.mark.parametrize(
+    ("visible", "message"),
+    [
+        (None, r"the model needs 2 GPUs, found 0 here\. Remove the model from the suite's `run:`"),
+        ("3", r"the model needs 2 GPUs, found 1 here"),
+        (
+            "0,1",
+            r"asks for a GPU \(`gpus`\), and torch .* finds none that it can use\. Install a build of torch for this",
+        ),
+    ],
+)
+def test_a_gpu_that_is_not_there_is_one_message(
+    visible: str | None, message: str, clips: list[Clip], sound: dict[str, Path], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    monkeypatch.setenv("PATH", "")  # without nvidia-smi
+    if visible is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    with pytest.raises(UserError, match=message):
+        asked(run_key(sound["transformers"], gpus=2), clips, tmp_path)
+
+
+def test_what_was_answered_stays_and_is_not_asked_again(
+    clips: list[Clip], sound: dict[str, Path], tmp_path: Path
+) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(sound["transformers"], folder)
+    key = run_key(folder)
+    first, _ = asked(key, clips[:1], tmp_path)
+    before = (tmp_path / "j").read_bytes()
+    cut_by(1)(folder)
+    with pytest.raises(UserError, match=CUT):
+        asked(key, clips, tmp_path)
+    assert (tmp_path / "j").read_bytes() == before
+    again, _ = asked(key, clips[:1], tmp_path)
+    assert again == first and all(row["error"] == "" for row in again)

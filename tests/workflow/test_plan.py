@@ -1,0 +1,134 @@
+"""`reprise plan` in a finished copy with a toy checkpoint: what would be asked, why, and what that takes."""
+
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+import pytest
+from reprise.commands.plan import chosen, plans, show_plan
+from reprise.commands.plan_lines import Planned
+from reprise.commands.plans import plan_of
+from reprise.core.errors import UserError
+from reprise.plan.sizes import data_left, loaded_bytes
+
+from tests.workflow.conftest import Project
+
+RESULTS = Path("results/small")
+ENTAIL, MC = "velociti/entail/fps1/toy-llava-ov", "velociti/mc/fps1/toy-llava-ov"
+
+
+class Made(NamedTuple):
+    """What a finished run shows of itself."""
+
+    questions: int
+    frames: int
+    tokens: int
+    seconds: float
+
+
+@pytest.fixture
+def inside(toy: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+    monkeypatch.chdir(toy.root)
+    monkeypatch.setenv("COLUMNS", "80")
+    return toy
+
+
+def made(run: str) -> Made:
+    answers = pl.read_parquet(RESULTS / f"responses/{run}.parquet")
+    timings = pl.read_parquet(RESULTS / f"responses/{run}.timings.parquet")
+    frames = pl.read_parquet(RESULTS / "frames/velociti/fps1.parquet")["indices"].list.len()
+    seconds = timings["seconds"].sum() + timings["waiting"].sum()
+    return Made(answers.height, frames.sum(), answers["tokens_in"].sum(), seconds)
+
+
+def forget(run: str, answers: int) -> None:
+    """As if a run had been cut short after its first answers."""
+    for path in (*RESULTS.glob(f"*/{run}*.parquet"), *RESULTS.glob(f"verdicts/{run}/*")):
+        path.unlink()
+    key = json.loads((RESULTS / f"keys/{run}.json").read_text())["key"]
+    (journal,) = Path("resources/store/journal").glob(f"*/{key}.jsonl")
+    journal.write_text("".join(journal.read_text().splitlines(keepends=True)[:answers]))
+
+
+def planned() -> dict[str, Planned]:
+    return {one.asking.job.scored.name: one for one in plans(plan_of(None), [])[1]}
+
+
+def test_a_new_checkpoint_is_asked_everything_again(
+    inside: Project, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside.edit("config/models/toy-llava-ov.yaml", "checkpoints/llava-ov-early", "checkpoints/llava-ov-late")
+    found = planned()
+    assert found.keys() == {ENTAIL, MC}
+    for name, one in found.items():
+        before = made(name)
+        assert one.left.load is not None and one.tokens is not None and one.time is not None
+        assert (one.questions, one.left.answered, one.frames) == (before.questions, 0, before.frames)
+        assert one.tokens == pytest.approx(before.tokens), "as many as the last time"
+        assert one.time.sure == "itself" and one.time.seconds.low < before.seconds < one.time.seconds.high
+    show_plan([], False, None)
+    text = capsys.readouterr().out
+    assert "2 runs ask a model; done: 2." in text and max(map(len, text.splitlines())) <= 80
+    size = loaded_bytes(Path("resources/demo/checkpoints/llava-ov-late"), "float32")
+    assert size is not None
+    for words in ("toy-llava-ov: weights changed (model.checkpoint: ", f" No GPU; weights: {size / 1e6:.1f} MB.",
+                  f"In all: questions {sum(made(one).questions for one in found):,}; ", "Disk: nothing to fetch"):  # fmt: skip
+        assert words in " ".join(text.split())
+    show_plan([ENTAIL], False, None)
+    assert "1 run asks a model." in capsys.readouterr().out
+    monkeypatch.setattr("reprise.commands.plan_lines.MOST_LINES", 3)
+    show_plan([], False, None)
+    assert "and 1 more: --all lists them" in capsys.readouterr().out
+    show_plan([], True, None)
+    assert capsys.readouterr().out == text
+
+
+def test_a_run_that_was_cut_short_tells_what_the_rest_takes(inside: Project) -> None:
+    whole = made(ENTAIL)
+    forget(ENTAIL, answers=20)
+    (one,) = planned().values()
+    assert one.asking.why == ("not made yet",) and one.left.answered == 20 and one.questions == whole.questions - 20
+    assert one.time is not None and one.time.sure == "itself" and one.tokens is not None
+    assert one.tokens == pytest.approx(whole.tokens / whole.questions * one.questions, rel=0.05)
+    forget(ENTAIL, answers=0)
+    (one,) = planned().values()
+    assert one.left.answered == 0 and one.time is not None and one.time.sure == "model", "by the other protocol"
+    forget(MC, answers=0)
+    assert [one.time for one in planned().values()] == [None, None], "nothing is known, and nothing is said"
+
+
+def test_before_the_clips_are_there_the_questions_are_known_and_before_the_release_nothing(
+    inside: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = made(ENTAIL)
+    forget(ENTAIL, answers=0)
+    Path(RESULTS / "frames/velociti/fps1.parquet").unlink()
+    for ledger in (RESULTS / "clips/velociti").glob("*.parquet"):
+        ledger.unlink()
+    one = planned()[ENTAIL]
+    assert (one.questions, one.left.is_most, one.frames) == (whole.questions, True, 3 * 10), "three clips of 10 s"
+    data = data_left(plan_of(None), "velociti")
+    assert data is not None and (data.sources, data.clips, data.clips_bytes) == (0, 3, None)
+    (RESULTS / "requests/velociti/entail.parquet").unlink()
+    (RESULTS / "annotations/velociti/clips.parquet").unlink()
+    assert planned()[ENTAIL].questions is None and data_left(plan_of(None), "velociti") is None
+    show_plan(["velociti/table2"], False, None)
+    text = " ".join(capsys.readouterr().out.split())
+    assert "In all: questions ?; frames ?; tokens ?." in text and "videos of velociti ?" in text
+    assert "? to ask: `snakemake results/small/requests/velociti/entail.parquet --cores <N>` reads the release" in text
+
+
+def test_what_is_meant_by_a_target(inside: Project) -> None:
+    plan = plan_of(None)
+    table = [one.name for one in chosen(plan, ["results/tables/velociti/table2.html"])]
+    assert table == [one.name for one in chosen(plan, ["table2"])] == ["velociti/entail/fps1/oracle", ENTAIL]
+    assert [one.name for one in chosen(plan, ["mc/toy"])] == [MC]
+    assert [one.name for one in chosen(plan, [f"results/small/metrics/{MC}.parquet", "mc"])] == [MC]
+    for target, message in {
+        "results/tables/velociti/table9.html": "velociti of suite 'small' does not have a 'table9'",
+        "tabel2": "no table and no run 'tabel2' in suite 'small'. Did you mean 'table2'?",
+    }.items():
+        with pytest.raises(UserError) as error:
+            chosen(plan, [target])
+        assert message in str(error.value)

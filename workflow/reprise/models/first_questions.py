@@ -1,0 +1,49 @@
+"""The first questions of a model that has not answered anything yet: if all fail alike, so would the others."""
+
+from collections.abc import Mapping
+
+from reprise.core.errors import UserError
+from reprise.media.errors import STATUSES as MEDIA_STATUSES
+from reprise.models.adapters.base import Answer
+from reprise.models.reasons import REASONS, TRANSIENT
+
+# A model that has answered nothing yet is given up when this many questions, about two clips at least, fail alike.
+FIRST_QUESTIONS = 8
+
+
+class Start:
+    """What became of them until one of them is answered."""
+
+    def __init__(self, run: str, *, is_over: bool) -> None:
+        self._run = run
+        self._failed: list[tuple[str, Answer]] = []
+        self.is_over = is_over
+
+    def note(self, clip: str, failed: Mapping[str, Answer], *, is_answered: bool) -> None:
+        """What became of a clip's questions; a UserError when enough of them have failed alike."""
+        if self.is_over:
+            return
+        self.is_over = is_answered
+        self._failed += [(clip, answer) for answer in failed.values() if answer.error not in MEDIA_STATUSES]
+        if len(self._failed) >= FIRST_QUESTIONS and len({name for name, _ in self._failed}) > 1:
+            self.end()
+
+    def end(self) -> None:
+        """A UserError if nothing was answered and all that failed did so alike."""
+        if not self.is_over and len({answer.error for _, answer in self._failed}) == 1:
+            _, first = self._failed[0]
+            raise UserError(
+                f"{self._run}: the first {len(self._failed)} questions all failed: {first.error} "
+                f"({REASONS[first.error]}): {first.message}. Nothing was recorded. {_advice(first.error)}"
+            )
+        self.is_over = True
+
+
+def _advice(error: str) -> str:
+    if error == "out_of_memory":
+        return "Use a larger device, give the job more memory, or show the model fewer frames."
+    if error == "beyond_context":
+        return "Show the model fewer frames, or smaller ones (`settings.max_pixels` in its file)."
+    if error in TRANSIENT:
+        return "Run the same command again when the cause has passed."
+    return "Correct the model's file or its adapter, then run the same command again."

@@ -1,0 +1,56 @@
+"""A wrong key in a profile: told in words, before Snakemake answers it with all of its options.
+
+The project's profiles call this while Snakemake reads them, as no other code of the project runs that early.
+"""
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+PROFILE, PROFILES, FILES = "--workflow-profile", Path("profiles"), ("profile.yaml", "config.yaml")
+# Keys of the template language of profiles: what they hold is a part of the profile, or none of it.
+CONDITION, OWN = "?", "__"
+
+
+def check_keys(arguments: Sequence[str] = sys.argv) -> None:
+    """End Snakemake with a message if the profile that it was started with has a key that it does not know."""
+    path = _file(arguments)
+    if path is None:
+        return
+    from reprise.core.errors import choices
+    from reprise.core.plain import safe
+    from reprise.core.yaml_files import load_yaml
+
+    allowed = _allowed()
+    wrong = [key for key in _keys(load_yaml(path)) if key not in allowed]
+    if wrong:
+        problems = [f"{path}: unknown key '{key}'.{choices(key, allowed)}" for key in wrong]
+        sys.exit(safe("Error: " + "\n".join([*problems, "A key is an option of snakemake without its `--`."])))
+
+
+def _file(arguments: Sequence[str]) -> Path | None:
+    """The profile of the workflow, as Snakemake finds it."""
+    words = [word for one in arguments for word in (one.split("=", 1) if one.startswith(f"{PROFILE}=") else [one])]
+    value = next((after for before, after in pairwise(words) if before == PROFILE), "default")
+    places = [Path(value), PROFILES / value]
+    files = [*places, *(place / name for place in places for name in FILES)]
+    return next((path for path in files if path.is_file()), None)
+
+
+def _keys(profile: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in profile.items():
+        if key.startswith(CONDITION) and isinstance(value, Mapping):
+            yield from _keys(value)
+        elif not key.startswith((CONDITION, OWN)):
+            yield key
+
+
+def _allowed() -> set[str]:
+    """Every option of Snakemake and of its plugins that are installed here."""
+    from snakemake.cli import get_argument_parser
+
+    parser = get_argument_parser()
+    found = {key for action in parser._actions for key in parser.get_possible_config_keys(action)}
+    return {key for key in found if not key.startswith("-")}

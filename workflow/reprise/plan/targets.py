@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from datetime import date
 from difflib import get_close_matches
 from itertools import pairwise
 from pathlib import Path
@@ -149,6 +150,18 @@ def warn_of_unpinned(plan: Plan, targets: Sequence[str]) -> None:
             f"Unpinned: {'; '.join(named)}. A dry run passes, a run stops at them. Run `python -m reprise pin` with "
             "network access first; it writes their commits into config/."
         )
+
+
+def warn_of_ended(plan: Plan, targets: Sequence[str]) -> None:
+    """Name the models of these targets that their vendors have ended: some vendors let another model answer."""
+    asked = asked_by(plan, targets)
+    for slug in sorted({slug for one in asked for slug in (one.run.model, one.judge) if slug}):
+        served = plan.config.models[slug].served_until
+        if served is not None and date.today() > served.date:
+            log.warning(
+                f"Model {slug} was served until {served.date} ({served.source}). Answers that are there stay; new "
+                "questions to it will fail."
+            )
 
 
 def asked_by(plan: Plan, targets: Sequence[str]) -> set[Scored]:

@@ -30,7 +30,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 Wildcards = Any
 """Snakemake's, with an attribute a wildcard"""
-# As many cores decode about as fast as a GPU asks for clips (docs/inference.md).
+# As many cores decode about as fast as a GPU asks for clips (docs/reference/inference.md).
 PREPARING = 8
 READ_AS = ("tex", "md", "html")
 

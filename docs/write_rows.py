@@ -14,10 +14,11 @@ HEAD = """# Which rows run here
 
 Written by `make reference` from the paper suite's tables. A row runs here if the library can load its model; it then
 needs the number of GPUs that the model's file names. The answers of all other models come in
-[as files](../howto/import-answers.md); without them a row shows its published value. No adapter asks a server or an API
-yet.
+[as files](../howto/import-answers.md); without them a row shows its published value. A model at
+[a server or a vendor](../howto/servers.md) can be added; no row of these tables names one yet.
 
-A model that names 2 or 4 GPUs is spread over as many of them as hold it ([how](models.md#gpus)); no such run was measured yet.
+A model that names 2 or 4 GPUs is spread over as many of them as hold it ([how](models.md#gpus)); no such run was
+measured yet.
 """
 
 

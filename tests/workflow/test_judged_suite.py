@@ -152,9 +152,10 @@ def test_the_plan_says_what_judges_are_asked(
     text = " ".join(capsys.readouterr().out.split())
     assert "'judged': 3 runs ask a model; done: 3." in text
     assert (
-        "wordmatch: prompt changed (prompt.user: " in text and "made again before it: questions to the judge." in text
+        "wordmatch: prompt changed (prompt.system: As an AI" in text
+        and "made again before it: questions to the judge." in text
     )
-    assert text.count(" *8 0 0 0 ") == 3 and text.count(" of mmbench_video/unpacked/interior8/oracle ") == 2
+    assert text.count(" *8 0 0 0 ") == 3 and text.count(" of mmbench_video/unpacked/none/oracle ") == 2
     for path in Path("results/judged/judge_requests").rglob("oracle.parquet"):
         path.unlink()
     show_plan(["mmbench_video"], True, None)

@@ -40,6 +40,7 @@ IN_FILES = {
     ),
     "target": ("results", "", "results/tabels/table2.html", ["'results/tabels'", "Did you mean 'tables'?"]),
     "target outside": ("results", "", "tables/table2.html", ["what is made lies in results/", "'results/tables/table2.html'?"]),
+    "table without its folder": ("results", "", "velociti/table2", ["Did you mean 'results/tables/velociti/table2.html'?"]),
     "number of a table": ("results", "", "results/tables/table99.html", ["has a 'table99'", "table2 (velociti)"]),
     "name of a table": ("results", "", "table2", ["Did you mean 'results/tables/table2.html'?"]),
     "run": (

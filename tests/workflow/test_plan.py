@@ -10,7 +10,7 @@ from reprise.commands.plan import chosen, plans, show_plan
 from reprise.commands.plan_lines import Planned
 from reprise.commands.plans import plan_of
 from reprise.core.errors import UserError
-from reprise.plan.sizes import data_left, loaded_bytes
+from reprise.plan.sizes import data_left, weights_of
 
 from tests.workflow.conftest import Project
 
@@ -70,9 +70,10 @@ def test_a_new_checkpoint_is_asked_everything_again(
     show_plan([], False, None)
     text = capsys.readouterr().out
     assert "2 runs ask a model; done: 2." in text and max(map(len, text.splitlines())) <= 80
-    size = loaded_bytes(Path("resources/demo/checkpoints/llava-ov-late"), "float32")
-    assert size is not None
-    for words in ("toy-llava-ov: weights changed (model.checkpoint: ", f" No GPU; weights: {size / 1e6:.1f} MB.",
+    plan = plan_of(None)
+    weights = weights_of(plan.config.models["toy-llava-ov"], plan.store)
+    assert weights is not None and weights.loaded is not None and weights.to_fetch == 0
+    for words in ("toy-llava-ov: weights changed (model.checkpoint: ", f" No GPU; weights: {weights.loaded / 1e6:.1f} MB.",
                   f"In all: questions {sum(made(one).questions for one in found):,}; ", "Disk: nothing to fetch"):  # fmt: skip
         assert words in " ".join(text.split())
     show_plan([ENTAIL], False, None)

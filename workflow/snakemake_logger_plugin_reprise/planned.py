@@ -130,9 +130,11 @@ def _subjects(jobs: Sequence[PlannedJob]) -> str:
 
 def _changes(job: PlannedJob) -> Iterator[str]:
     """What is not as it was when the job's output was made."""
+    if job.why == NEW:
+        return
     keys = [name for name in job.changed if "/keys/" in name]
     yield from (f"{name} is newer" for name in job.changed if name not in keys)
-    if keys and job.why != NEW:
+    if keys:
         from reprise.plan.changes import KeyChanges
 
         results = Results(Path(job.outputs[0]).relative_to(RESULTS).parts[0])

@@ -355,7 +355,9 @@ def test_a_row_of_no_sample_is_named(tmp_path: Path, edit: Callable[[str], str],
 
 def test_a_score_that_is_no_number_is_named_and_no_answer(tmp_path: Path) -> None:
     imported, table = velociti(tmp_path, lambda lines: [lines[0], lines[1].replace("0.10", "high"), *lines[2:]])
-    assert [(line, idx, what) for _, line, idx, what in problems(imported)] == [(2, "control/v0/Ev1", "no number")]
+    assert [(line, idx, what) for _, line, idx, what in problems(imported)] == [
+        (2, "control/v0/Ev1 pos_score", "no number")
+    ]
     items, _ = samples(tmp_path, 8)
     row = verdicts(requests_of("velociti", "entail", items), table, "robust", "plain").row(0, named=True)
     assert (row["unparsed"], row["failed"], row["score"]) == (True, False, None)

@@ -8,7 +8,7 @@ import pytest
 from reprise.config.model import Model
 from reprise.core.store import Store
 from reprise.models.weights import record_files, snapshot_folder
-from reprise.plan.sizes import Weights, loaded_bytes, weights_of
+from reprise.plan.sizes import Weights, weights_of
 from safetensors.numpy import save_file
 
 REVISION = "0123456789abcdef0123456789abcdef01234567"
@@ -26,16 +26,13 @@ def write_weights(folder: Path) -> None:
     [("checkpoint", 10 * 4 + 6 * 2 + 3 * 8), ("float32", 16 * 4 + 3 * 8), ("bfloat16", 16 * 2 + 3 * 8)],
 )
 def test_weights_take_what_their_type_takes(tmp_path: Path, dtype: str, expected: int) -> None:
+    model = Model.model_validate({"label": "M", "adapter": "transformers", "checkpoint": str(tmp_path), "dtype": dtype})
+    assert weights_of(model, Store(tmp_path)) == Weights(None, 0), "nothing is there yet"
     write_weights(tmp_path)
-    assert loaded_bytes(tmp_path, dtype) == expected
-
-
-def test_weights_that_nobody_can_read_are_of_unknown_size(tmp_path: Path) -> None:
-    assert loaded_bytes(tmp_path, "checkpoint") is None
-    write_weights(tmp_path)
+    assert weights_of(model, Store(tmp_path)) == Weights(expected, 0)
     whole = (tmp_path / "model-1.safetensors").read_bytes()
     (tmp_path / "model-1.safetensors").write_bytes(whole[:-5])
-    assert loaded_bytes(tmp_path, "checkpoint") is None
+    assert weights_of(model, Store(tmp_path)) == Weights(None, 0), "nobody can read them"
 
 
 def test_what_is_still_to_fetch(tmp_path: Path) -> None:
@@ -48,16 +45,13 @@ def test_what_is_still_to_fetch(tmp_path: Path) -> None:
     there = sum(path.stat().st_size for path in folder.iterdir())
     index = folder / "model.safetensors.index.json"
     index.write_text(json.dumps({"metadata": {"total_size": there + 1000}, "weight_map": {}}))
-    assert weights_of(model, store) == Weights(there + 1000, 1000)
-    assert weights_of(model.model_copy(update={"dtype": "bfloat16"}), store) == Weights(None, 1000)
+    assert weights_of(model, store) == Weights(None, 1000)
     index.write_text("[]")
     assert weights_of(model, store) == Weights(None, None)
+    index.unlink()
     record_files(folder, store)
     assert weights_of(model, store) == Weights(76, 0)
 
 
-def test_other_models_have_their_weights_here_or_none(tmp_path: Path) -> None:
-    write_weights(tmp_path / "here")
-    here = Model(label="M", adapter="transformers", checkpoint=str(tmp_path / "here"), dtype="checkpoint")
-    assert weights_of(here, Store(tmp_path)) == Weights(76, 0)
+def test_a_baseline_has_no_weights(tmp_path: Path) -> None:
     assert weights_of(Model(label="M", adapter="oracle"), Store(tmp_path)) is None

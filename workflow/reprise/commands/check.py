@@ -156,8 +156,9 @@ def _memory(model: Model) -> Iterator[str]:
     import torch
 
     if model.gpus:
-        most, there = torch.cuda.max_memory_allocated() / MB, torch.cuda.get_device_properties(0).total_memory / MB
-        yield f"memory of the GPU: {most:.0f} MB at most, of {there:.0f} MB"
+        for number in range(torch.cuda.device_count()):
+            most, there = torch.cuda.max_memory_allocated(number), torch.cuda.get_device_properties(number).total_memory
+            yield f"memory of GPU {number}: {most / MB:.0f} MB at most, of {there / MB:.0f} MB"
     unit = 1 if sys.platform == "darwin" else 1024
     used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / MB
     is_enough = "enough" if used <= model.memory_mb else "too little: set it to more"

@@ -8,6 +8,7 @@ from reprise.commands.left import Left, slug_of
 from reprise.commands.plans import call_for
 from reprise.config.model import Model
 from reprise.core.paths import Scored
+from reprise.models.placement import allowance
 from reprise.plan.asking import Asking, Askings
 from reprise.plan.costs import Estimate, Range, Sure
 from reprise.plan.runs import Plan
@@ -115,8 +116,10 @@ def _needs(model: Model, weights: Weights | None) -> str:
     if not model.gpus:
         return f"No GPU; weights: {size}."
     device = "1 GPU" if model.gpus == 1 else f"{model.gpus} GPUs"
-    memory = "unknown" if weights.loaded is None else f"{size} for the weights, and more for what it works on"
-    return f"{device}; memory {memory}."
+    room = (
+        "" if weights.loaded is None else f", and room for clips, by rule of thumb {_bytes(allowance(weights.loaded))}"
+    )
+    return f"{device}; memory: weights {size}{room}."
 
 
 def _line(one: Planned, width: int) -> list[str]:
@@ -149,20 +152,26 @@ def _sums(plan: Plan, planned: Sequence[Planned]) -> Iterator[str]:
         _sum([one.tokens for one in planned], "tokens", short),
     ]
     yield f"In all: {'; '.join(parts)}."
-    gpus = {one.slug: plan.config.models[one.slug].gpus for one in planned}
-    for title, some in (
-        ("GPU time, every GPU counted", [one for one in planned if gpus[one.slug]]),
-        ("Time without a GPU", [one for one in planned if not gpus[one.slug]]),
-    ):
-        known = [one.time.seconds.times(max(1, gpus[one.slug])) for one in some if one.time]
-        total = Range(sum(time.low for time in known), sum(time.high for time in known))
+    for title, is_on_gpus in (("GPU time", True), ("Time without a GPU", False)):
+        some = [one for one in planned if bool(_gpus(plan, one)) == is_on_gpus]
+        known = [(one.time.seconds, max(1, _gpus(plan, one))) for one in some if one.time]
+        total = Range(sum(time.low for time, _ in known), sum(time.high * count for time, count in known))
         if some:
             yield f"{title}: {of_known(in_words(total), len(known), len(some))}."
+    if any(_gpus(plan, one) > 1 for one in planned):
+        yield (
+            "Of a model that names several GPUs the time is of one copy, which copies side by side divide; its GPU "
+            "time is from one device a copy to all devices."
+        )
     if any(one.time is None for one in planned):
         yield (
             "Nothing like the runs of unknown time was timed here. Let one begin, stop it with Ctrl-C, and plan again: "
             "its first questions tell, and are not asked again."
         )
+
+
+def _gpus(plan: Plan, one: Planned) -> int:
+    return plan.config.models[one.slug].gpus
 
 
 def _sum(counts: Sequence[float | None], what: str, spelled: Callable[[float], str]) -> str:

@@ -126,8 +126,10 @@ def _problems(plan: Plan, scored: Sequence[Scored]) -> dict[str, Counter[str]]:
 
 
 def notes(scored: Sequence[Scored], target: Path, states: States, suite: str | None) -> Iterator[str]:
-    """Which of the runs are not what another run would make them, and how to make them."""
+    """The runs; which of them are not what another run would make them, and how to make them."""
     found = [states.of(one) for one in scored]
+    if found:
+        yield f"Runs (`reprise item <run>` lists wrong answers): {listed([state.scored.name for state in found])}."
     others = [state for state in found if state.name != "done"]
     if others:
         counts = ", ".join(f"{sum(one.name == name for one in others)} {name}" for name in _names(others))

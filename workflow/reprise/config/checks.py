@@ -212,7 +212,10 @@ def _ask_problems(model: Model, protocol: Protocol) -> list[str]:
     given = ADAPTERS[model.adapter].asked(model.settings)
     if protocol.ask in given:
         return []
-    return [f"the protocol asks for '{protocol.ask}', adapter '{model.adapter}' gives {', '.join(given)}."]
+    adapter = ADAPTERS[model.adapter]
+    able = next((value for value, asks in adapter.heads.items() if protocol.ask in asks), None)
+    hint = f" Where its model can, set `settings: {{{adapter.chosen_by}: {able}}}`." if able else ""
+    return [f"the protocol asks for '{protocol.ask}', adapter '{model.adapter}' gives {', '.join(given)}.{hint}"]
 
 
 def _frames_problems(model: Model, name: str, rule: dict[str, Any]) -> list[str]:

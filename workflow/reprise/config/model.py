@@ -1,5 +1,6 @@
 """`config/models/<slug>.yaml`, one model and all that shapes its answers, and `config/external.yaml`."""
 
+from datetime import date
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, RootModel, Tag, ValidationInfo, field_validator, model_validator
@@ -15,13 +16,22 @@ from reprise.models.settings import ImportSettings
 OF_WEIGHTS = ("checkpoint", "repo", "revision", "dtype", "attention", "trust_remote_code")
 
 
+class ServedUntil(Settings):
+    """When a vendor ends a model."""
+
+    date: date
+    """The last day on which it is served, such as `2026-12-11`."""
+    source: str = Field(min_length=1)
+    """Where the vendor says so."""
+
+
 class Model(Settings):
     """`config/models/<slug>.yaml`: one model and all that shapes its answers."""
 
     label: str
     """The model's name, for people."""
     adapter: str
-    """How the model is asked: `transformers`, `contrastive`, `text`, `import`, or one of the baselines."""
+    """How the model is asked: `transformers`, `contrastive`, `text`, `openai`, `import`, or one of the baselines."""
     checkpoint: str | None = None
     """Folder of weights (`*.safetensors`) on this machine; either this or `repo`."""
     repo: str | None = None
@@ -30,7 +40,7 @@ class Model(Settings):
     """Commit of the repository; `unpinned` until `python -m reprise pin <slug>` has written it. An unpinned model
     refuses to run."""
     gpus: int = Field(0, ge=0)
-    """Number of GPUs that it needs."""
+    """Number of GPUs that its job is given: the model is spread over as many as hold it, copies of it take the rest."""
     memory_mb: int = Field(2000, ge=100)
     """Main memory that it needs, in MB."""
     threads: int = Field(1, ge=1)
@@ -45,6 +55,8 @@ class Model(Settings):
     """Whether code of the repository may run on this machine."""
     settings: dict[str, Any] = Field({})
     """Settings of the adapter."""
+    served_until: ServedUntil | None = None
+    """Of a vendor's model the last day; after it each run says so."""
 
     @field_validator("adapter")
     @classmethod

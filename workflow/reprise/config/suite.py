@@ -114,7 +114,8 @@ class Suite(Settings):
     """Whether the rows are the paper's rows, so that published values are shown."""
     run: list[Term]
     """The models that run here: slugs, `local` (no GPU, no download, no API), `gpus: N` (models that need at most N
-    GPUs), `all`, `none`. Every other row shows its published value, marked. Models behind an API also need a budget."""
+    GPUs), `all`, `none`. Every other row shows its published value, marked. Models with `settings.key`, behind an API,
+    also need a budget."""
     judges: list[Slug] = Field([])
     """Models that judge free answers, the first of which the tables show. They must be selected by `run:` too; without
     a judge the rows that need one show published values."""
@@ -123,7 +124,8 @@ class Suite(Settings):
     stand_in: Slug | None = None
     """A baseline that answers in place of every other model and judge. Labels stay; each model's slug is its seed."""
     budget_usd: float = Field(0, ge=0)
-    """US dollars that models behind an API may cost in all; at 0 none of them runs."""
+    """US dollars that models behind an API may cost in all; at 0 none of them runs. Costs are not counted yet: any
+    number above 0 permits them, and stops none."""
     shards: int = Field(ge=1, le=4096)
     """Number of shards that the videos are divided into. Changing it repeats no work that is in the store."""
     missing_share_max: float = Field(ge=0, le=1)

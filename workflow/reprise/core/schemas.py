@@ -142,6 +142,7 @@ TIMINGS = _schema(
     waiting=pl.Float64,
     encode=pl.Float64,
     resumed=pl.Int32,  # requests that were not asked in this job
+    served=pl.List(pl.String),  # ids of the models that answered, as their server gave them; empty where none did
 )
 
 VERDICTS = _schema(

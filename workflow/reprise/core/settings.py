@@ -87,6 +87,8 @@ def _words(error: Mapping[str, Any], allowed: Sequence[str]) -> str:
     if kind == IN_WORDS:
         return str(error["msg"])
     if kind == "extra_forbidden":
+        if error["input"] is None:  # as in {label: Early, 4 frames, model: toy}
+            return "a key without a value. If it belongs to the text before it: a text with a comma needs quotes."
         return f"unknown key.{choices(str(error['loc'][-1]), allowed)}"
     if kind in ("missing", "union_tag_not_found"):
         return "missing."

@@ -130,7 +130,7 @@ def _answer(column: str, cell: str, question: Mapping[str, Any], place: Place, i
     if column in SCORES:
         score = _number(cell)
         if math.isnan(score):
-            imported.note(place, NO_NUMBER)
+            imported.note(place._replace(id=f"{place.id} {column}"), NO_NUMBER)
         # One option alone, such as a text and a clip that match, has its own score.
         return Answer(scores=(score,) if len(question["options"]) == 1 else (score, 1 - score))
     if not cell.strip():

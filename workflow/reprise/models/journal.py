@@ -14,6 +14,7 @@ from reprise.core.files import canonical_json, value_digest
 from reprise.core.log import log
 from reprise.core.store import Store, append_line, read_lines
 from reprise.models.adapters.base import Answer
+from reprise.models.served import ServedAnswer, served_by
 
 # A power cut loses the answers of at most this long, a kill none. Waiting for the disk after each takes longer than a
 # quick model's answer.
@@ -87,7 +88,8 @@ class Journal:
         if answer.error or not all(map(math.isfinite, answer.scores)):
             raise ValueError(f"no answer to keep: {answer}")
         values = [answer.text, answer.scores, answer.frames_shown, answer.tokens_in, answer.tokens_out, seconds]
-        values += [parts] if parts else []
+        served = served_by(answer)
+        values += [parts or {}, served] if served else [parts] if parts else []
         is_due = time.monotonic() - self._synced >= SYNC_SECONDS
         append_line(self.path, canonical_json([entry, *values]), to_disk=is_due)
         self._take(entry, Entry(answer, seconds, parts or {}))
@@ -125,4 +127,7 @@ def _entries(path: Path) -> Iterator[tuple[str, Entry | None]]:
         text, scores, frames, tokens_in, tokens_out, *times = cast(list[Any], values)
         seconds = times[0] if times else None
         parts = times[1] if len(times) > 1 else {}
-        yield str(entry), Entry(Answer(text, tuple(scores), frames, tokens_in, tokens_out), seconds, parts)
+        answer = Answer(text, tuple(scores), frames, tokens_in, tokens_out)
+        if len(times) > 2:
+            answer = ServedAnswer(**vars(answer), served=times[2])
+        yield str(entry), Entry(answer, seconds, parts)

@@ -1,8 +1,9 @@
 """The key of a run: what shapes its answers, wherever they come from, and what the job that asks needs besides."""
 
+from operator import not_
 from typing import Any
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 
 from reprise.core.files import value_digest
 from reprise.core.keyfile import Key
@@ -62,3 +63,5 @@ class ModelRunKey(RunKey):
     checkpoint: str | None = None
     """folder of the weights, where they are local"""
     gpus: int = 0
+    serving: dict[str, Any] = Field({}, exclude_if=not_)
+    """settings of the adapter that do not shape answers"""

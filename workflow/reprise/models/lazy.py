@@ -16,6 +16,7 @@ from reprise.models.answering import Batch, described
 from reprise.models.devices import take_gpus
 from reprise.models.keys import ModelRunKey
 from reprise.models.preparing import Outcome, outcome_of, ready
+from reprise.models.served import Arrived, Due, ServedModel
 from reprise.models.weights import weights_folder
 
 
@@ -62,10 +63,9 @@ class LazyModel:
             self._ahead.expect(upcoming)
 
     def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
-        if self._adapter is None:
-            self._adapter = self._load()
+        adapter = self._loaded()
         if self._prepare is None:
-            return self._adapter.answers(clip, requests)
+            return adapter.answers(clip, requests)
         # To look at a batch is to take its questions, which the adapter does.
         asked = Asked(clip, requests.requests if isinstance(requests, Batch) else requests)
         if self._latest is None or not serves(self._latest.asked, asked):
@@ -73,7 +73,7 @@ class LazyModel:
             self._latest = Latest(asked, self._prepare(*asked))
             if isinstance(self._latest.outcome, Ready):
                 self._latest.outcome.seconds["waiting"] = time.monotonic() - start
-        return cast(PreparingAdapter, self._adapter).answers_about(ready(self._latest.outcome), requests)
+        return cast(PreparingAdapter, adapter).answers_about(ready(self._latest.outcome), requests)
 
     def spent(self) -> dict[str, float]:
         """Seconds of what was done for the clip beside its questions, since this was asked last."""
@@ -94,6 +94,11 @@ class LazyModel:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def _loaded(self) -> Adapter:
+        if self._adapter is None:
+            self._adapter = self._load()
+        return self._adapter
+
     def _load(self) -> Adapter:
         answers = self._key.answers
         if self._given is None:
@@ -106,7 +111,7 @@ class LazyModel:
             dtype=answers.dtype,
             attention=answers.attention,
             trust_remote_code=answers.trust_remote_code,
-            settings=answers.settings,
+            settings=answers.settings | self._key.serving,
             prompt_start=constant_start(answers.prompt.get("user", "")),
         )
         log.info(f"loading the model of {self._key.run} by adapter {answers.adapter}")
@@ -132,6 +137,20 @@ class LazyModel:
             self._ahead = Ahead(target, spec, self._workers)
             self._prepare = self._ahead.take
             self._ahead.expect(self._upcoming)
+
+
+class LazyServedModel(LazyModel):
+    """The same for a model on a server: it is asked about many clips at a time."""
+
+    def answers_in_any_order(self, dues: Sequence[Due]) -> Iterator[Arrived]:
+        """Every answer as soon as it is there; a run without questions needs no key."""
+        return cast(ServedModel, self._loaded()).answers_in_any_order(dues) if dues else iter(())
+
+
+def lazy_model(key: ModelRunKey, store: Store, threads: int, workers: int = 0) -> LazyModel:
+    """The model of a run."""
+    kind = LazyServedModel if ADAPTERS[key.answers.adapter].is_remote else LazyModel
+    return kind(key, store, threads, workers)
 
 
 def constant_start(template: str) -> str:

@@ -19,6 +19,13 @@ PERMANENT = {
     "too_few": "no answer to the question",
     "too_many": "more answers than questions",
     "not_shown": "the frames that reached the model are not those of the plan",
+    "other_model": "another model answered than the one that is named",
+    "refused": "the model refused to answer",
+    "content_filter": "the server's filter withheld the question or the answer",
+    "empty": "an answer without a word",
+    "still_thinking": "the limit of tokens was reached before the answer began",
+    "no_scores": "no exact probability of the options",
+    "bad_request": "the server does not take the question",
     "beyond_context": "the prompt is longer than the model's context",
     "failed": "failed for a reason that is in the message",
 }

@@ -55,9 +55,6 @@ class Range(NamedTuple):
     low: float
     high: float
 
-    def times(self, factor: float) -> "Range":
-        return Range(factor * self.low, factor * self.high)
-
 
 class Estimate(NamedTuple):
     """How long asking will take, and how sure that is."""

@@ -221,11 +221,12 @@ class _Keys:
     def _model_run(self, name: str, slug: str, prompt: Prompt, asked: dict[str, Any]) -> ModelRunKey:
         """The key of a model that is asked by this prompt, be it for answers or as a judge of answers."""
         model = self._config.models[slug]
+        beside = ADAPTERS[model.adapter].beside_answers & model.settings.keys()
         answers = self._coded(
             ModelAnswers(
                 adapter=model.adapter,
                 model=self._identity(slug, model),
-                settings=model.settings,
+                settings={key: value for key, value in model.settings.items() if key not in beside},
                 dtype=model.dtype,
                 attention=model.attention,
                 trust_remote_code=model.trust_remote_code,
@@ -235,7 +236,12 @@ class _Keys:
             )
         )
         return ModelRunKey(
-            run=name, key=answers.digest(), answers=answers, checkpoint=model.checkpoint, gpus=model.gpus
+            run=name,
+            key=answers.digest(),
+            answers=answers,
+            checkpoint=model.checkpoint,
+            gpus=model.gpus,
+            serving={key: model.settings[key] for key in sorted(beside)},
         )
 
     def _identity(self, slug: str, model: Model) -> dict[str, str]:
@@ -251,7 +257,8 @@ class _Keys:
             return {}
         folder = Path(model.checkpoint)
         if not folder.is_dir():
-            there = [str(path) for path in folder.parent.glob("*/")]
+            is_inside = not folder.is_absolute() and ".." not in folder.parts
+            there = [str(path) for path in folder.parent.glob("*/")] if is_inside else []
             raise UserError(
                 f"config/models/{slug}.yaml: checkpoint: no folder '{folder}'.{suggestion(str(folder), there)} "
                 "Put the weights there, or correct the path."

@@ -36,9 +36,10 @@ class Plan:
         self._judges: dict[str, list[str]] = {}
 
     def _runs_here(self, slug: str, model: Model) -> bool:
-        """Whether the suite's `run:` selects a model; a remote one also needs a budget."""
-        is_remote = ADAPTERS[model.adapter].is_remote
-        if is_remote and self.config.suite.budget_usd <= 0:
+        """Whether the suite's `run:` selects a model; one that somebody is paid for also needs a budget."""
+        adapter = ADAPTERS[model.adapter]
+        is_remote = adapter.is_remote
+        if adapter.is_paid(model.settings) and self.config.suite.budget_usd <= 0:
             return False
         for term in self.config.suite.run:
             if isinstance(term, OnGpus):
@@ -228,8 +229,8 @@ class Plan:
         model = self.config.models[run.model]
         where = f"config/suites/{self.config.name}.yaml"
         if run.model not in self.models:
-            if ADAPTERS[model.adapter].is_remote and self.config.suite.budget_usd <= 0:
-                return f"its model is asked over a network, and `budget_usd:` in {where} is 0."
+            if ADAPTERS[model.adapter].is_paid(model.settings) and self.config.suite.budget_usd <= 0:
+                return f"its model is behind an API with a key, and `budget_usd:` in {where} is 0."
             needs = f" (it needs {model.gpus} GPUs)" if model.gpus else ""
             return f"`run:` in {where} does not select '{run.model}'{needs}."
         if not self.has_answers(run):

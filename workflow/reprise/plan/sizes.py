@@ -4,29 +4,24 @@ A size is read from what is there, or declared in a route's settings; any other 
 """
 
 import json
-import re
 from collections.abc import Sequence
-from math import prod
 from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
-from safetensors import SafetensorError, safe_open
 
 from reprise.config.model import Model
+from reprise.core.errors import UserError
 from reprise.core.paths import Ledger
 from reprise.core.schemas import CLIP_LEDGER, CLIPS, SOURCES, read_table
 from reprise.core.shards import shard_of
 from reprise.core.store import Store
 from reprise.fetch.settings import Remote
+from reprise.models.placement import needed
+from reprise.models.weight_files import INDEX
 from reprise.models.weights import WEIGHTS, fetched_files, snapshot_folder
 from reprise.plan.runs import Plan
 
-INDEX = "*.safetensors.index.json"
-# Bytes of a number where a model's file says in which type it is loaded; by `checkpoint` it is as stored.
-LOADED = {"float32": 4, "bfloat16": 2, "float16": 2}
-FLOATS = ("F64", "F32", "F16", "BF16")  # what is loaded in another type; other kinds of numbers stay as they are
-BITS = re.compile(r"\d+")
 MB = 10**6
 
 
@@ -53,49 +48,33 @@ class Data(NamedTuple):
 def weights_of(model: Model, store: Store) -> Weights | None:
     """The sizes that files and indices say; None for a model without weights."""
     if model.checkpoint is not None:
-        return Weights(loaded_bytes(Path(model.checkpoint), model.dtype), 0)
+        return Weights(_loaded(model, Path(model.checkpoint)), 0)
     if model.repo is None:
         return None
     folder = snapshot_folder(model.repo, str(model.revision), store)
     if fetched_files(folder):
-        return Weights(loaded_bytes(folder, model.dtype), 0)
+        return Weights(_loaded(model, folder), 0)
     whole = _indexed_bytes(folder)
     if whole is None:
         return Weights(None, None)
     there = sum(path.stat().st_size for path in folder.glob(WEIGHTS))
-    return Weights(whole if model.dtype not in LOADED else None, max(0, whole - there))
+    return Weights(None, max(0, whole - there))
 
 
-def loaded_bytes(folder: Path, dtype: str) -> int | None:
-    """What weights take once they are loaded, by the headers of their files; None where one cannot be read."""
-    files = sorted(folder.glob(WEIGHTS))
+def _loaded(model: Model, folder: Path) -> int | None:
+    """What the headers of the files say; None where one is missing or damaged."""
     try:
-        return sum(_loaded_bytes(path, dtype) for path in files) if files else None
-    except (OSError, SafetensorError):
+        return needed(folder, model.dtype, model.settings.get("quantised")).weights or None
+    except UserError:
         return None
-
-
-def _loaded_bytes(path: Path, dtype: str) -> int:
-    with safe_open(path, framework="numpy") as weights:
-        parts = [weights.get_slice(name) for name in weights.keys()]  # noqa: SIM118  no mapping
-        return sum(prod(part.get_shape()) * _bytes_of(part.get_dtype(), dtype) for part in parts)
-
-
-def _bytes_of(stored: str, dtype: str) -> int:
-    if stored in FLOATS and dtype in LOADED:
-        return LOADED[dtype]
-    bits = BITS.search(stored)
-    return int(bits[0]) // 8 if bits else 1
 
 
 def _indexed_bytes(folder: Path) -> int | None:
     """What the index of a snapshot says that all its weights take."""
-    for path in sorted(folder.glob(INDEX)):
-        try:
-            return int(json.loads(path.read_text(encoding="utf-8"))["metadata"]["total_size"])
-        except (ValueError, KeyError, TypeError):
-            return None
-    return None
+    try:
+        return int(json.loads((folder / INDEX).read_text(encoding="utf-8"))["metadata"]["total_size"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 # --- videos ----------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from datetime import date
 from difflib import get_close_matches
 from itertools import pairwise
 from pathlib import Path
@@ -19,6 +20,7 @@ FORMATS = ("csv", "html", "md", "tex")
 COLLECTED = ("html", "md", "tex")
 PROFILE, PROFILES = "--workflow-profile", Path("profiles")
 TABLE_FILE = re.compile(r"(^|/)tab\w*\.(csv|html|md|pdf|tex)$")
+NAME_OF_TABLE = re.compile(rf"(?:\w+/)?{TABLE.strip('^$')}")
 OF_RUNS = ("responses", "verdicts", "metrics")
 
 
@@ -39,7 +41,7 @@ def targets_of(arguments: Sequence[str]) -> list[str]:
 
 
 def _is_target(word: str) -> bool:
-    return word.startswith(f"{RESULTS}/") or bool(re.fullmatch(TABLE, word) or TABLE_FILE.search(word))
+    return word.startswith(f"{RESULTS}/") or bool(NAME_OF_TABLE.fullmatch(word) or TABLE_FILE.search(word))
 
 
 def check_targets(plan: Plan, targets: Sequence[str]) -> None:
@@ -76,6 +78,8 @@ def _problems(plan: Plan, target: str) -> Iterator[str]:
             return
         case [word] if word in plan.benchmarks_by_table():
             yield f"a target is a file. Did you mean '{collected_table_file(word, 'html')}'?"
+        case [benchmark, word] if any((benchmark, word) == (paper, table) for paper, table, _ in plan.tables()):
+            yield f"a target is a file. Did you mean '{table_file(benchmark, word, 'html')}'?"
         case _:
             yield f"nothing is made there; what is made lies in {RESULTS}/.{_nearest(plan, target)}"
 
@@ -146,6 +150,18 @@ def warn_of_unpinned(plan: Plan, targets: Sequence[str]) -> None:
             f"Unpinned: {'; '.join(named)}. A dry run passes, a run stops at them. Run `python -m reprise pin` with "
             "network access first; it writes their commits into config/."
         )
+
+
+def warn_of_ended(plan: Plan, targets: Sequence[str]) -> None:
+    """Name the models of these targets that their vendors have ended: some vendors let another model answer."""
+    asked = asked_by(plan, targets)
+    for slug in sorted({slug for one in asked for slug in (one.run.model, one.judge) if slug}):
+        served = plan.config.models[slug].served_until
+        if served is not None and date.today() > served.date:
+            log.warning(
+                f"Model {slug} was served until {served.date} ({served.source}). Answers that are there stay; new "
+                "questions to it will fail."
+            )
 
 
 def asked_by(plan: Plan, targets: Sequence[str]) -> set[Scored]:

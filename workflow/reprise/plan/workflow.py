@@ -22,7 +22,7 @@ from reprise.plan.keys import UNPINNED, changed_keys, write_keys
 from reprise.plan.outcome import outcome
 from reprise.plan.retries import write_answer_retries, write_retries
 from reprise.plan.runs import Plan
-from reprise.plan.targets import check_profile, check_targets, targets_of, warn_of_unpinned
+from reprise.plan.targets import check_profile, check_targets, targets_of, warn_of_ended, warn_of_unpinned
 from reprise.plan.upkeep import note_outdated
 from reprise.tables.published import published_file
 
@@ -61,6 +61,7 @@ def load_workflow(overrides: dict[str, Any], arguments: Sequence[str] = ()) -> "
         targets = targets_of(arguments)
         check_targets(plan, targets)
         warn_of_unpinned(plan, targets)
+        warn_of_ended(plan, targets)
         plan.imports.warn_of_unused(plan.models)
         if is_running(Path()) and "--unlock" not in arguments:
             _refuse_changes(plan)

@@ -4,7 +4,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -17,15 +17,7 @@ from reprise.core.errors import MachineError, UserError, run_command
 from reprise.core.job_logs import Progress
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
-from reprise.core.schemas import (
-    CLIP_LEDGER,
-    FRAME_PLAN,
-    REQUESTS,
-    RESPONSES,
-    TIMINGS,
-    read_table,
-    write_table,
-)
+from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, RESPONSES, TIMINGS, read_table, write_table
 from reprise.core.store import Store
 from reprise.media.ledgers import clip_file
 from reprise.models.adapters.base import Answer, Clip, Request
@@ -38,10 +30,12 @@ from reprise.models.journal import Journal, asking_alone, entry_id, journal_path
 from reprise.models.keys import ModelRunKey, RunKey
 from reprise.models.lazy import PreparingModel
 from reprise.models.machine import model_on
+from reprise.models.served import Arrived, Due, ServedModel, served_by
 from reprise.models.suspects import Suspects
 from reprise.stages.arguments import arguments
 
 PROGRESS_SECONDS = 10.0
+HEARING_SECONDS = 0.5
 NO_CLIP = ""
 # Columns of the timings: what is done once for a clip.
 PARTS = ("decode", "preprocess", "waiting", "encode")
@@ -186,9 +180,18 @@ class Asking:
         self._is_ending = False
 
     def ask_due(self, works: Sequence[Work]) -> None:
-        """Ask clip by clip what is due, and then, one by one, the questions at which a job was killed."""
-        suspects = self._suspects
+        """Ask what is due: a server about many clips at a time, any other model clip by clip."""
         progress = ProgressLine(sum(len(work.requests) for work in works))
+        if isinstance(self._models[0], ServedModel):
+            self._ask_server(self._models[0], works, progress)
+        else:
+            self._ask_by_clip(works, progress)
+        self._start.end()
+        self._failures.write()
+
+    def _ask_by_clip(self, works: Sequence[Work], progress: "ProgressLine") -> None:
+        """Ask clip by clip, and at last, one by one, the questions at which a job was killed."""
+        suspects = self._suspects
         suspects.count(self._failures)
         shares = shares_of(works, len(self._models))
         for model, share in zip(self._models, shares, strict=True):
@@ -203,8 +206,36 @@ class Asking:
                 for entry, request in zip(work.entries, work.requests, strict=True):
                     if entry in suspects.entries:
                         self._ask(work, {entry: request}, 0)
-        self._start.end()
-        self._failures.write()
+
+    def _ask_server(self, model: ServedModel, works: Sequence[Work], progress: "ProgressLine") -> None:
+        """Send all questions; no question to a server can kill the job."""
+        entries: dict[str, str] = {}
+        sent = set[str]()
+        dues = []
+        for work in works:
+            due = {entry: one for entry, one in self._due(self._questions(work)).items() if entry not in sent}
+            sent |= due.keys()
+            entries |= {one.request_id: entry for entry, one in due.items()}
+            self.asked[work.clip.clip_id] += len(due)
+            progress.advance(len(work.requests) - len(due))
+            if due:
+                dues.append(Due(work.clip, tuple(due.values()), work.check))
+        for given in model.answers_in_any_order(dues):
+            self._keep(entries[given.request.request_id], given)
+            progress.advance(1)
+
+    def _keep(self, entry: str, given: Arrived) -> None:
+        """Write an answer or a failure down."""
+        if given.answer.error:
+            self._start.note(given.clip.clip_id, {entry: given.answer}, is_answered=False)
+            self._failures.add(entry, given.answer)
+        else:
+            parts = {name: round(value, 6) for name, value in given.parts.items()}
+            self._journal.add(entry, given.answer, round(given.seconds, 6), parts)
+            self._start.note(given.clip.clip_id, {}, is_answered=True)
+            self._failures.answered(entry)
+        if self._start.is_over:
+            self._failures.write()
 
     def _upcoming(self, work: Work) -> Asked:
         return Asked(work.clip, tuple(self._due(self._unsuspected(work)).values()))
@@ -214,8 +245,7 @@ class Asking:
         with ThreadPoolExecutor(len(shares), thread_name_prefix="asking") as threads:
             try:
                 asked = [threads.submit(self._ask_share, by, share, progress) for by, share in enumerate(shares)]
-                _, busy = wait(asked, return_when=FIRST_EXCEPTION)
-                self._is_ending = bool(busy)
+                self._is_ending = _is_ended_early(asked)
             except BaseException:  # such as Ctrl-C
                 self._is_ending = True
                 for model in self._models:
@@ -235,8 +265,11 @@ class Asking:
         self._suspects.asked(by)
 
     def _unsuspected(self, work: Work) -> dict[str, Request]:
-        questions = zip(work.entries, work.requests, strict=True)
+        questions = self._questions(work).items()
         return {entry: request for entry, request in questions if entry not in self._suspects.entries}
+
+    def _questions(self, work: Work) -> dict[str, Request]:
+        return dict(zip(work.entries, work.requests, strict=True))
 
     def _ask(self, work: Work, questions: Mapping[str, Request], by: int) -> None:
         """Ask those of a clip's questions that have no answer and are due."""
@@ -273,6 +306,14 @@ class Asking:
 
     def _is_due(self, entry: str) -> bool:
         return self._journal.get(entry) is None and self._failures.is_due(entry)
+
+
+def _is_ended_early(asked: Sequence[Future[None]]) -> bool:
+    """Wait for the first failure, or for the end of all; in between, so that Ctrl-C is heard."""
+    while True:
+        done, busy = wait(asked, timeout=HEARING_SECONDS, return_when=FIRST_EXCEPTION)
+        if not busy or any(one.exception() for one in done):
+            return bool(busy)
 
 
 def shares_of(works: Sequence[Work], count: int) -> list[Sequence[Work]]:
@@ -319,6 +360,7 @@ def timing(work: Work, asked: int, journal: Journal) -> dict[str, Any]:
         "requests": len(work.requests),
         "seconds": sum(known) if len(known) == len(seconds) else None,
         "resumed": len(work.requests) - asked,
+        "served": sorted({served for entry in answered if (served := served_by(journal.get(entry)))}),
         **{name: sum(found) if (found := [one[name] for one in parts if name in one]) else None for name in PARTS},
     }
 
@@ -341,20 +383,25 @@ def _response(request: Request, digest: str, answer: Answer, key: str) -> dict[s
 
 
 class ProgressLine:
-    """A line in the log every few seconds: how far, how fast, how long still."""
+    """A line in the log every few seconds: how far, how fast, how long still.
+
+    The first clip counts for nothing where others follow: its time is that of the model's loading too.
+    """
 
     def __init__(self, total: int) -> None:
         self._total = total
-        self._done = 0
+        self._done = self._before = 0
         self._start = self._last = time.monotonic()
 
     def advance(self, count: int) -> None:
-        self._done += count
         now = time.monotonic()
-        if now - self._last >= PROGRESS_SECONDS or self._done == self._total:
+        self._done += count
+        if self._done == count and self._done < self._total:
+            self._start, self._before = now, count
+        elif now - self._last >= PROGRESS_SECONDS or self._done == self._total:
             self._last = now
-            rate = self._done / max(now - self._start, 1e-9)
-            left = (self._total - self._done) / rate
+            rate = (self._done - self._before) / max(now - self._start, 1e-9)
+            left = (self._total - self._done) / rate if rate else 0.0
             log.info(str(Progress(self._done, self._total, rate, left)))
 
 

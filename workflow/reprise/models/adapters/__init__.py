@@ -11,6 +11,7 @@ from reprise.models.settings import (
     ConstantSettings,
     ImportSettings,
     NoSettings,
+    OpenAISettings,
     RandomSettings,
     TextSettings,
     TransformersSettings,
@@ -35,7 +36,10 @@ class AdapterInfo:
     is_import: bool = False
     """answers are read from files; no model is asked"""
     heads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """what a protocol may ask instead where `settings.head` of a model names one of these"""
+    """what a protocol may ask instead where the setting `chosen_by` of a model has one of these values"""
+    chosen_by: str = "head"
+    beside_answers: frozenset[str] = frozenset()
+    """settings that do not shape answers, and stand beside them in the run's key file"""
     preparer: str = ""
     """module:class that prepares clips for it, in processes of their own; none where it reads them itself"""
     frames: Literal["shown", "needed", "never"] = "shown"
@@ -43,7 +47,11 @@ class AdapterInfo:
 
     def asked(self, settings: Mapping[str, Any]) -> tuple[str, ...]:
         """What a protocol may ask of a model with these settings."""
-        return self.heads.get(str(settings.get("head")), self.asks)
+        return self.heads.get(str(settings.get(self.chosen_by)), self.asks)
+
+    def is_paid(self, settings: Mapping[str, Any]) -> bool:
+        """Whether somebody is paid for the answers of a model with these settings."""
+        return self.is_remote and settings.get("key") is not None
 
     def versioned(self, settings: Mapping[str, Any]) -> tuple[str, ...]:
         """Distributions whose versions shape the answers of a model with these settings."""
@@ -79,6 +87,16 @@ ADAPTERS: dict[str, AdapterInfo] = {
         settings=TextSettings,
         heads={"vera": ("similarity",)},
         frames="never",
+    ),
+    "openai": AdapterInfo(
+        "reprise.models.adapters.openai:OpenAIAdapter",
+        OpenAISettings,
+        is_remote=True,
+        packages=("av", "pillow"),
+        asks=("choose", "write"),
+        heads={"logprob_token_ids": ("score", "choose", "write")},
+        chosen_by="scores",
+        beside_answers=frozenset({"url", "key", "max_images", "check_frames", "concurrency", "timeout_s", "retries"}),
     ),
     "wordmatch": AdapterInfo("reprise.models.adapters.wordmatch:WordMatch", WordMatchSettings, asks=("write",)),
     "import": AdapterInfo("reprise.stages.import_answers:main", ImportSettings, is_import=True),

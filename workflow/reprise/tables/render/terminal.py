@@ -40,8 +40,8 @@ class Print:
     def _span(self, span: Span) -> "Cell":
         text = clean(span.text)
         if not self.styled:
-            before, after = ("[", "]") if span.bold else ("_", "_") if span.underlined else ("", "")
-            return plain_cell(f"{before}{text}{after}")
+            marked = f"_{text}_" if span.underlined else text
+            return plain_cell(f"[{marked}]" if span.bold else marked)
         codes = [(span.bold, BOLD), (span.small, DIM), (span.italic, ITALIC), (span.underlined, UNDERLINED)]
         return self._in(text, [code for is_set, code in codes if is_set])
 

@@ -1,0 +1,130 @@
+"""Models at servers as the configuration and the plan see them: what they need, what their keys hold, when they end."""
+
+import json
+import logging
+from pathlib import Path
+
+import pytest
+from reprise.config.load import load
+from reprise.core.code_digest import CodeDigests
+from reprise.core.errors import UserError
+from reprise.models.keys import ModelRunKey
+from reprise.plan.keys import collect_keys
+from reprise.plan.runs import Plan
+from reprise.plan.targets import warn_of_ended
+
+from tests.unit.config.conftest import Project
+
+FILE = "config/models/served.yaml"
+SERVED = """
+label: Served
+adapter: openai
+settings:
+  url: http://127.0.0.1:8000/v1
+  model: toy
+"""
+RUN = "velociti/mc/fps1/served"
+CODE = CodeDigests()
+
+
+def plan_of(project: Project, more: str = "", protocol: str = "mc", budget: float = 0) -> Plan:
+    """A plan of the demo with one more run, of a model whose file has these lines too."""
+    project.write(FILE, SERVED + more)
+    suite = "config/suites/demo.yaml"
+    text = (Path(__file__).parents[3] / suite).read_text()
+    text = text.replace("run: [local]", f"run: [local, served]\nbudget_usd: {budget}")
+    extra = f"    clips: ids\n    extra_runs: [{protocol}/fps1/served]\n"
+    project.write(suite, text.replace("    clips: ids\n", extra, 1))
+    return Plan(load(project.root))
+
+
+def key_of(plan: Plan, monkeypatch: pytest.MonkeyPatch, project: Project) -> ModelRunKey:
+    monkeypatch.chdir(project.root)
+    (found,) = (key for path, key in collect_keys(plan, CODE).items() if str(path).endswith(f"{RUN}.json"))
+    assert isinstance(found, ModelRunKey)
+    return found
+
+
+def test_how_a_server_is_reached_shapes_no_answer_and_what_answers_does(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def key(more: str) -> ModelRunKey:
+        return key_of(plan_of(project, more), monkeypatch, project)
+
+    named = "  server: vllm 0.33\n"
+    first = key(named)
+    moved = key(f"{named}  concurrency: 32\n  timeout_s: 5\n  retries: 1\n  max_images: 99\n")
+    monkeypatch.setattr("tests.unit.config.test_served_models.SERVED", SERVED.replace("8000", "9000"))
+    elsewhere = key(named)
+    assert first.key == moved.key == elsewhere.key
+    assert (elsewhere.serving["url"], moved.serving["concurrency"]) == ("http://127.0.0.1:9000/v1", 32)
+    others = [
+        key(""),
+        key("  server: sglang\n"),
+        key(f"{named}  temperature: 1\n"),
+        key(f"{named}  body: {{seed: 1}}\n"),
+    ]
+    assert len({first.key, *(other.key for other in others)}) == 5
+
+
+def test_other_models_keys_say_nothing_of_servers(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = plan_of(project)
+    monkeypatch.chdir(project.root)
+    keys = {str(path): json.loads(key.model_dump_json()) for path, key in collect_keys(plan, CODE).items()}
+    assert [path for path, key in keys.items() if "serving" in key] == [f"results/demo/keys/{RUN}.json"]
+
+
+@pytest.mark.parametrize(
+    ("key", "budget", "runs"), [("", 0, True), ("  key: OUR_API_KEY\n", 0, False), ("  key: OUR_API_KEY\n", 1, True)]
+)
+def test_a_model_that_is_paid_for_needs_a_budget(project: Project, key: str, budget: float, runs: bool) -> None:
+    plan = plan_of(project, key, budget=budget)
+    assert ("served" in plan.models) == runs
+
+
+def test_scores_are_refused_where_the_server_gives_none(project: Project) -> None:
+    with pytest.raises(UserError, match=r"asks for 'score', adapter 'openai' gives choose, write\. Where its model can, "
+                                        r"set `settings: \{scores: logprob_token_ids\}`"):  # fmt: skip
+        plan_of(project, protocol="entail")
+    plan_of(project, "  scores: logprob_token_ids\n", protocol="entail")
+
+
+@pytest.mark.parametrize(
+    ("served_until", "said"),
+    [
+        ("{date: 2020-02-29, source: https://vendor.example/retired}",
+         ["Model served was served until 2020-02-29 (https://vendor.example/retired). Answers that are there stay; new "
+          "questions to it will fail."]),
+        ("{date: 9999-01-01, source: https://vendor.example/retired}", []),
+        ("null", []),
+    ],
+)  # fmt: skip
+def test_a_model_that_its_vendor_has_ended_is_named(
+    project: Project, caplog: pytest.LogCaptureFixture, served_until: str, said: list[str]
+) -> None:
+    plan = plan_of(project, f"served_until: {served_until}\n")
+    with caplog.at_level(logging.WARNING):
+        warn_of_ended(plan, [])
+        assert [one.message for one in caplog.records] == said
+        warn_of_ended(plan, ["results/tables/vinoground/table3.md"])
+    assert [one.message for one in caplog.records] == said, "of other targets nothing is said"
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ("served_until: {date: soon, source: x}\n", "served_until.date: "),
+        ("served_until: {date: 2026-12-11}\n", "served_until.source: missing."),
+        ("dtype: float16\n", "adapter 'openai' loads no weights. Remove: dtype."),
+        ("  concurency: 4\n", "settings.concurency: unknown key. Did you mean 'concurrency'?"),
+        ("  url: localhost:8000\n", "settings.url: should be an address such as http://127.0.0.1:8000/v1, without"),
+        ("  url: https://user:secret@host/v1\n", "settings.url: should be an address"),
+        ("  key: sk-secret-0123\n", "settings.key: should be the name of an environment variable"),
+        ("  scores: top_logprobs\n", "settings.scores: should be 'logprob_token_ids', found 'top_logprobs'."),
+    ],
+)
+def test_a_mistake_in_the_models_file_is_named(project: Project, more: str, message: str) -> None:
+    text = SERVED.replace("  url: http://127.0.0.1:8000/v1\n", "") if "url:" in more else SERVED
+    project.write(FILE, text + more)
+    said = project.message()
+    assert said.startswith(f"{FILE}: ") and message in said and "secret" not in said

@@ -1,0 +1,470 @@
+"""A model at a server: what is sent, what each reply means, and what a server that misbehaves leads to."""
+
+import base64
+import logging
+import threading
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image as Picture
+from pydantic import ValidationError
+from reprise.core.errors import UserError
+from reprise.core.plain import HIDDEN
+from reprise.media.decoder import read_frames
+from reprise.models.adapters.base import Answer, Clip, Request
+from reprise.models.adapters.openai import OpenAIAdapter
+from reprise.models.served import Due, ServedAnswer
+from reprise.models.settings import OpenAISettings
+
+from tests.unit.asked import BLIND, request, shown, spec
+from tests.unit.models.chat_server import (
+    FRAME_TOKENS,
+    MODEL,
+    TEXT_TOKENS,
+    Asked,
+    ChatServer,
+    Says,
+    completion,
+    error,
+    probability_of_yes,
+    well,
+)
+from tests.unit.videos import RATE, barcode_video, numbers
+
+Behaviour = Callable[[Asked], Says]
+KEY = "sk-test-0123456789abcdefghij"
+WRITE = request("say this", "write")
+SCORE = request("is it so", "score", ("Yes", "No"), max_tokens=1)
+
+
+@pytest.fixture(scope="module")
+def video(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return barcode_video(tmp_path_factory.mktemp("video") / "v.mp4", 80, width=32, height=32)
+
+
+def adapter(server: ChatServer, **settings: Any) -> OpenAIAdapter:
+    own = {"url": server.url, "model": MODEL, "scores": "logprob_token_ids", "retries": 0, **settings}
+    return OpenAIAdapter(spec(**own))
+
+
+def answer(says: Behaviour, asked: Request = WRITE, clip: Clip = BLIND, **settings: Any) -> Answer:
+    """The one answer of a server that behaves like this."""
+    with ChatServer(says) as server:
+        (found,) = adapter(server, **settings).answers(clip, [asked])
+    return found
+
+
+def due(name: str, count: int, clip: Clip = BLIND) -> Due:
+    asked = [request(f"{name} {at}", "write", request_id=f"{name}{at}") for at in range(count)]
+    return Due(replace(clip, clip_id=name), tuple(asked))
+
+
+# --- what is sent ----------------------------------------------------------------------------------------------------
+
+
+def test_every_frame_of_the_plan_is_sent_as_it_is(video: Path) -> None:
+    indices = (3, 40, 40, 79)
+    with ChatServer() as server:
+        (found,) = adapter(server).answers(shown(video, indices), [WRITE])
+    pictures = [np.asarray(Picture.open(BytesIO(base64.b64decode(one)))) for one in server.asked[-1].images]
+    assert numbers(np.stack(pictures)) == list(indices)
+    assert np.array_equal(np.stack(pictures), read_frames(video, indices)), "a PNG loses nothing"
+    assert found.frames_shown == 4 and found.tokens_in == TEXT_TOKENS + 4 * FRAME_TOKENS
+
+
+def test_a_video_is_sent_as_a_list_of_frames_with_their_times(video: Path) -> None:
+    with ChatServer() as server:
+        list(adapter(server, frames="video").answers(shown(video, (0, 24, 48)), [WRITE]))
+    asked = server.asked[-1]
+    assert [part["type"] for part in asked.content] == ["video_url", "text"] and len(asked.images) == 3
+    assert asked.body["media_io_kwargs"] == {
+        "video": {
+            "num_frames": -1, "fps": RATE, "frames_indices": [0, 24, 48], "total_num_frames": 80, "duration": 80 / RATE
+        }
+    }  # fmt: skip
+
+
+def test_a_request_says_what_the_settings_and_the_protocol_say() -> None:
+    asked = request('a "quoted"\nline of é', "write", system="Be brief.", max_tokens=5)
+    with ChatServer() as server:
+        own = {"temperature": None, "max_tokens_field": "max_completion_tokens", "body": {"reasoning_effort": "low"}}
+        list(adapter(server, **own).answers(BLIND, [asked]))
+        list(adapter(server, max_tokens=4000).answers(BLIND, [asked]))
+    one, other = (asked.body for asked in server.asked)
+    messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": asked.prompt}]
+    assert one == {
+        "model": MODEL, "reasoning_effort": "low", "max_completion_tokens": 5, "messages": messages
+    }  # fmt: skip
+    assert (other["max_tokens"], other["temperature"]) == (4000, 0)
+
+
+def test_no_key_of_the_environment_is_sent_but_the_one_that_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
+        monkeypatch.setenv(name, "sk-of-somebody-else-0123456789")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "Authorization: Bearer sk-of-somebody-else-0123456789")
+    monkeypatch.setenv("OUR_API_KEY", KEY)
+    with ChatServer() as server:
+        list(adapter(server).answers(BLIND, [WRITE]))
+        list(adapter(server, key="OUR_API_KEY").answers(BLIND, [WRITE]))
+    without, with_key = (asked.headers for asked in server.asked)
+    assert "somebody" not in str(without) + str(with_key)
+    assert (without["authorization"], with_key["authorization"]) == ("Bearer none", f"Bearer {KEY}")
+
+
+# --- scores ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_score_is_the_probability_of_each_options_token() -> None:
+    with ChatServer() as server:
+        found = list(adapter(server).answers(BLIND, [SCORE, request("or so", "score", ("Yes", "No"))]))
+    for asked, one in zip(("is it so", "or so"), found, strict=True):
+        yes = probability_of_yes(asked)
+        assert one.scores == pytest.approx((yes, 0.9 - yes)) and one.text == "" and one.error == ""
+    paths = Counter(asked.path for asked in server.asked)
+    assert paths == {"/tokenize": 2, "/v1/chat/completions": 2}, "each option is looked up once"
+    assert server.asked[-1].body["logprob_token_ids"] == [7, 8] and server.asked[-1].body["max_tokens"] == 1
+
+
+def test_a_server_without_a_tokenizer_is_told_the_tokens() -> None:
+    def says(asked: Asked) -> Says:
+        return error(404) if asked.path == "/tokenize" else well(asked)
+
+    assert answer(says, SCORE, option_tokens={"Yes": 7, "No": 8}).scores
+    with pytest.raises(UserError, match=r"no tokens of 'Yes'.*`option_tokens: \{Yes: <token>, \.\.\.\}`"):
+        answer(says, SCORE)
+
+
+def test_an_option_of_two_tokens_has_no_score() -> None:
+    def says(asked: Asked) -> Says:
+        return Says({"tokens": [1, 2]}) if asked.path == "/tokenize" else well(asked)
+
+    with pytest.raises(UserError, match="'Yes' is 2 tokens; a score needs options that are one token each"):
+        answer(says, SCORE)
+
+
+def test_a_server_without_exact_probabilities_is_not_asked_for_scores() -> None:
+    with ChatServer() as server:
+        with pytest.raises(UserError, match=r"settings\.scores .* no exact probabilities"):
+            list(adapter(server, scores=None).answers(BLIND, [SCORE]))
+        assert server.asked == []
+
+
+def logprobs(*found: tuple[str, float]) -> dict[str, Any]:
+    top = [{"token": token, "logprob": value} for token, value in found]
+    return {"content": [{"token": "x", "logprob": -1.0, "top_logprobs": top}]}
+
+
+@pytest.mark.parametrize(
+    ("reply", "outcome", "message"),
+    [
+        ({"logprobs": None}, "no_scores", "the server gave no logprobs"),
+        ({"logprobs": {"content": []}}, "no_scores", "the server gave no logprobs"),
+        ({"logprobs": logprobs(("token_id:7", -0.1), ("token_id:5", -3))}, "no_scores", "no logprob of the tokens [8]"),
+        ({"logprobs": logprobs(("Yes", -0.1), ("No", -3))}, "no_scores", "those of the server: Yes, No"),
+        ({"logprobs": logprobs(("token_id:7", float("nan")), ("token_id:8", -3))}, "not_finite", "nan"),
+        ({"logprobs": logprobs(("token_id:7", -0.1), ("token_id:8", -0.2))}, "malformed", "probabilities"),
+        ({"logprobs": logprobs(("token_id:7", 0.7), ("token_id:8", -3))}, "malformed", "probabilities"),
+        ({"logprobs": {"content": [{"top_logprobs": [{"token": "x", "logprob": None}]}]}}, "malformed", "logprob"),
+        ({"text": "<think>", "logprobs": logprobs(("token_id:7", -0.1), ("token_id:8", -3))}, "no_scores", "thinks"),
+        ({"message": {"reasoning_content": "Hm"}, "logprobs": logprobs(("token_id:7", -0.1))}, "no_scores", "thinks"),
+    ],
+)  # fmt: skip
+def test_what_is_no_exact_score_is_a_failure(reply: dict[str, Any], outcome: str, message: str) -> None:
+    def says(asked: Asked) -> Says:
+        return Says(completion(asked, **reply)) if asked.path != "/tokenize" else well(asked)
+
+    found = answer(says, SCORE)
+    assert found.error == outcome and message in found.message and found.scores == ()
+
+
+# --- texts -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ({"text": "<think>Is it A? No.</think>\n\nB"}, "B"),
+        ({"text": "Is it A? No.</think>\n\nB"}, "B"),  # the template wrote the first tag
+        ({"text": "B", "message": {"reasoning_content": "Is it A? No."}}, "B"),
+        ({"text": "B", "message": {"reasoning": "Is it A? No."}}, "B"),
+        ({"text": " A. The cat <b>sleeps</b>\n"}, " A. The cat <b>sleeps</b>\n"),
+        ({"text": "B", "finish_reason": "length"}, "B"),
+    ],
+)
+def test_an_answer_is_what_follows_the_thoughts(reply: dict[str, Any], expected: str) -> None:
+    assert answer(lambda asked: Says(completion(asked, **reply))).text == expected
+
+
+@pytest.mark.parametrize(
+    ("reply", "outcome", "message"),
+    [
+        ({"text": "<think>Let me", "finish_reason": "length"}, "still_thinking", "settings.max_tokens"),
+        ({"text": None, "message": {"reasoning": "Hm"}, "finish_reason": "length"}, "still_thinking", "length"),
+        ({"text": ""}, "empty", "finish_reason: stop"),
+        ({"text": None}, "empty", "finish_reason: stop"),
+        ({"text": "<think>No words</think> \n"}, "empty", "finish_reason: stop"),
+        ({"text": None, "message": {"refusal": "I cannot say."}}, "refused", "I cannot say."),
+        ({"text": "So", "finish_reason": "content_filter"}, "content_filter", "content_filter"),
+        ({"model": "toy-2"}, "other_model", "'toy-2' answered, not 'toy-1'"),
+        ({"model": ""}, "other_model", "'' answered, not 'toy-1'"),
+        ({"text": "lone \ud800"}, "malformed", "no chat completion"),
+    ],
+)
+def test_what_is_no_answer_has_a_name(reply: dict[str, Any], outcome: str, message: str) -> None:
+    found = answer(lambda asked: Says(completion(asked, **reply)))
+    assert found.error == outcome and message in found.message and found.text == ""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"<html>busy</html>", b"", b"[]", {"choices": []}, {"choices": "none"}, {"model": MODEL, "choices": [{}]}, {}],
+)
+def test_a_reply_that_is_no_chat_completion_is_a_failure(body: Any) -> None:
+    found = answer(lambda _: Says(body))
+    assert found.error == "malformed" and found.message.startswith("no chat completion: ")
+
+
+def test_who_answered_is_kept() -> None:
+    found = answer(lambda asked: Says(completion(asked, model="toy-1-2026-01-01")), served_as="toy-1-2026-01-01")
+    assert isinstance(found, ServedAnswer) and found.served == "toy-1-2026-01-01" and found.error == ""
+
+
+# --- errors of the server --------------------------------------------------------------------------------------------
+
+
+def in_turn(*says: Says | None) -> Behaviour:
+    """One reply after the other, the last for ever; none of them: a good one."""
+    left = iter(says[:-1])
+    return lambda asked: found if (found := next(left, says[-1])) is not None else well(asked)
+
+
+@pytest.mark.parametrize(
+    ("first", "settings"),
+    [
+        (error(429, "rate_limit_exceeded"), {}),
+        (error(429, "rate_limit_exceeded", retry_after="1"), {}),
+        (error(500), {}),
+        (error(503), {}),
+        (Says(b"", delay=5), {"timeout_s": 0.2}),
+        (Says({"choices": "many words"}, is_cut=True), {}),
+    ],
+)
+def test_what_passes_is_asked_again(first: Says, settings: dict[str, Any]) -> None:
+    with ChatServer(in_turn(first, None)) as server:
+        (found,) = adapter(server, **settings, retries=1).answers(BLIND, [WRITE])
+    assert (found.text, found.error, len(server.asked)) == ("this", "", 2)
+
+
+@pytest.mark.parametrize(
+    ("says", "settings", "outcome"),
+    [
+        (error(429, "rate_limit_exceeded"), {}, "rate_limited"),
+        (error(429, "rate_limit_exceeded", Retry_After="3600"), {"retries": 5}, "rate_limited"),
+        (error(500), {}, "server_error"),
+        (error(409), {}, "server_error"),
+        (Says(b"<html>", 502), {}, "server_error"),
+        (Says(b"", delay=5), {"timeout_s": 0.2}, "timeout"),
+        (Says({"choices": "many words"}, is_cut=True), {}, "network"),
+        (error(400, "context_length_exceeded"), {}, "beyond_context"),
+        (error(400, message="This model's maximum context length is 4096 tokens."), {}, "beyond_context"),
+        (error(400, "content_filter"), {}, "content_filter"),
+        (error(403, "content_policy_violation"), {}, "content_filter"),
+        (error(400, message="At most 5 images"), {}, "bad_request"),
+        (error(422), {}, "bad_request"),
+    ],
+)  # fmt: skip
+def test_an_error_of_the_server_has_a_name(says: Says, settings: dict[str, Any], outcome: str) -> None:
+    with ChatServer(lambda _: says) as server:
+        (found,) = adapter(server, **settings).answers(BLIND, [WRITE])
+    assert found.error == outcome and len(server.asked) == 1
+
+
+def test_a_server_that_is_not_there_is_a_lost_connection() -> None:
+    with ChatServer() as server:
+        gone = adapter(server)
+    (found,) = gone.answers(BLIND, [WRITE])
+    assert found.error == "network" and server.url in found.message
+
+
+@pytest.mark.parametrize(
+    ("says", "message"),
+    [
+        (error(401, "invalid_api_key"), "refuses the key"),
+        (error(402), "has no credit left"),
+        (error(429, "insufficient_quota"), "has no credit left"),
+        (error(403, "unsupported_country_region_territory"), "this region none"),
+        (error(404, "model_not_found"), "does not know the model or the address"),
+        (Says(b"Not Found", 404), "does not know the model or the address"),
+    ],
+)
+def test_what_no_question_could_pass_ends_the_job(says: Says, message: str) -> None:
+    with pytest.raises(UserError, match=rf"(?s)the server .*{message}.*model 'toy-1'.*Answers so far are kept"):
+        answer(lambda _: says)
+
+
+def test_a_key_that_is_not_set_is_named_before_anything_is_asked() -> None:
+    with ChatServer() as server, pytest.raises(UserError, match="'MISSING_API_KEY' is not set"):
+        adapter(server, key="MISSING_API_KEY")
+    assert server.asked == []
+
+
+def test_more_images_than_the_server_takes_are_refused_before_anything_is_asked(video: Path) -> None:
+    with ChatServer() as server:
+        with pytest.raises(UserError, match="'clip' is shown with 3 frames, but settings.max_images"):
+            list(adapter(server, max_images=2).answers(shown(video, (0, 1, 2)), [WRITE]))
+        assert server.asked == []
+
+
+# --- frames that a server leaves out ---------------------------------------------------------------------------------
+
+
+def cutting(most: int, **changes: Any) -> Behaviour:
+    """Shows the model so many frames of a list, and no more."""
+    return lambda asked: Says(completion(asked, frames=min(most, len(asked.images)), **changes))
+
+
+def test_a_list_of_frames_that_the_server_cut_is_named(video: Path) -> None:
+    asked = [request(f"say {at}", "write") for at in range(3)]
+    with ChatServer(cutting(32)) as server:
+        one = adapter(server)
+        whole = list(one.answers(shown(video, tuple(range(32))), asked))
+        cut = list(one.answers(shown(video, tuple(range(33, 73))), asked))
+    assert [found.error for found in whole] == [""] * 3
+    assert [found.error for found in cut] == ["not_shown"] * 3
+    assert "counts 340 tokens with 40 frames and 340 with 38" in cut[0].message
+    assert Counter(len(asked.images) for asked in server.asked) == {30: 1, 32: 3, 38: 1, 40: 1}, (
+        "two requests show what the server does, and no other question is paid for"
+    )
+
+
+def test_as_many_frames_as_before_need_no_proof(video: Path) -> None:
+    with ChatServer() as server:
+        one = adapter(server)
+        for frames in (8, 4, 8, 1):
+            list(one.answers(shown(video, tuple(range(frames))), [WRITE]))
+        list(adapter(server, check_frames=False).answers(shown(video, (0, 1, 2)), [WRITE]))
+    assert [len(asked.images) for asked in server.asked] == [6, 8, 4, 8, 1, 3]
+
+
+def test_one_frame_must_count_too(video: Path) -> None:
+    assert answer(cutting(0), clip=shown(video, (5,))).error == "not_shown"
+    assert answer(cutting(1), clip=shown(video, (5,))).error == ""
+
+
+def test_a_server_that_counts_nothing_cannot_be_tested(video: Path) -> None:
+    with ChatServer(cutting(1, usage=None)) as server:
+        one = adapter(server)
+        for frames in (4, 8):
+            (found,) = one.answers(shown(video, tuple(range(frames))), [WRITE])
+            assert (found.error, found.tokens_in) == ("", 0)
+    assert [len(asked.images) for asked in server.asked] == [2, 4, 8]
+
+
+# --- many questions at a time ----------------------------------------------------------------------------------------
+
+
+def test_the_first_question_goes_alone_and_the_others_together(video: Path) -> None:
+    seen: list[tuple[str, int]] = []
+    with ChatServer() as server:
+
+        def says(asked: Asked) -> Says:
+            seen.append((asked.prompt, server.most_at_once))
+            return replace(well(asked), delay=0.1)
+
+        server.says = says
+        list(adapter(server, concurrency=3, check_frames=False).answers_in_any_order([due("c", 8, shown(video, (1,)))]))
+    assert seen[0] == ("c 0", 1) and server.most_at_once == 3 and len(seen) == 8
+
+
+def test_the_next_clips_fill_what_a_clip_leaves_free(video: Path) -> None:
+    with ChatServer(lambda asked: replace(well(asked), delay=0.05)) as server:
+        dues = [due(name, 2, shown(video, (at,))) for at, name in enumerate("abcdef")]
+        found = list(adapter(server, concurrency=4, check_frames=False).answers_in_any_order(dues))
+        assert server.most_at_once == 4
+    assert Counter(given.request.request_id for given in found) == Counter(
+        one.request_id for due in dues for one in due.requests
+    )
+    assert {given.clip.clip_id for given in found if given.parts} == set("abcdef"), "each is prepared once"
+    images = {asked.prompt.split()[0]: set(asked.images) for asked in server.asked}
+    assert all(len(frames) == 1 for frames in images.values()) and len(set.union(*images.values())) == 6
+
+
+def test_a_slow_answer_keeps_no_other_waiting() -> None:
+    is_over = threading.Event()
+
+    def says(asked: Asked) -> Says:
+        return replace(well(asked), delay=0 if is_over.is_set() or asked.prompt != "c 1" else 0.5)
+
+    with ChatServer(says) as server:
+        order = [given.request.request_id for given in adapter(server).answers_in_any_order([due("c", 5)])]
+    assert order[0] == "c0" and order[-1] == "c1" and len(order) == 5
+
+
+def test_answers_come_in_the_order_of_their_questions() -> None:
+    with ChatServer(lambda asked: replace(well(asked), delay=0.1 * (asked.prompt == "c 1"))) as server:
+        found = [one.text for one in adapter(server).answers(*due("c", 5)[:2])]
+    assert found == ["0", "1", "2", "3", "4"]
+
+
+def test_before_a_mistake_ends_the_job_what_is_on_its_way_arrives() -> None:
+    def says(asked: Asked) -> Says:
+        return error(401) if asked.prompt == "c 3" else replace(well(asked), delay=0.2 * (asked.prompt == "c 1"))
+
+    found: list[str] = []
+    with ChatServer(says) as server:
+        with pytest.raises(UserError, match="refuses the key"):
+            for given in adapter(server, concurrency=3).answers_in_any_order([due("c", 40)]):
+                found.append(given.request.request_id)
+        assert "c1" in found and len(server.asked) < 12, "nothing more is asked"
+
+
+def test_who_stops_listening_ends_the_sending() -> None:
+    with ChatServer(lambda asked: replace(well(asked), delay=0 if asked.prompt == "c 0" else 30)) as server:
+        given = adapter(server).answers_in_any_order([due("c", 4)])
+        assert next(given).request.request_id == "c0"
+        given.close()  # type: ignore[attr-defined]
+    assert not [thread for thread in threading.enumerate() if thread.name == "sending"]
+
+
+def test_a_clip_that_cannot_be_read_fails_alone(tmp_path: Path, video: Path) -> None:
+    (tmp_path / "bad.mp4").write_bytes(b"no video")
+    with ChatServer() as server:
+        dues = [due("bad", 3, shown(tmp_path / "bad.mp4", (0, 1))), due("good", 2, shown(video, (0, 1)))]
+        found = {given.request.request_id: given.answer for given in adapter(server).answers_in_any_order(dues)}
+    assert {found[f"bad{at}"].error for at in range(3)} == {"not_media"}
+    assert [found["good0"].text, found["good1"].text] == ["0", "1"]
+
+
+# --- secrets ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_key_is_shown_nowhere(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setenv("TEST_API_KEY", KEY)
+    repeating = error(401, message=f"Incorrect API key provided: {KEY}")
+    with caplog.at_level(logging.DEBUG), pytest.raises(UserError) as raised:
+        answer(lambda _: repeating, key="TEST_API_KEY")
+    assert HIDDEN in str(raised.value) and "TEST_API_KEY" in str(raised.value)
+    found = answer(lambda _: error(400, message=f"key {KEY} is odd"), key="TEST_API_KEY")
+    assert KEY not in f"{raised.value!r} {found} {caplog.text}"
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"key": KEY}, "should be the name of an environment variable"),
+        ({"key": "MY_VENDOR"}, "with API_KEY, TOKEN or SECRET in it"),
+        ({"url": "http://user:secret@host/v1"}, "url"),
+        ({"url": "https://host/v1?api_key=secret"}, "url"),
+        ({"url": "ftp://host"}, "url"),
+        ({"body": {"model": "x", "n": 2}}, "model, n: not here"),
+    ],
+)
+def test_settings_hold_no_secret_and_contradict_nothing(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        OpenAISettings.model_validate({"url": "http://host/v1", "model": MODEL, **settings})

@@ -1,0 +1,130 @@
+"""What a chat completion says: an answer, or by name why it is none."""
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import BaseModel, Field, ValidationError
+
+from reprise.models.adapters.base import AnswerError, Request
+from reprise.models.served import ServedAnswer
+
+THOUGHT = re.compile(r"\A\s*(?:<think>)?(?:(?!</think>).)*</think>\s*", re.DOTALL)
+THINKS = re.compile(r"\A\s*<think>")
+NAME = "token_id:{}"
+# Of two probabilities that servers round.
+ROUNDING = 1e-4
+
+
+class Message(BaseModel):
+    """The parts of a message that count; a server's other fields are passed over."""
+
+    content: str | None = None
+    refusal: str | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+
+
+class Top(BaseModel):
+    """A token and the logarithm of its probability."""
+
+    token: str
+    logprob: float
+
+
+class Token(BaseModel):
+    """A token of the answer, with others in its place."""
+
+    top_logprobs: list[Top] = Field([])
+
+
+class Logprobs(BaseModel):
+    content: list[Token] | None = None
+
+
+class Choice(BaseModel):
+    message: Message
+    finish_reason: str | None = None
+    logprobs: Logprobs | None = None
+
+
+class Usage(BaseModel):
+    prompt_tokens: int = Field(0, ge=0)
+    completion_tokens: int = Field(0, ge=0)
+
+
+class Reply(BaseModel):
+    """A chat completion."""
+
+    model: str = ""
+    choices: list[Choice] = Field(min_length=1)
+    usage: Usage | None = None
+
+    @property
+    def tokens_in(self) -> int:
+        """Tokens of the prompt; 0 where the server does not count them."""
+        return self.usage.prompt_tokens if self.usage else 0
+
+
+def read_reply(content: bytes, served_as: str) -> Reply:
+    """The reply of the model that was asked, and of no other."""
+    try:
+        reply = Reply.model_validate_json(content)
+    except ValidationError as error:
+        first: Any = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"])) or "(whole reply)"
+        raise AnswerError("malformed", f"no chat completion: {place}: {first['msg']}") from None
+    if reply.model != served_as:
+        raise AnswerError("other_model", f"'{reply.model}' answered, not '{served_as}'")
+    return reply
+
+
+def answer_of(reply: Reply, request: Request, tokens: Sequence[int], frames: int) -> ServedAnswer:
+    """The answer in a reply: a score of these tokens, or a text."""
+    choice = reply.choices[0]
+    if choice.finish_reason == "content_filter":
+        raise AnswerError("content_filter", "finish_reason: content_filter")
+    if choice.message.refusal:
+        raise AnswerError("refused", choice.message.refusal)
+    return ServedAnswer(
+        text="" if request.ask == "score" else _text(choice),
+        scores=_scores(choice, tokens) if request.ask == "score" else (),
+        frames_shown=frames,
+        tokens_in=reply.tokens_in,
+        tokens_out=reply.usage.completion_tokens if reply.usage else 0,
+        served=reply.model,
+    )
+
+
+def _text(choice: Choice) -> str:
+    """The answer without what the model thought before it."""
+    content = choice.message.content or ""
+    text = THOUGHT.sub("", content)
+    if text.strip() and not THINKS.match(text):
+        return text
+    if choice.finish_reason == "length":
+        raise AnswerError("still_thinking", "finish_reason: length. Set settings.max_tokens in the model's file")
+    raise AnswerError("empty", f"finish_reason: {choice.finish_reason}")
+
+
+def _scores(choice: Choice, tokens: Sequence[int]) -> tuple[float, ...]:
+    """The probability of each token at the first place of the answer."""
+    message = choice.message
+    if message.reasoning or message.reasoning_content or THINKS.match(message.content or ""):
+        raise AnswerError("no_scores", "the model thinks before it answers: its first token is no answer")
+    if choice.logprobs is None or not choice.logprobs.content:
+        raise AnswerError("no_scores", "the server gave no logprobs")
+    found = {top.token: top.logprob for top in choice.logprobs.content[0].top_logprobs}
+    missing = [token for token in tokens if NAME.format(token) not in found]
+    if missing:
+        listed = ", ".join(list(found)[:5]) or "none"
+        raise AnswerError("no_scores", f"no logprob of the tokens {missing}; those of the server: {listed}")
+    scores = tuple(_probability(found[NAME.format(token)]) for token in tokens)
+    if sum(scores) > 1 + ROUNDING:
+        raise AnswerError("malformed", f"probabilities {scores}")
+    return scores
+
+
+def _probability(logprob: float) -> float:
+    return math.exp(min(logprob, 1.0)) if not math.isnan(logprob) else logprob

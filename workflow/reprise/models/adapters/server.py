@@ -1,0 +1,94 @@
+"""A server of OpenAI's chat completions: requests go out by the vendor's SDK, replies come back as what they mean."""
+
+import asyncio
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import httpx2
+from openai import AsyncOpenAI, OpenAIError
+from pydantic import BaseModel, ValidationError
+
+from reprise.core.errors import UserError
+from reprise.core.log import log
+from reprise.models.adapters.replies import Reply, read_reply
+from reprise.models.adapters.server_errors import failure_of_server
+from reprise.models.settings import OpenAISettings
+
+
+@dataclass
+class Known:
+    """What a job has learned of its server."""
+
+    tokens: dict[str, int] = field(default_factory=dict)
+    """option -> its token"""
+    frames: int = 0
+    """how many frames of a clip reach the model"""
+
+    def proven(self, frames: int, *, is_counted: bool) -> None:
+        """So many frames reach the model; a server that counts no tokens cannot be tested."""
+        if not is_counted:
+            log.info("the server does not count the tokens of prompts: whether it shows all frames is not known")
+        self.frames = frames if is_counted else sys.maxsize
+
+
+class Tokenized(BaseModel):
+    """The reply of `/tokenize`."""
+
+    tokens: list[int]
+
+
+class Server:
+    """The connection of one call; what it learns is kept for the next."""
+
+    def __init__(self, client: AsyncOpenAI, settings: OpenAISettings, known: Known) -> None:
+        self._client, self.settings, self.known = client, settings, known
+        self.learning = asyncio.Lock()
+
+    async def complete(self, body: bytes) -> Reply:
+        """The reply to a request."""
+        content = await self._post("/chat/completions", body)
+        return read_reply(content, self.settings.served_as or self.settings.model)
+
+    async def tokens_of(self, options: Sequence[str]) -> tuple[int, ...]:
+        """The token of each option, which must be one."""
+        if self.settings.scores is None:
+            raise UserError(
+                "settings.scores of the model's file: this server gives no exact probabilities, so it cannot be asked "
+                "for scores. Ask this model by a protocol with `ask: choose` or `ask: write`."
+            )
+        if not set(options) <= self.known.tokens.keys():
+            async with self.learning:
+                for option in options:
+                    if option not in self.known.tokens:
+                        self.known.tokens[option] = await self._token_of(option)
+        return tuple(self.known.tokens[option] for option in options)
+
+    async def _token_of(self, option: str) -> int:
+        """By the server's own tokenizer, which vLLM serves beside the interface."""
+        url = f"{self.settings.url.rstrip('/').removesuffix('/v1')}/tokenize"
+        body = {"model": self.settings.model, "prompt": option, "add_special_tokens": False}
+        try:
+            tokens = Tokenized.model_validate_json(await self._post(url, json.dumps(body).encode())).tokens
+        except (ValidationError, UserError) as error:
+            raise UserError(
+                f"{url}: no tokens of '{option}' ({error}). Write `option_tokens: {{{option}: <token>, ...}}` into the "
+                "settings of the model's file, or ask this model by a protocol with `ask: choose` or `ask: write`."
+            ) from None
+        if len(tokens) != 1:
+            raise UserError(
+                f"{url}: '{option}' is {len(tokens)} tokens; a score needs options that are one token each. Ask this "
+                "model by a protocol with `ask: choose` or `ask: write`."
+            )
+        return tokens[0]
+
+    async def _post(self, path: str, body: bytes) -> bytes:
+        headers = {"Content-Type": "application/json"}
+        try:
+            response = await self._client.post(
+                path, cast_to=httpx2.Response, content=body, options={"headers": headers}
+            )
+        except OpenAIError as error:
+            raise failure_of_server(error, self.settings) from error
+        return bytes(response.content)

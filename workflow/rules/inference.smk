@@ -10,7 +10,9 @@ rule weights:
     params:
         repo=lambda wildcards: PLAN.model(wildcards).repo,
         revision=lambda wildcards: PLAN.model(wildcards).revision,
-        code=lambda wildcards: "fetched" if PLAN.model(wildcards).trust_remote_code else "left",
+        code=lambda wildcards: (
+            "fetched" if PLAN.model(wildcards).trust_remote_code else "left"
+        ),
     shell:
         "{PYTHON:q} -m reprise.stages.weights --repo {params.repo:q} --revision {params.revision:q}"
         " --model {wildcards.model:q} --code {params.code:q} --store {STORE:q} --out {output:q} 2> {log:q}"

@@ -49,7 +49,9 @@ rule overview:
         problems=PLAN.overview_problems,
         timings=PLAN.overview_timings,
     output:
-        multiext("results/tables/overview", tex=".tex", csv=".csv", md=".md", html=".html"),
+        multiext(
+            "results/tables/overview", tex=".tex", csv=".csv", md=".md", html=".html"
+        ),
     log:
         f"results/{SUITE}/logs/tables/overview.log",
     localrule: True

@@ -59,6 +59,9 @@ def test_all_wrong_targets_are_said_at_once(project: Project, monkeypatch: pytes
 def test_good_targets_pass(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(project.root)
     targets = ["results/tables/table3.tex", "results/tables/velociti/table2.csv", "results/demo/sources/missing.md"]
+    run = "velociti/entail/fps1/oracle"
+    targets += [f"results/demo/responses/{run}.{kind}" for kind in ("parquet", "timings.parquet", "problems.csv")]
+    targets += [f"results/demo/verdicts/{run}.robust.parquet", f"results/demo/verdicts/{run}/judge.parquet"]
     check_targets(Plan(load(Path())), [*targets, "results/tables/overview.md", "results/suite.json"])
 
 

@@ -78,7 +78,8 @@ def model_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Callable[[int
         with caplog.at_level(logging.INFO, "reprise"):
             progress = ProgressLine(total)
             progress._last = float("-inf")  # the last line is old enough for another one
-            progress.advance(done)
+            progress.advance(1)
+            progress.advance(done - 1)
         path.write_text("loading the model\n" + "".join(f"{one.message}\n" for one in caplog.records))
         return path
 

@@ -20,10 +20,11 @@ from reprise.models.adapters import ADAPTERS, AdapterInfo
 from reprise.models.adapters.base import Adapter, Answer, AnswerError, Clip, ModelSpec, Request
 from reprise.models.answering import ask
 from reprise.models.failures import Failures
+from reprise.models.first_questions import FIRST_QUESTIONS
 from reprise.models.journal import Journal
 from reprise.models.keys import ModelRunKey, RunKey
 from reprise.models.lazy import LazyModel
-from reprise.stages.infer import FIRST_QUESTIONS, Work, ask_all
+from reprise.stages.infer import Work, ask_all
 
 from tests.unit.asked import request, spec
 

@@ -5,7 +5,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, nullcontext
 from functools import partial
 from pathlib import Path
@@ -128,7 +128,15 @@ def test_a_question_that_kills_a_copy_is_found_and_given_up_at_last(tmp_path: Pa
     assert {row["request_id"]: row["error"] for row in rows if row["error"]} == {"c31": "killed"}
 
 
-def test_a_person_who_ends_the_job_ends_its_copies(tmp_path: Path) -> None:
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """As Python treats it; a process that runs tests beside others ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_a_person_who_ends_the_job_ends_its_copies(tmp_path: Path, ctrl_c: None) -> None:
     """As by Ctrl-C: at once, and no question is suspected."""
     journal = tmp_path / "j"
 

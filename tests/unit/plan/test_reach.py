@@ -16,6 +16,7 @@ from reprise.plan.runs import Plan
 ROOT = Path(__file__).parents[3]
 SUITES = ("demo", "rehearsal", "paper")
 TOY_LLAVA = ".+/toy-llava-ov(-early)?"
+OVERVIEW = "tables/overview"  # of the main table of each benchmark
 IMPORTED = ".+/random-imported"
 Keys = dict[str, BaseModel]
 
@@ -85,7 +86,7 @@ def assert_differ(old: Keys, new: Keys, patterns: list[str]) -> None:
         # a benchmark's release, questions and scores are three things, and no other benchmark's
         ("reprise/benchmarks/velociti/release.py", ["annotations/velociti"]),
         ("reprise/benchmarks/velociti/questions.py", ["requests/velociti/.+"]),
-        ("reprise/benchmarks/velociti/scores.py", ["metrics/velociti/.+", "tables/velociti/.+"]),
+        ("reprise/benchmarks/velociti/scores.py", ["metrics/velociti/.+", "tables/velociti/.+", OVERVIEW]),
         ("reprise/benchmarks/velociti/data_statistics.py", ["statistics/velociti"]),
         ("reprise/benchmarks/vinoground/answers.py", ["judge_requests/vinoground/.+"]),
         # a stage
@@ -161,22 +162,22 @@ def test_a_plug_in_reaches_the_suites_that_use_it(
 @pytest.mark.parametrize(
     ("file", "old", "new", "patterns"),
     [
-        ("config/config.yaml", "suite: demo", "suite: demo\nconfidence: 0.9", ["metrics/.+"]),
+        ("config/config.yaml", "suite: demo", "suite: demo\nconfidence: 0.9", ["metrics/.+", OVERVIEW]),
         ("config/config.yaml", "fps1: {rule: fps_mid, fps: 1}", "fps1: {rule: fps_mid, fps: 1.5}", ["frames/.+/fps1", ".+/fps1/[^/]+"]),
         ("config/suites/demo.yaml", "shards: 4", "shards: 5", ["sources/.+", "clips/.+", "missing"]),
         ("config/suites/demo.yaml", "title: Demo", "title: Toys", ["tables/.+"]),
         ("config/suites/demo.yaml", "per_test: 40", "per_test: 41", ["annotations/velociti"]),
         ("config/suites/demo.yaml", "shards: 4", "shards: 4\nclip_settings: {encode: {crf: 20}}", ["clips/.+"]),
         ("config/suites/demo.yaml", "shards: 4", "shards: 4\nfact_settings: {motion: {fps: 3}}", ["facts/.+"]),
-        ("config/suites/demo.yaml", "judges: [last-letter]", "judges: []", ["judges/vinoground/.+", "tables/vinoground/.+", "vinoground/cot.judged/.+"]),
+        ("config/suites/demo.yaml", "judges: [last-letter]", "judges: []", ["judges/vinoground/.+", "tables/vinoground/.+", "vinoground/cot.judged/.+", OVERVIEW]),
         # of a model: what shapes its answers, and not what it is called
         ("config/models/random.yaml", "adapter: random", "adapter: random\nsettings: {seed: 1}", [".+/random"]),
-        ("config/models/random.yaml", "label: Random draws", "label: Dice", []),
+        ("config/models/random.yaml", "label: Random draws", "label: Dice", [OVERVIEW]),
         ("config/models/random.yaml", "label:", "threads: 2\nmemory_mb: 3000\nlabel:", []),
         ("config/models/toy-llava-ov.yaml", "checkpoints/llava-ov-late", "checkpoints/llava-ov-early", [".+/toy-llava-ov"]),
-        ("config/models/wordmatch.yaml", "word overlap", "overlap of words", ["tables/mmbench_video/.+"]),
+        ("config/models/wordmatch.yaml", "word overlap", "overlap of words", ["tables/mmbench_video/.+", OVERVIEW]),
         # of a benchmark and its prompts
-        ("config/benchmarks/velociti.yaml", "title: VELOCITI", "title: Velociti", ["tables/velociti/.+", "missing"]),
+        ("config/benchmarks/velociti.yaml", "title: VELOCITI", "title: Velociti", ["tables/velociti/.+", "missing", OVERVIEW]),
         ("config/benchmarks/velociti.yaml", "reading: output_block", "reading: text", ["verdicts/velociti/cot.subset"]),
         ("config/benchmarks/vinoground.yaml", "{video: 3, group: 3}", "{video: 4, group: 4}", ["metrics/vinoground/(?!similarity).+"]),
         ("config/benchmarks/velociti.yaml", "  mc: {form: mc, prompt: mc, ask: choose}", "  mc: {form: mc, prompt: mc, ask: choose, max_tokens: 2}", ["requests/velociti/mc", "velociti/mc/.+"]),

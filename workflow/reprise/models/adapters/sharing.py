@@ -142,7 +142,8 @@ class EncodedOnce:
 
     def __call__(self, *given: Any, **named: Any) -> Any:
         arguments = self.__signature__.bind(*given, **named).arguments
-        now = {**arguments, **arguments.pop("kwargs", {})}
+        now = {**arguments.pop("kwargs", {}), **arguments}
+        now.pop("logits_to_keep", None)  # some classes pass it on; it is of the text
         is_same = self._found is not None and now.keys() == self._given.keys()
         if not is_same or not all(_is_same(value, self._given[name]) for name, value in now.items()):
             self._found = getattr(type(self._model), self._name)(self._model, *given, **named)

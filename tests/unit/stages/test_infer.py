@@ -404,6 +404,9 @@ def test_runs_that_share_answers_are_asked_one_after_the_other(
     jobs[1].start()
     with asking_alone(store, "another key"):
         events.append("another key does not wait")
+    until = time.monotonic() + 10
+    while "waiting for them" not in caplog.text and time.monotonic() < until:
+        time.sleep(0.01)
     may_leave.set()
     for job in jobs:
         job.join(10)

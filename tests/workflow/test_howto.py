@@ -67,7 +67,8 @@ class Page:
     @property
     def shown_table(self) -> list[list[str]]:
         """The cells of the table that it says one gets."""
-        return [cells(line) for block in self._blocks if block.language == "text" for line in block.text.splitlines()]
+        texts = [block.text for block in self._blocks if block.language == "text"]
+        return [cells(line) for text in texts for line in text.splitlines() if line.startswith("|")]
 
     def follow(self, project: Project) -> None:
         """Write its files and make its changes."""

@@ -90,7 +90,7 @@ STARTED = re.compile(r"^(?:local)?rule (\w+):\n(?:    .*\n)*?    jobid: (\d+)$",
 ENDED = re.compile(r"^Finished jobid: (\d+)", re.MULTILINE)
 PLANNED = re.compile(r"^(?:local)?rule (\w+):\n((?:    .*\n)+)", re.MULTILINE)
 # They say how long something took.
-TIMED = re.compile(r"timings|^overview\.(?:tex|csv|md|html)$")
+TIMED = re.compile(r"timings|^\.?overview\.")
 TRACEBACK = "Traceback (most recent call last)"
 UNLOCK = "--unlock"
 LONGEST_S = 600

@@ -38,7 +38,7 @@ Places = Callable[[], Path]
 Numbers = dict[str, str]
 DEFINED_RULE = re.compile(r"^rule (\w+):$", re.MULTILINE)
 NEEDS_MORE = {"tables_pdf"}  # LaTeX, which not every machine has; tests/latex runs it
-KILLS_EACH = 10 if IS_WHOLE else 3
+KILLS_EACH = 10 if IS_WHOLE else 1
 MENDINGS_MOST = 3
 UPDATES = (
     ("config/models/pixels.yaml", "seed: 0", "seed: 1"),

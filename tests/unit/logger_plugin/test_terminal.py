@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from reprise.stages.infer import ProgressLine
+from reprise.models.progress import ProgressLine
 from snakemake.exceptions import (
     InputFunctionException,
     WorkflowError,

@@ -1,7 +1,6 @@
 """Stage `infer`: one run's questions to its model, clip by clip, every answer journaled as it comes."""
 
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
@@ -14,7 +13,6 @@ import polars as pl
 
 from reprise.benchmarks.prompts import final_prompt_digest, with_frame_count
 from reprise.core.errors import MachineError, UserError, run_command
-from reprise.core.job_logs import Progress
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, RESPONSES, TIMINGS, read_table, write_table
@@ -30,11 +28,11 @@ from reprise.models.journal import Journal, asking_alone, entry_id, journal_path
 from reprise.models.keys import ModelRunKey, RunKey
 from reprise.models.lazy import PreparingModel
 from reprise.models.machine import model_on
+from reprise.models.progress import ProgressLine
 from reprise.models.served import Arrived, Due, ServedModel, served_by
 from reprise.models.suspects import Suspects
 from reprise.stages.arguments import arguments
 
-PROGRESS_SECONDS = 10.0
 HEARING_SECONDS = 0.5
 NO_CLIP = ""
 # Columns of the timings: what is done once for a clip.
@@ -189,7 +187,7 @@ class Asking:
         self._start.end()
         self._failures.write()
 
-    def _ask_by_clip(self, works: Sequence[Work], progress: "ProgressLine") -> None:
+    def _ask_by_clip(self, works: Sequence[Work], progress: ProgressLine) -> None:
         """Ask clip by clip, and at last, one by one, the questions at which a job was killed."""
         suspects = self._suspects
         suspects.count(self._failures)
@@ -207,7 +205,7 @@ class Asking:
                     if entry in suspects.entries:
                         self._ask(work, {entry: request}, 0)
 
-    def _ask_server(self, model: ServedModel, works: Sequence[Work], progress: "ProgressLine") -> None:
+    def _ask_server(self, model: ServedModel, works: Sequence[Work], progress: ProgressLine) -> None:
         """Send all questions; no question to a server can kill the job."""
         entries: dict[str, str] = {}
         sent = set[str]()
@@ -240,7 +238,7 @@ class Asking:
     def _upcoming(self, work: Work) -> Asked:
         return Asked(work.clip, tuple(self._due(self._unsuspected(work)).values()))
 
-    def _ask_at_once(self, shares: Sequence[Sequence[Work]], progress: "ProgressLine") -> None:
+    def _ask_at_once(self, shares: Sequence[Sequence[Work]], progress: ProgressLine) -> None:
         """Each share in a thread; when one fails, the others end with the clips that they are asked about."""
         with ThreadPoolExecutor(len(shares), thread_name_prefix="asking") as threads:
             try:
@@ -255,7 +253,7 @@ class Asking:
         for one in asked:
             one.result()
 
-    def _ask_share(self, by: int, works: Sequence[Work], progress: "ProgressLine") -> None:
+    def _ask_share(self, by: int, works: Sequence[Work], progress: ProgressLine) -> None:
         for work in works:
             if self._is_ending:
                 return
@@ -380,29 +378,6 @@ def _response(request: Request, digest: str, answer: Answer, key: str) -> dict[s
         "message": answer.message,
         "key": key,
     }
-
-
-class ProgressLine:
-    """A line in the log every few seconds: how far, how fast, how long still.
-
-    The first clip counts for nothing where others follow: its time is that of the model's loading too.
-    """
-
-    def __init__(self, total: int) -> None:
-        self._total = total
-        self._done = self._before = 0
-        self._start = self._last = time.monotonic()
-
-    def advance(self, count: int) -> None:
-        now = time.monotonic()
-        self._done += count
-        if self._done == count and self._done < self._total:
-            self._start, self._before = now, count
-        elif now - self._last >= PROGRESS_SECONDS or self._done == self._total:
-            self._last = now
-            rate = (self._done - self._before) / max(now - self._start, 1e-9)
-            left = (self._total - self._done) / rate if rate else 0.0
-            log.info(str(Progress(self._done, self._total, rate, left)))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from snakemake.exceptions import WorkflowError
 
-from reprise.benchmarks.registry import load_scores, load_statistics
+from reprise.benchmarks.registry import load_analyses, load_scores, load_statistics
 from reprise.config.load import load
 from reprise.config.model import Model
 from reprise.core.clones import LOCKS, is_running, register
@@ -175,6 +175,13 @@ class Workflow:
         benchmark = wildcards.benchmark
         is_needed = benchmark in self._plan.data_benchmarks() and load_statistics(benchmark).of_videos is not None
         return [self._results.facts(benchmark)] if is_needed else []
+
+    def analysed_facts(self, wildcards: Wildcards) -> list[Path]:
+        """Facts of the videos, where analyses need them; imported answers alone have nothing fetched for them."""
+        analyses = load_analyses(wildcards.benchmark)
+        is_needed = analyses is not None and analyses.needs_facts
+        is_there = wildcards.benchmark in self._plan.data_benchmarks()
+        return [self._results.facts(wildcards.benchmark)] if is_needed and is_there else []
 
     # Answers
 

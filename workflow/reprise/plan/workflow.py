@@ -9,13 +9,16 @@ from typing import Any, ParamSpec, TypeVar
 from snakemake.exceptions import WorkflowError
 
 from reprise.benchmarks.registry import load_analyses, load_scores, load_statistics
+from reprise.config.figures import Distribution, Scatter
 from reprise.config.load import load
 from reprise.config.model import Model
+from reprise.config.tables import TableSpec
 from reprise.core.clones import LOCKS, is_running, register
 from reprise.core.errors import UserError, faults_in_words
 from reprise.core.files import canonical_json, is_other, write_if_changed
 from reprise.core.log import log
-from reprise.core.paths import STAMP, Ledger, Run, Scored, collected_table_file, overview_file, table_file
+from reprise.core.names import FIGURE
+from reprise.core.paths import STAMP, Ledger, Run, Scored, collected_table_file, figure_file, overview_file, table_file
 from reprise.fetch.settings import ReleaseHub, Remote
 from reprise.plan.answers import failed_answers, summary
 from reprise.plan.keys import UNPINNED, changed_keys, write_keys
@@ -32,6 +35,7 @@ Wildcards = Any
 """Snakemake's, with an attribute a wildcard"""
 # As many cores decode about as fast as a GPU asks for clips (docs/reference/inference.md).
 PREPARING = 8
+SHOWN_READER = "robust"
 READ_AS = ("tex", "md", "html")
 
 
@@ -130,6 +134,7 @@ class Workflow:
             "judge": one_of(self._judges()),
             "shard": r"\d+",
             "table": r"table\d+",
+            "figure": FIGURE.strip("^$"),
             "kind": one_of(READ_AS),
             "clip": r"[^/\s]+",
         }
@@ -280,13 +285,62 @@ class Workflow:
 
     def needs_data(self, benchmark: str, table: str) -> bool:
         """Whether a table shows numbers of the data, or a chance that is counted from them, and the data can be had."""
-        spec = self._plan.table(benchmark, table)
-        release = self._plan.config.suite.benchmarks[benchmark].release
-        if isinstance(release, ReleaseHub) and release.revision == UNPINNED:
+        return self._needs_data(benchmark, self._plan.table(benchmark, table))
+
+    def _needs_data(self, benchmark: str, spec: TableSpec) -> bool:
+        if not self._has_data(benchmark):
             return False
         chance = load_scores(benchmark).CHANCE
         is_counted = any(chance.get(metric, 0.0) is None for c in spec.columns for metric in spec.metrics_of(c))
         return any(row.dataset or (row.chance and is_counted) for row in spec.rows())
+
+    def _has_data(self, benchmark: str) -> bool:
+        """Whether a benchmark's release can be had."""
+        release = self._plan.config.suite.benchmarks[benchmark].release
+        return not (isinstance(release, ReleaseHub) and release.revision == UNPINNED)
+
+    # Figures
+
+    def every_figure(self) -> list[Path]:
+        """Every figure of the suite, as a picture."""
+        return [figure_file(benchmark, figure, "png") for benchmark, figure, _ in self._plan.figures()]
+
+    @as_workflow_error
+    def figure_metrics(self, wildcards: Wildcards) -> list[Path]:
+        """The metrics of the runs behind a figure that this site can make."""
+        return [self._results.metrics(one) for one in self._figured(wildcards)]
+
+    @as_workflow_error
+    def figure_problems(self, wildcards: Wildcards) -> list[Path]:
+        """What is wrong with the imported files behind a figure."""
+        return self._problems(self._figured(wildcards))
+
+    @as_workflow_error
+    def figure_statistics(self, wildcards: Wildcards) -> list[Path]:
+        """Numbers of the data, for a figure that shows them where the data can be had."""
+        benchmark, figure = wildcards.benchmark, wildcards.figure
+        parts = self._plan.figure_parts(benchmark, figure)
+        is_of_data = isinstance(self._plan.figure(benchmark, figure), Distribution) and self._has_data(benchmark)
+        is_needed = is_of_data or any(self._needs_data(benchmark, spec) for _, spec in parts)
+        return [self._results.statistics(benchmark)] if is_needed else []
+
+    @as_workflow_error
+    def figure_verdicts(self, wildcards: Wildcards) -> list[Path]:
+        """The verdicts behind a figure that shows items one by one."""
+        shown = self._figured(wildcards) if self._shows_items(wildcards) else []
+        return [self._results.verdicts(one.run, one.judge or SHOWN_READER) for one in shown]
+
+    @as_workflow_error
+    def figure_items(self, wildcards: Wildcards) -> list[Path]:
+        """The items of such a figure."""
+        is_needed = self._shows_items(wildcards) and self._figured(wildcards)
+        return [self._results.items(wildcards.benchmark)] if is_needed else []
+
+    def _shows_items(self, wildcards: Wildcards) -> bool:
+        return isinstance(self._plan.figure(wildcards.benchmark, wildcards.figure), Scatter)
+
+    def _figured(self, wildcards: Wildcards) -> list[Scored]:
+        return self._plan.figure_scored(wildcards.benchmark, wildcards.figure)
 
     # The overview
 

@@ -1,0 +1,144 @@
+"""What a figure shows, before it is drawn: numbers by what they stand at, in series and panels."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from reprise.config.tables import Column, Row, Section
+from reprise.tables.build import Builder
+from reprise.tables.render.table import Cell, Number, TableRow
+
+
+@dataclass(frozen=True)
+class Series:
+    """The numbers of a row, or of a column, by what they stand at."""
+
+    label: str
+    numbers: dict[str, Number]
+    is_chance: bool = False
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Series beside each other; `ticks` are what their numbers stand at, in order."""
+
+    title: str
+    ticks: tuple[str, ...]
+    series: tuple[Series, ...]
+
+
+@dataclass(frozen=True)
+class Line:
+    """Numbers by numbers of frames; `level` is one that has no number of frames, shown all along."""
+
+    label: str
+    numbers: dict[int, Number] = field(default_factory=dict)
+    level: Number | None = None
+    is_chance: bool = False
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A row of a part, with the column and number of each of its cells."""
+
+    label: str
+    section: Section
+    row: Row
+    cells: tuple[tuple[Column, Number], ...]
+    notes: tuple[str, ...]
+
+
+def entries_of(builders: Sequence[Builder]) -> list[Entry]:
+    """The rows of all parts; a label that several rows have is told apart."""
+    found = []
+    for builder in builders:
+        rows = [(section, row) for section in builder.spec.sections for row in section.resolved()]
+        for (section, row), shown in zip(rows, builder.table().rows(), strict=True):
+            found.append(_entry(section, row, builder.spec.columns, shown))
+    named = Counter(entry.label for entry in found)
+    return [_told_apart(entry) if named[entry.label] > 1 else entry for entry in found]
+
+
+def _entry(section: Section, row: Row, columns: Sequence[Column], shown: TableRow) -> Entry:
+    cells = [cell.numbers[0] if isinstance(cell, Cell) and cell.numbers else Number(None) for cell in shown.cells]
+    return Entry(row.label, section, row, tuple(zip(columns, cells, strict=True)), shown.notes)
+
+
+def _told_apart(entry: Entry) -> Entry:
+    row = entry.row
+    by = f"{row.frames} frames" if row.frames and row.frames.isdecimal() else row.frames or row.sampling
+    label = f"{entry.label} ({by or entry.section.title})"
+    return Entry(label, entry.section, row, entry.cells, entry.notes)
+
+
+def panels_by_span(entries: Sequence[Entry]) -> list[Panel]:
+    """A series for each row; a panel for each spanning header."""
+    spans = dict.fromkeys(column.span or "" for entry in entries for column, _ in entry.cells)
+    return [_panel(span, entries) for span in spans]
+
+
+def _panel(span: str, entries: Sequence[Entry]) -> Panel:
+    ticks = dict.fromkeys(c.title for entry in entries for c, _ in entry.cells if (c.span or "") == span)
+    series = tuple(
+        Series(
+            entry.label,
+            {column.title: number for column, number in entry.cells if (column.span or "") == span},
+            entry.row.chance,
+        )
+        for entry in entries
+    )
+    return Panel(span, tuple(ticks), series)
+
+
+def side_by_side(entries: Sequence[Entry], along: str) -> Panel:
+    """One panel: rows as series and columns as what they stand at, or the other way round."""
+    titles = {column.title for entry in entries for column, _ in entry.cells}
+    by_row = [(entry, [(_name(column, titles), number) for column, number in entry.cells]) for entry in entries]
+    columns = tuple(dict.fromkeys(name for _, cells in by_row for name, _ in cells))
+    if along == "columns":
+        return Panel("", columns, tuple(Series(entry.label, dict(cells), entry.row.chance) for entry, cells in by_row))
+    # Parts with the same rows are the same ticks: a row that is told apart only because two parts have it is one.
+    labels = {id(entry): entry.row.label if _is_shared(entry, entries) else entry.label for entry, _ in by_row}
+    ticks = tuple(dict.fromkeys(labels[id(entry)] for entry, _ in by_row))
+    series = tuple(
+        Series(name, {labels[id(entry)]: number for entry, cells in by_row for one, number in cells if one == name})
+        for name in columns
+    )
+    return Panel("", ticks, series)
+
+
+def transposed(panel: Panel) -> Panel:
+    """What the numbers stand at as series, and the series as what they stand at."""
+    series = tuple(
+        Series(tick, {one.label: one.numbers[tick] for one in panel.series if tick in one.numbers})
+        for tick in panel.ticks
+    )
+    return Panel(panel.title, tuple(one.label for one in panel.series), series)
+
+
+def _is_shared(entry: Entry, entries: Sequence[Entry]) -> bool:
+    """Whether rows of this label differ in their columns only."""
+    columns = [{(c.span, c.title) for c, _ in one.cells} for one in entries if one.row.label == entry.row.label]
+    return all(not one & other for place, one in enumerate(columns) for other in columns[place + 1 :])
+
+
+def _name(column: Column, titles: set[str]) -> str:
+    if column.span and len(titles) == 1:
+        return column.span
+    return f"{column.span} {column.title}" if column.span else column.title
+
+
+def by_frames(entries: Sequence[Entry], frames: dict[str, int]) -> Iterator[tuple[str, list[Line]]]:
+    """Column -> the lines of its numbers, one for each section with a title, or for each label."""
+    for place, (column, _) in enumerate(entries[0].cells):
+        lines: dict[str, Line] = {}
+        for entry in entries:
+            row, number = entry.row, entry.cells[place][1]
+            shown = int(row.frames) if (row.frames or "").isdecimal() else frames.get(row.sampling or "")
+            name = entry.section.title or row.label
+            if row.chance or shown is None:
+                name = name if name == row.label else f"{name}, {row.label}"
+                lines[name] = Line(name, level=number, is_chance=row.chance)
+            else:
+                lines.setdefault(name, Line(name)).numbers[int(shown)] = number
+        yield column.title, list(lines.values())

@@ -1,0 +1,89 @@
+"""How often something occurs in the data: counts by range or by name."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from matplotlib.artist import Artist
+from matplotlib.lines import Line2D
+
+from reprise.figures.grids import bar_colours
+from reprise.figures.style import COLOURS, DASHES, TEXT, Sheet, label_lines
+
+RANGE = re.compile(r"(-?\d+(?:\.\d+)?)-(-?\d+(?:\.\d+)?)")
+
+
+class Count(NamedTuple):
+    """A number of the data."""
+
+    group: str
+    value: float
+
+
+class Mark(NamedTuple):
+    """A published number."""
+
+    label: str
+    value: float
+
+
+def counts_of(rows: Sequence[Mapping[str, Any]], metric: str) -> list[Count]:
+    """The numbers of one metric of the data; ranges in their order, names by size."""
+    found = [Count(row["group"], row["value"]) for row in rows if row["metric"] == metric and row["value"] is not None]
+    if are_ranges(found):
+        return sorted(found, key=lambda one: float(RANGE.fullmatch(one.group)[1]))  # type: ignore[index]
+    return sorted(found, key=lambda one: (-one.value, one.group))
+
+
+def are_ranges(counts: Sequence[Count]) -> bool:
+    """Whether the groups are ranges of numbers."""
+    return bool(counts) and all(RANGE.fullmatch(one.group) for one in counts)
+
+
+def height(counts: Sequence[Count]) -> float:
+    """How high it wants to be."""
+    return 2.2 if are_ranges(counts) or not counts else max(1.4, 0.5 + 0.2 * len(counts))
+
+
+def legend(marks: Sequence[Mark]) -> list[tuple[Artist, str]]:
+    """The published numbers."""
+    return [
+        (Line2D([], [], color=_colour(place), linestyle=_dashes(place)), f"{mark.label}: {mark.value:g} (published)")
+        for place, mark in enumerate(marks)
+    ]
+
+
+def _colour(place: int) -> str:
+    return COLOURS[(place + 1) % len(COLOURS)]
+
+
+def _dashes(place: int) -> Any:
+    return DASHES[place % len(DASHES)]
+
+
+def draw_distribution(sheet: Sheet, counts: Sequence[Count], unit: str, axis: str, marks: Sequence[Mark]) -> None:
+    """Bars of the counts, and lines at the published numbers."""
+    axes = sheet.body.subplots()
+    colour = bar_colours(4)[1]
+    if counts and not are_ranges(counts):
+        axes.barh(range(len(counts)), [one.value for one in counts], 0.8, color=colour, edgecolor="black", linewidth=0.4)
+        axes.set_yticks(range(len(counts)), [label_lines(one.group, 40) for one in counts])
+        axes.set_ylim(len(counts) - 0.5, -0.5)
+        axes.grid(axis="y", visible=False)
+        axes.set_xlabel(axis)
+        for place, one in enumerate(counts):
+            axes.text(one.value, place, f" {one.value:g}", va="center", fontsize=TEXT - 1)
+        return
+    ends = [tuple(float(end) for end in RANGE.fullmatch(one.group).groups()) for one in counts]  # type: ignore[union-attr]
+    axes.bar(
+        [low for low, _ in ends], [one.value for one in counts], [high - low for low, high in ends], align="edge",
+        color=colour, edgecolor="black", linewidth=0.4,
+    )  # fmt: skip
+    for place, mark in enumerate(marks):
+        axes.axvline(mark.value, color=_colour(place), linestyle=_dashes(place))
+    if not counts:
+        axes.text(0.5, 0.5, "no data here", ha="center", va="center", transform=axes.transAxes)
+        axes.set_yticks([])
+    axes.grid(axis="x", visible=False)
+    axes.set_xlabel(unit)
+    axes.set_ylabel(axis)

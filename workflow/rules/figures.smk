@@ -11,6 +11,7 @@ rule figure:
         problems=PLAN.figure_problems,
         verdicts=PLAN.figure_verdicts,
         shown=PLAN.figure_items,
+        facts=PLAN.figure_facts,
     output:
         multiext(
             "results/figures/{benchmark}/{figure}",
@@ -27,7 +28,8 @@ rule figure:
     shell:
         "{PYTHON:q} -m reprise.stages.figure --key {input.key:q} --published {input.published:q}"
         " --metrics {input.metrics:q} --statistics {input.statistics:q} --problems {input.problems:q}"
-        " --verdicts {input.verdicts:q} --items {input.shown:q} --out {output.png:q} 2> {log:q}"
+        " --verdicts {input.verdicts:q} --items {input.shown:q}"
+        " --facts {input.facts:q} --out {output.png:q} 2> {log:q}"
 
 
 rule figures:

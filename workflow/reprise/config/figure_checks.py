@@ -22,7 +22,8 @@ def figure_problems(figures: Figures, tables: Tables, groups: Sequence[str]) -> 
         for table in spec.tables():
             yield from _unknown(f"{place}.table", "table", table, tables.tables)
         if isinstance(spec, Distribution):
-            yield from _unknown(f"{place}.metric", "metric", spec.metric, statistics.metrics)
+            for group in (*(spec.groups or ()), *([spec.group] if spec.group else [])):
+                yield from _unknown(f"{place}.groups", "group", group, known_groups)
             continue
         assert isinstance(spec, OfTables)
         for part in spec.of:
@@ -34,7 +35,7 @@ def _part_problems(
     place: str, part: Part, tables: Tables, metrics: Collection[str], groups: Collection[str]
 ) -> Iterator[tuple[str, str]]:
     spec = tables.tables[part.table]
-    titles = [section.title for section in spec.sections if section.title]
+    titles = [section.title or "" for section in spec.sections]
     for title in part.sections:
         yield from _unknown(f"{place}.sections", "section", title, titles)
     labels = [row.label for section in spec.sections for row in section.rows]

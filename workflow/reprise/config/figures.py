@@ -1,12 +1,12 @@
 """`config/figures/<benchmark>.yaml`: the figures of a paper, and those of our own analyses, read off its tables."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from reprise.config.names import FigureName, Slug, TableName
 from reprise.config.tables import Column, PublishedAs, Section, TableSpec
-from reprise.core.settings import Settings
+from reprise.core.settings import Settings, mistake
 
 
 class FigureColumn(Settings):
@@ -30,7 +30,7 @@ class Part(Settings):
     table: TableName
     """The table, of the suite's tables of this benchmark."""
     sections: list[str] = Field([])
-    """Titles of its sections; by default all."""
+    """Titles of its sections, empty for one without; by default all."""
     rows: list[str] = Field([])
     """Labels of its rows; by default all."""
     metrics: list[str] = Field([])
@@ -43,7 +43,7 @@ class Part(Settings):
         chosen = [
             section.model_copy(update={"rows": rows})
             for section in spec.sections
-            if (not self.sections or section.title in self.sections) and (rows := self._rows(section))
+            if (not self.sections or (section.title or "") in self.sections) and (rows := self._rows(section))
         ]
         columns = self._columns(spec)
         return spec.model_copy(
@@ -146,16 +146,30 @@ class Marks(Settings):
 
 
 class Distribution(FigureText):
-    """How often something occurs in the data."""
+    """How often something occurs in the data: clips by a fact, questions by group, or videos by task."""
 
     kind: Literal["distribution"]
     """The kind of figure."""
-    metric: str
-    """What is counted: a metric of the data whose groups are ranges (`0-10`) or names."""
+    fact: Literal["duration_s", "shots", "black_share"] | None = None
+    """Counts the clips by what was measured of them."""
+    step: float = Field(1, gt=0)
+    """How wide a bar is, for a fact."""
+    groups: dict[str, str] | None = None
+    """Counts the questions of these groups; group -> its label."""
+    task: str | None = None
+    """Only the items of this task."""
+    group: str | None = None
+    """Only the items of this group."""
     unit: str = ""
-    """What the ranges are of, such as seconds."""
+    """What the bars stand at, such as seconds."""
     marks: Marks | None = None
     """Published numbers to show as lines, one for each row."""
+
+    @model_validator(mode="after")
+    def _counts_one_thing(self) -> Self:
+        if self.fact is not None and self.groups is not None:
+            raise mistake("groups: found `fact` too; a figure counts by one of them. Remove one.")
+        return self
 
     def tables(self) -> list[TableName]:
         """The tables that it shows numbers of."""

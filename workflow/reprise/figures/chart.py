@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from reprise.config.tables import Column, Row, Section
 from reprise.tables.build import Builder
@@ -56,7 +56,7 @@ def entries_of(builders: Sequence[Builder]) -> list[Entry]:
         for (section, row), shown in zip(rows, builder.table().rows(), strict=True):
             found.append(_entry(section, row, builder.spec.columns, shown))
     named = Counter(entry.label for entry in found)
-    return [_told_apart(entry) if named[entry.label] > 1 else entry for entry in found]
+    return [_told_apart(entry, found) if named[entry.label] > 1 else entry for entry in found]
 
 
 def _entry(section: Section, row: Row, columns: Sequence[Column], shown: TableRow) -> Entry:
@@ -64,11 +64,26 @@ def _entry(section: Section, row: Row, columns: Sequence[Column], shown: TableRo
     return Entry(row.label, section, row, tuple(zip(columns, cells, strict=True)), shown.notes)
 
 
-def _told_apart(entry: Entry) -> Entry:
-    row = entry.row
-    by = f"{row.frames} frames" if row.frames and row.frames.isdecimal() else row.frames or row.sampling
-    label = f"{entry.label} ({by or entry.section.title})"
-    return Entry(label, entry.section, row, entry.cells, entry.notes)
+def _told_apart(entry: Entry, entries: Sequence[Entry]) -> Entry:
+    """The entry with the first thing in its label by which all rows of this label differ, else with its place."""
+    alike = [one for one in entries if one.label == entry.label]
+    for words in (_frames_words, _section_words, _run_words):
+        if len({words(one) for one in alike}) == len(alike):
+            return replace(entry, label=f"{entry.label} ({words(entry)})" if words(entry) else entry.label)
+    return replace(entry, label=f"{entry.label} ({1 + [id(one) for one in alike].index(id(entry))})")
+
+
+def _frames_words(entry: Entry) -> str:
+    shown = entry.row.frames or ""
+    return f"{shown} frame{'s' * (shown != '1')}" if shown.isdecimal() else shown
+
+
+def _section_words(entry: Entry) -> str:
+    return entry.section.title or ""
+
+
+def _run_words(entry: Entry) -> str:
+    return ", ".join(filter(None, [entry.row.protocol, entry.row.sampling]))
 
 
 def panels_by_span(entries: Sequence[Entry]) -> list[Panel]:
@@ -105,15 +120,6 @@ def side_by_side(entries: Sequence[Entry], along: str) -> Panel:
         for name in columns
     )
     return Panel("", ticks, series)
-
-
-def transposed(panel: Panel) -> Panel:
-    """What the numbers stand at as series, and the series as what they stand at."""
-    series = tuple(
-        Series(tick, {one.label: one.numbers[tick] for one in panel.series if tick in one.numbers})
-        for tick in panel.ticks
-    )
-    return Panel(panel.title, tuple(one.label for one in panel.series), series)
 
 
 def _is_shared(entry: Entry, entries: Sequence[Entry]) -> bool:

@@ -1,12 +1,17 @@
 """How often something occurs in the data: counts by range or by name."""
 
+import math
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import polars as pl
 from matplotlib.artist import Artist
 from matplotlib.lines import Line2D
 
+from reprise.benchmarks.scoring import Groups, in_group
+from reprise.config.figures import Distribution
 from reprise.figures.grids import bar_colours
 from reprise.figures.style import COLOURS, DASHES, TEXT, Sheet, label_lines
 
@@ -27,12 +32,28 @@ class Mark(NamedTuple):
     value: float
 
 
-def counts_of(rows: Sequence[Mapping[str, Any]], metric: str) -> list[Count]:
-    """The numbers of one metric of the data; ranges in their order, names by size."""
-    found = [Count(row["group"], row["value"]) for row in rows if row["metric"] == metric and row["value"] is not None]
-    if are_ranges(found):
-        return sorted(found, key=lambda one: float(RANGE.fullmatch(one.group)[1]))  # type: ignore[index]
-    return sorted(found, key=lambda one: (-one.value, one.group))
+def counts_of(spec: Distribution, items: pl.DataFrame, facts: pl.DataFrame, groups: Groups) -> list[Count]:
+    """What a figure counts: clips in ranges of a fact, questions by group, or videos by task."""
+    chosen = items if spec.task is None else items.filter(task=spec.task)
+    chosen = chosen if spec.group is None else in_group(chosen, spec.group, groups)
+    if spec.groups is not None:
+        found = [Count(label, in_group(chosen, group, groups).height) for group, label in spec.groups.items()]
+        return found if chosen.height else []
+    if spec.fact is None:
+        videos = chosen.group_by("task").agg(pl.col("clip_id").n_unique())
+        return sorted((Count(*row) for row in videos.iter_rows()), key=lambda one: (-one.value, one.group))
+    values = facts.join(chosen.select("clip_id").unique(), on="clip_id", how="semi")[spec.fact]
+    return in_ranges([value for value in values if value is not None and math.isfinite(value)], spec.step)
+
+
+def in_ranges(values: Sequence[float], step: float) -> list[Count]:
+    """How many values are in each range of this width, from its lower end to below its upper one."""
+    places = Counter(math.floor(value / step + 1e-9) for value in values)
+    if not places:
+        return []
+    return [
+        Count(f"{place * step:g}-{(place + 1) * step:g}", places[place]) for place in range(min(places), max(places) + 1)
+    ]
 
 
 def are_ranges(counts: Sequence[Count]) -> bool:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import polars as pl
 from matplotlib.figure import Figure
 
+from reprise.benchmarks.registry import load_scores
 from reprise.config.figures import Bars, Distribution, Lines, Radar, Scatter
 from reprise.figures import distribution, grids, scatter
 from reprise.figures.chart import Entry, by_frames, entries_of, panels_by_span, side_by_side
@@ -31,8 +32,9 @@ class Drawn(NamedTuple):
 class Sources(NamedTuple):
     """What a figure is read off, beside its parts of tables."""
 
-    statistics: pl.DataFrame
     items: pl.DataFrame
+    """in the groups of the analyses too"""
+    facts: pl.DataFrame
     verdicts: Mapping[str, pl.DataFrame]
     """run -> its verdicts"""
     marks: Published
@@ -53,14 +55,13 @@ def draw(key: FigureKey, builders: Sequence[Builder], sources: Sources) -> Drawn
 
 
 def _distribution(key: FigureKey, spec: Distribution, sources: Sources) -> tuple[Figure, pl.DataFrame]:
-    known = [row for row in sources.statistics.iter_rows(named=True) if row["metric"] == spec.metric]
-    counts = distribution.counts_of(known, spec.metric)
+    counts = distribution.counts_of(spec, sources.items, sources.facts, load_scores(key.benchmark).GROUPS)
     marks = [distribution.Mark(*one) for one in sources.marks.of_metric(spec.marks.metric)] if spec.marks else []
     notes = [] if counts else ["The data are not here: nothing is counted."]
     page = _sheet(key, distribution.height(counts), distribution.legend(marks), notes)
     distribution.draw_distribution(page, counts, spec.unit, spec.axis, marks)
     name = {"suite": key.suite, "table": f"{key.benchmark}/{key.figure}"}
-    rows = [{**name, "metric": spec.metric, "group": one.group, "value": one.value, "source": "data"} for one in counts]
+    rows = [{**name, "metric": spec.fact or "count", "group": one.group, "value": one.value, "source": "data"} for one in counts]
     rows += [
         {**name, "row": mark.label, "metric": spec.marks.metric if spec.marks else "", "value": mark.value, "source": "published"}
         for mark in marks

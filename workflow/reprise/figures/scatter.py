@@ -23,6 +23,7 @@ MEANS = {
     CLASSIC: "classic only: the right caption scores higher",
     WRONG: "wrong: it does not",
 }
+WHITE = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
 SCHEMA = pl.Schema(
     {
         "suite": pl.String,
@@ -138,10 +139,10 @@ def _draw_cloud(axes: Axes, cloud: Cloud) -> None:
         axes.scatter(mine["across"], mine["up"], s=5, marker=marker, c=colour, linewidths=0.5, rasterized=True, clip_on=False)
     counts = " ".join(f"{cloud.count(region)}" for region in POINTS)
     missing = cloud.count(UNSCORED)
-    title = f"{cloud.title}: {counts}" + (f" (+{missing})" if missing and not cloud.state else "")
+    title = cloud.title if cloud.state else f"{cloud.title}: {counts}" + (f" (+{missing})" if missing else "")
     axes.set_title(title, fontsize=SMALL, pad=2)
     if cloud.state:
-        axes.text(0.5, 0.5, label_lines(cloud.state, 14), ha="center", va="center", fontsize=SMALL)
+        axes.text(0.5, 0.5, label_lines(cloud.state, 14), ha="center", va="center", fontsize=SMALL, bbox=WHITE)
     axes.grid(visible=False)
     axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
     axes.set_xticklabels(["0", ".5", "1"], fontsize=SMALL - 0.5)

@@ -112,6 +112,8 @@ def label_lines(text: str, characters: int) -> str:
 
 def save(figure: Figure, path: Path, description: Mapping[str, str]) -> None:
     """Write the figure in every format. No date is in them: the same figure has the same bytes."""
+    figure.draw_without_rendering()  # lays it out once, for all formats
+    figure.set_layout_engine("none")
     title, words = description["title"], description["caption"]
     of_kind: dict[str, dict[str, Any]] = {
         "pdf": {"Title": title, "Subject": words, "CreationDate": None},

@@ -318,10 +318,9 @@ class Workflow:
     @as_workflow_error
     def figure_statistics(self, wildcards: Wildcards) -> list[Path]:
         """Numbers of the data, for a figure that shows them where the data can be had."""
-        benchmark, figure = wildcards.benchmark, wildcards.figure
-        parts = self._plan.figure_parts(benchmark, figure)
-        is_of_data = isinstance(self._plan.figure(benchmark, figure), Distribution) and self._has_data(benchmark)
-        is_needed = is_of_data or any(self._needs_data(benchmark, spec) for _, spec in parts)
+        benchmark = wildcards.benchmark
+        parts = self._plan.figure_parts(benchmark, wildcards.figure)
+        is_needed = any(self._needs_data(benchmark, spec) for _, spec in parts)
         return [self._results.statistics(benchmark)] if is_needed else []
 
     @as_workflow_error
@@ -332,9 +331,18 @@ class Workflow:
 
     @as_workflow_error
     def figure_items(self, wildcards: Wildcards) -> list[Path]:
-        """The items of such a figure."""
-        is_needed = self._shows_items(wildcards) and self._figured(wildcards)
-        return [self._results.items(wildcards.benchmark)] if is_needed else []
+        """The items of such a figure, or of one that counts them, where the data can be had."""
+        benchmark = wildcards.benchmark
+        counts = isinstance(self._plan.figure(benchmark, wildcards.figure), Distribution) and self._has_data(benchmark)
+        is_needed = counts or (self._shows_items(wildcards) and self._figured(wildcards))
+        return [self._results.items(benchmark)] if is_needed else []
+
+    @as_workflow_error
+    def figure_facts(self, wildcards: Wildcards) -> list[Path]:
+        """Facts of the videos, for a figure that shows them where videos are fetched."""
+        spec, benchmark = self._plan.figure(wildcards.benchmark, wildcards.figure), wildcards.benchmark
+        is_needed = isinstance(spec, Distribution) and spec.fact is not None
+        return [self._results.facts(benchmark)] if is_needed and benchmark in self._plan.data_benchmarks() else []
 
     def _shows_items(self, wildcards: Wildcards) -> bool:
         return isinstance(self._plan.figure(wildcards.benchmark, wildcards.figure), Scatter)

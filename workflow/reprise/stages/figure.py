@@ -4,13 +4,15 @@ from pathlib import Path
 
 import polars as pl
 
+from reprise.benchmarks.analysing import with_analysed_groups
+from reprise.benchmarks.registry import load_analyses
 from reprise.config.figures import Distribution
 from reprise.core.errors import run_command
 from reprise.core.files import whole_file
 from reprise.core.keyfile import read_key
 from reprise.core.paths import Results
 from reprise.core.plain import as_cell
-from reprise.core.schemas import ITEMS, METRICS, VERDICTS, read_table
+from reprise.core.schemas import FACTS, ITEMS, METRICS, VERDICTS, read_table
 from reprise.figures.draw import Sources, draw
 from reprise.figures.keys import FigureKey
 from reprise.figures.style import save
@@ -24,7 +26,7 @@ def main() -> None:
     args = arguments(
         "Draw a figure.",
         key=Path, published=[Path], metrics=[Path], statistics=[Path], problems=[Path], verdicts=[Path], items=[Path],
-        out=Path,
+        facts=[Path], out=Path,
     )  # fmt: skip
     key = read_key(args.key, FigureKey)
     results, published = Results(key.suite), next(iter(args.published), None)
@@ -36,14 +38,16 @@ def main() -> None:
         for part in key.parts
     ]
     found = {results.scored_of_verdicts(path): read_table(path, VERDICTS) for path in args.verdicts}
-    items = [read_table(path, ITEMS, without=("texts",)) for path in args.items]
+    facts = pl.concat([pl.DataFrame(schema=FACTS), *(read_table(path, FACTS) for path in args.facts)])
+    items = pl.concat([pl.DataFrame(schema=ITEMS), *(read_table(path, ITEMS) for path in args.items)])
+    analyses = load_analyses(key.benchmark)
     marks = key.spec.marks if isinstance(key.spec, Distribution) else None
     drawn = draw(
         key,
         builders,
         Sources(
-            statistics=pl.concat([pl.DataFrame(schema=METRICS), *statistics]),
-            items=items[0] if items else pl.DataFrame(schema=ITEMS),
+            items=with_analysed_groups(items, facts, analyses) if analyses else items,
+            facts=facts,
             verdicts=found,
             marks=Published(published, marks.table) if marks else Published(None, ""),
         ),

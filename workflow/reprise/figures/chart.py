@@ -15,7 +15,6 @@ class Series:
 
     label: str
     numbers: dict[str, Number]
-    is_chance: bool = False
 
 
 @dataclass(frozen=True)
@@ -89,37 +88,44 @@ def _run_words(entry: Entry) -> str:
 def panels_by_span(entries: Sequence[Entry]) -> list[Panel]:
     """A series for each row; a panel for each spanning header."""
     spans = dict.fromkeys(column.span or "" for entry in entries for column, _ in entry.cells)
-    return [_panel(span, entries) for span in spans]
+    known = [entry for entry in entries if any(number.value is not None for _, number in entry.cells)]
+    return [_panel(span, entries, known) for span in spans]
 
 
-def _panel(span: str, entries: Sequence[Entry]) -> Panel:
+def _panel(span: str, entries: Sequence[Entry], known: Sequence[Entry]) -> Panel:
     ticks = dict.fromkeys(c.title for entry in entries for c, _ in entry.cells if (c.span or "") == span)
     series = tuple(
         Series(
             entry.label,
             {column.title: number for column, number in entry.cells if (column.span or "") == span},
-            entry.row.chance,
         )
-        for entry in entries
+        for entry in known
     )
     return Panel(span, tuple(ticks), series)
 
 
 def side_by_side(entries: Sequence[Entry], along: str) -> Panel:
-    """One panel: rows as series and columns as what they stand at, or the other way round."""
+    """One panel: rows as series and columns as what they stand at, or the other way round; without what has no number."""
     titles = {column.title for entry in entries for column, _ in entry.cells}
-    by_row = [(entry, [(_name(column, titles), number) for column, number in entry.cells]) for entry in entries]
-    columns = tuple(dict.fromkeys(name for _, cells in by_row for name, _ in cells))
-    if along == "columns":
-        return Panel("", columns, tuple(Series(entry.label, dict(cells), entry.row.chance) for entry, cells in by_row))
-    # Parts with the same rows are the same ticks: a row that is told apart only because two parts have it is one.
-    labels = {id(entry): entry.row.label if _is_shared(entry, entries) else entry.label for entry, _ in by_row}
-    ticks = tuple(dict.fromkeys(labels[id(entry)] for entry, _ in by_row))
-    series = tuple(
-        Series(name, {labels[id(entry)]: number for entry, cells in by_row for one, number in cells if one == name})
-        for name in columns
-    )
-    return Panel("", ticks, series)
+    numbers: dict[str, dict[str, Number]] = {}
+    for entry in entries:
+        # Parts with the same rows give one row its columns: told apart are rows that have a column in common.
+        label = entry.row.label if _is_shared(entry, entries) else entry.label
+        known = {_name(column, titles): number for column, number in entry.cells if number.value is not None}
+        numbers.setdefault(label, {}).update(known)
+    columns = dict.fromkeys(_name(column, titles) for entry in entries for column, _ in entry.cells)
+    rows = [label for label, known in numbers.items() if known]
+    columns_shown = [name for name in columns if any(name in known for known in numbers.values())]
+    if along == "rows":
+        series = {name: {row: numbers[row][name] for row in rows if name in numbers[row]} for name in columns_shown}
+        return Panel("", tuple(rows), tuple(Series(name, known) for name, known in series.items()))
+    return Panel("", tuple(columns_shown), tuple(Series(row, numbers[row]) for row in rows))
+
+
+def without_numbers(entries: Sequence[Entry]) -> list[str]:
+    """The rows that have no number."""
+    known = {entry.row.label for entry in entries if any(number.value is not None for _, number in entry.cells)}
+    return list(dict.fromkeys(entry.label for entry in entries if entry.row.label not in known))
 
 
 def _is_shared(entry: Entry, entries: Sequence[Entry]) -> bool:
@@ -147,4 +153,9 @@ def by_frames(entries: Sequence[Entry], frames: dict[str, int]) -> Iterator[tupl
                 lines[name] = Line(name, level=number, is_chance=row.chance)
             else:
                 lines.setdefault(name, Line(name)).numbers[int(shown)] = number
-        yield column.title, list(lines.values())
+        yield column.title, [line for line in lines.values() if _has_number(line)]
+
+
+def _has_number(line: Line) -> bool:
+    numbers = [*line.numbers.values(), *([line.level] if line.level else [])]
+    return any(number.value is not None for number in numbers)

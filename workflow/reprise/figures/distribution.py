@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 
 from reprise.benchmarks.scoring import Groups, in_group
 from reprise.config.figures import Distribution
-from reprise.figures.grids import bar_colours
+from reprise.figures.grids import bar_colours, say_nothing
 from reprise.figures.style import COLOURS, DASHES, TEXT, Sheet, label_lines
 
 RANGE = re.compile(r"(-?\d+(?:\.\d+)?)-(-?\d+(?:\.\d+)?)")
@@ -102,9 +102,8 @@ def draw_distribution(sheet: Sheet, counts: Sequence[Count], unit: str, axis: st
     )  # fmt: skip
     for place, mark in enumerate(marks):
         axes.axvline(mark.value, color=_colour(place), linestyle=_dashes(place))
-    if not counts:
-        axes.text(0.5, 0.5, "no data here", ha="center", va="center", transform=axes.transAxes)
-        axes.set_yticks([])
+    if not counts and not marks:
+        say_nothing(axes)
     axes.grid(axis="x", visible=False)
     axes.set_xlabel(unit)
     axes.set_ylabel(axis)

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from reprise.benchmarks.registry import load_scores
 from reprise.config.figures import Bars, Distribution, Lines, Radar, Scatter
 from reprise.figures import distribution, grids, scatter
-from reprise.figures.chart import Entry, by_frames, entries_of, panels_by_span, side_by_side
+from reprise.figures.chart import Entry, by_frames, entries_of, panels_by_span, side_by_side, without_numbers
 from reprise.figures.keys import FigureKey
 from reprise.figures.style import WIDTHS, Sheet, sheet, use_style
 from reprise.tables.build import TIDY, Builder
@@ -97,22 +97,18 @@ def _of_numbers(
     key: FigureKey, spec: Bars | Lines | Radar, builders: Sequence[Builder], entries: Sequence[Entry]
 ) -> tuple[Figure, pl.DataFrame]:
     rows = pl.DataFrame([row for builder in builders for row in builder.tidy], schema=TIDY)
-    notes = _notes(builders, entries)
+    notes = [*_state([number for entry in entries for _, number in entry.cells]), *_notes(builders, entries)]
     if isinstance(spec, Bars):
         panel = side_by_side(entries, spec.along)
-        notes = [*_state([n for _, n in _cells(entries)]), *notes]
         page = _sheet(key, grids.bars_height(panel), grids.bars_legend(panel), notes)
         grids.draw_bars(page, panel, spec.axis)
         return page.figure, rows
-    notes = [*_state([n for _, n in _cells(entries)]), *notes]
     if isinstance(spec, Lines) and spec.along == "frames":
         lines = list(by_frames(entries, key.frames))
         page = _sheet(key, 2.8, grids.frames_legend(lines[0][1]), notes)
         grids.draw_frames(page, lines, spec.axis)
         return page.figure, rows
     panels = panels_by_span(entries)
-    missing = list(grids.gaps(panels))
-    notes = [*notes, *([f"Not run here, and not published: {', '.join(missing)}."] if missing else [])]
     legend = grids.lines_legend([one.label for one in panels[0].series], grids.all_numbers(panels))
     if isinstance(spec, Radar):
         page = _sheet(key, 3.5 * len(panels), legend, notes)
@@ -121,10 +117,6 @@ def _of_numbers(
         page = _sheet(key, 2.6, legend, notes)
         grids.draw_lines(page, panels, spec.axis)
     return page.figure, rows
-
-
-def _cells(entries: Sequence[Entry]) -> list[tuple[Any, Any]]:
-    return [cell for entry in entries for cell in entry.cells]
 
 
 def _state(numbers: Sequence[Any]) -> list[str]:
@@ -136,11 +128,13 @@ def _state(numbers: Sequence[Any]) -> list[str]:
 
 
 def _notes(builders: Sequence[Builder], entries: Sequence[Entry]) -> list[str]:
-    """Who judged, what failed, and what the rows say of themselves."""
+    """What has no number, who judged, what failed, and what the rows say of themselves."""
+    missing = without_numbers(entries)
     lines = [line for one in builders for line in (one.judged_by() if one.spec.judge else "", *one.judge_lines())]
     lines += [line for one in builders for line in one.wrong_lines()]
     notes = [f"{entry.label}: {' '.join(entry.notes)}" for entry in entries if entry.notes]
     more = [f"{len(notes) - MOST_NOTES} more rows have notes; see their tables."] if len(notes) > MOST_NOTES else []
+    lines = [f"Not run here, and not published: {', '.join(missing)}." if missing else "", *lines]
     return [*dict.fromkeys(filter(None, lines)), *dict.fromkeys(notes[:MOST_NOTES]), *more]
 
 

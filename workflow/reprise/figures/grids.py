@@ -1,7 +1,7 @@
 """Bars, lines and radars: numbers of tables."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from matplotlib import colormaps
 from matplotlib.artist import Artist
@@ -40,6 +40,12 @@ def spread(number: Number) -> tuple[list[float], list[float]]:
     return [max(0.0, value - low)], [max(0.0, high - value)]
 
 
+def say_nothing(axes: Axes) -> None:
+    """An empty panel that says so."""
+    axes.text(0.5, 0.5, "nothing to show", ha="center", va="center", transform=axes.transAxes, color=FAINT)
+    axes.set(xticks=[], yticks=[])
+
+
 # Bars
 
 
@@ -50,7 +56,7 @@ def bar_colours(count: int) -> list[tuple[float, float, float, float]]:
 
 def bars_height(panel: Panel) -> float:
     """How high the bars of a panel want to be."""
-    return max(1.6, 0.5 + len(panel.ticks) * max(0.24, 0.13 * len(panel.series) + 0.08))
+    return max(1.2, 0.5 + len(panel.ticks) * max(0.24, 0.13 * len(panel.series) + 0.08))
 
 
 def bars_legend(panel: Panel) -> Legend:
@@ -82,6 +88,9 @@ def draw_bars(sheet: Sheet, panel: Panel, axis: str) -> None:
                 axes.barh(y, number.value, thick * 0.92, color="none", edgecolor="black", linewidth=0.4)
             if number.interval:
                 axes.errorbar(number.value, y, xerr=spread(number), fmt="none", ecolor="#3a3a3a", elinewidth=0.8, capsize=1.2)
+    if not panel.ticks:
+        say_nothing(axes)
+        return
     axes.set_yticks(range(len(panel.ticks)), [label_lines(tick, 22) for tick in panel.ticks])
     axes.set_ylim(len(panel.ticks) - 0.5, -0.5)
     axes.set_xlim(left=min([0.0, *(number.value or 0.0 for number in all_numbers([panel]))]))
@@ -115,6 +124,9 @@ def draw_lines(sheet: Sheet, panels: Sequence[Panel], axis: str) -> None:
     """A line for each series, over ticks in their order."""
     found = sheet.body.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for axes, panel in zip(found, panels, strict=True):
+        if not all_numbers([panel]):
+            say_nothing(axes)
+            continue
         places = {tick: place for place, tick in enumerate(panel.ticks)}
         for place, one in enumerate(panel.series):
             _draw_line(axes, place, {places[tick]: number for tick, number in one.numbers.items()}, len(panel.series))
@@ -144,7 +156,7 @@ def _mark(axes: Axes, x: float, number: Number, style: dict[str, object]) -> Non
 
 def frame_labels(lines: Sequence[Line]) -> tuple[list[Line], list[Line]]:
     """The lines over frames, and the levels: people, chance, and rates."""
-    return [line for line in lines if line.numbers], [line for line in lines if line.level and line.level.value is not None]
+    return [line for line in lines if line.numbers], [line for line in lines if line.level is not None]
 
 
 def frames_legend(lines: Sequence[Line]) -> Legend:
@@ -165,6 +177,9 @@ def draw_frames(sheet: Sheet, panels: Sequence[tuple[str, Sequence[Line]]], axis
     """Lines over numbers of frames on a logarithmic axis, on which `0` stands for text only."""
     found = sheet.body.subplots(1, len(panels), squeeze=False)[0]
     for axes, (title, lines) in zip(found, panels, strict=True):
+        if not lines:
+            say_nothing(axes)
+            continue
         curves, levels = frame_labels(lines)
         for place, line in enumerate(curves):
             known = {x: number for x, number in sorted(line.numbers.items()) if number.value is not None}
@@ -213,11 +228,3 @@ def _draw_radar(axes: Axes, place: int, one: Series, ticks: Sequence[str], angle
     if any(map(is_published, found)):
         style["markerfacecolor"] = "white"
     axes.plot([*angles, angles[0]], [*values, values[0]], **style)  # type: ignore[arg-type]
-
-
-def gaps(panels: Sequence[Panel]) -> Iterator[str]:
-    """The series without any number, named."""
-    for label in dict.fromkeys(one.label for panel in panels for one in panel.series):
-        numbers = [n for panel in panels for one in panel.series if one.label == label for n in one.numbers.values()]
-        if not shown(numbers):
-            yield label

@@ -79,7 +79,12 @@ def test_questions_of_temporalbench_count_by_the_words_of_their_right_caption() 
         return Item(f"{task}/{name}", f"{name}.short", name, task, texts, answer="A", groups=[task])
 
     items = analysed("temporalbench", [item("a", 20), item("b", 21), item("c", 30), item("d", 90, "long")], None)
-    assert items["groups"].to_list() == [["short", "words_to_20"], ["short", "words_to_40"], ["short", "words_to_40"], ["long"]]
+    assert items["groups"].to_list() == [
+        ["short", "words_to_20"],
+        ["short", "words_to_40"],
+        ["short", "words_to_40"],
+        ["long"],
+    ]
     verdicts = [verdict_row(f"short/{name}#", right=name != "b") for name in "abc"]
     found = values("temporalbench", "short", items.filter(task="short"), verdicts)
     assert found["ba", "words_to_20"] == (100.0, 1) and found["ba", "words_to_40"] == (50.0, 2)
@@ -99,9 +104,15 @@ def test_pairs_of_vinoground_count_by_their_longer_video_and_their_black() -> No
         return lengths | {f"{unit}.{clip}": {"duration_s": 30.0, "black_share": black} for clip in ("pn", "np")}
 
     items = [*pair("short"), *pair("long"), *pair("unknown")]
-    found = analysed("vinoground", items, facts("short", 5.0, 0.05) | facts("long", 12.0, 0.3) | {"unknown.pos": {"duration_s": 3.0}})
+    found = analysed(
+        "vinoground", items, facts("short", 5.0, 0.05) | facts("long", 12.0, 0.3) | {"unknown.pos": {"duration_s": 3.0}}
+    )
     groups = {row["unit"]: row["groups"] for row in found.iter_rows(named=True)}
-    assert groups == {"short": ["length_to_5", "black_to_10"], "long": ["length_to_20", "black_above_20"], "unknown": []}
+    assert groups == {
+        "short": ["length_to_5", "black_to_10"],
+        "long": ["length_to_20", "black_above_20"],
+        "unknown": [],
+    }
     verdicts = [
         verdict_row(f"{item.item_id}#{item.task}_{item.tag('half')}", right=item.unit == "long") for item in items
     ]
@@ -125,14 +136,27 @@ def test_the_first_word_that_asks_is_the_type_of_a_question(question: str, kind:
 def test_ratings_by_leaf_duration_shots_and_type() -> None:
     def item(name: str, question: str, leaves: Sequence[str]) -> Item:
         tags = [Tag("leaf", leaf) for leaf in leaves]
-        return Item(name, f"{name}.whole", name, "Sports", {"question": question, "subtitles": ""}, "x", ["mmbench_video", "fp_s"], tags)
+        return Item(
+            name,
+            f"{name}.whole",
+            name,
+            "Sports",
+            {"question": question, "subtitles": ""},
+            "x",
+            ["mmbench_video", "fp_s"],
+            tags,
+        )
 
     items = [item("a", "What?", ["OCR", "Counting"]), item("b", "Who?", ["OCR"]), item("c", "What then?", ["Counting"])]
     facts = {"a.whole": {"duration_s": 60.0, "shots": 51}, "b.whole": {"duration_s": 61.0, "shots": 1}}
     table = analysed("mmbench_video", items, facts)
-    verdicts = [verdict_row(f"{name}#", right=True, score=score) for name, score in (("a", 3.0), ("b", 1.0), ("c", 0.0))]
+    verdicts = [
+        verdict_row(f"{name}#", right=True, score=score) for name, score in (("a", 3.0), ("b", 1.0), ("c", 0.0))
+    ]
     found = values("mmbench_video", "unpacked", table, verdicts)
-    assert found["mean", "ocr"] == (2.0, 2) and found["mean", "counting"] == (1.5, 2) and found["mean", "what"] == (1.5, 2)
+    assert (
+        found["mean", "ocr"] == (2.0, 2) and found["mean", "counting"] == (1.5, 2) and found["mean", "what"] == (1.5, 2)
+    )
     assert found["mean", "seconds_to_60"] == (3.0, 1) and found["mean", "seconds_to_120"] == (1.0, 1)
     assert found["mean", "shots_above_50"] == (3.0, 1) and found["mean", "shots_to_10"] == (1.0, 1)
     assert found["mean", "overall"] == (pytest.approx(4 / 3), 3)
@@ -140,7 +164,16 @@ def test_ratings_by_leaf_duration_shots_and_type() -> None:
 
 
 def test_without_facts_what_needs_none_is_analysed(tmp_path: Path) -> None:
-    item = Item("a", "a.whole", "a", "Sports", {"question": "Who?", "subtitles": ""}, "x", ["mmbench_video"], [Tag("leaf", "OCR")])
+    item = Item(
+        "a",
+        "a.whole",
+        "a",
+        "Sports",
+        {"question": "Who?", "subtitles": ""},
+        "x",
+        ["mmbench_video"],
+        [Tag("leaf", "OCR")],
+    )
     write_table(items_table([item]), tmp_path / "items.parquet", ITEMS)
     found = analysed_items("mmbench_video", tmp_path / "items.parquet", [])
     assert found["groups"].to_list() == [["mmbench_video", "ocr", "who"]] and "texts" not in found.columns

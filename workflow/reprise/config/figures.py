@@ -55,7 +55,10 @@ class Part(Settings):
 
     def _columns(self, spec: TableSpec) -> list[Column]:
         if self.columns is None:
-            shown = {id(c): [one for one in spec.metrics_of(c) if not self.metrics or one in self.metrics] for c in spec.columns}
+            shown = {
+                id(c): [one for one in spec.metrics_of(c) if not self.metrics or one in self.metrics]
+                for c in spec.columns
+            }
             return [c.model_copy(update={"metrics": shown[id(c)][:1]}) for c in spec.columns if shown[id(c)]]
         return [
             Column(
@@ -145,6 +148,15 @@ class Marks(Settings):
     """The metric."""
 
 
+class CountedGroup(Settings):
+    """A group of items, and what it is called."""
+
+    title: str
+    """What it is called."""
+    group: str
+    """The group."""
+
+
 class Distribution(FigureText):
     """How often something occurs in the data: clips by a fact, questions by group, or videos by task."""
 
@@ -154,8 +166,8 @@ class Distribution(FigureText):
     """Counts the clips by what was measured of them."""
     step: float = Field(1, gt=0)
     """How wide a bar is, for a fact."""
-    groups: dict[str, str] | None = None
-    """Counts the questions of these groups; group -> its label."""
+    groups: list[CountedGroup] | None = None
+    """Counts the questions of these groups."""
     task: str | None = None
     """Only the items of this task."""
     group: str | None = None

@@ -37,7 +37,7 @@ def counts_of(spec: Distribution, items: pl.DataFrame, facts: pl.DataFrame, grou
     chosen = items if spec.task is None else items.filter(task=spec.task)
     chosen = chosen if spec.group is None else in_group(chosen, spec.group, groups)
     if spec.groups is not None:
-        found = [Count(label, in_group(chosen, group, groups).height) for group, label in spec.groups.items()]
+        found = [Count(one.title, in_group(chosen, one.group, groups).height) for one in spec.groups]
         return found if chosen.height else []
     if spec.fact is None:
         videos = chosen.group_by("task").agg(pl.col("clip_id").n_unique())
@@ -52,7 +52,8 @@ def in_ranges(values: Sequence[float], step: float) -> list[Count]:
     if not places:
         return []
     return [
-        Count(f"{place * step:g}-{(place + 1) * step:g}", places[place]) for place in range(min(places), max(places) + 1)
+        Count(f"{place * step:g}-{(place + 1) * step:g}", places[place])
+        for place in range(min(places), max(places) + 1)
     ]
 
 
@@ -87,7 +88,9 @@ def draw_distribution(sheet: Sheet, counts: Sequence[Count], unit: str, axis: st
     axes = sheet.body.subplots()
     colour = bar_colours(4)[1]
     if counts and not are_ranges(counts):
-        axes.barh(range(len(counts)), [one.value for one in counts], 0.8, color=colour, edgecolor="black", linewidth=0.4)
+        axes.barh(
+            range(len(counts)), [one.value for one in counts], 0.8, color=colour, edgecolor="black", linewidth=0.4
+        )
         axes.set_yticks(range(len(counts)), [label_lines(one.group, 40) for one in counts])
         axes.set_ylim(len(counts) - 0.5, -0.5)
         axes.grid(axis="y", visible=False)
@@ -104,6 +107,7 @@ def draw_distribution(sheet: Sheet, counts: Sequence[Count], unit: str, axis: st
         axes.axvline(mark.value, color=_colour(place), linestyle=_dashes(place))
     if not counts and not marks:
         say_nothing(axes)
+    axes.set_xlim(left=min([0.0, *(low for low, _ in ends)]))
     axes.grid(axis="x", visible=False)
     axes.set_xlabel(unit)
     axes.set_ylabel(axis)

@@ -17,6 +17,7 @@ from reprise.tables.published import Published
 
 ALL_PUBLISHED = "All numbers are the paper's; none was made here."
 NOTHING = "Nothing to show: no number is made here, and none is published."
+RADAR = 3.9  # inches
 MOST_NOTES = 8  # of rows
 
 
@@ -61,9 +62,18 @@ def _distribution(key: FigureKey, spec: Distribution, sources: Sources) -> tuple
     page = _sheet(key, distribution.height(counts), distribution.legend(marks), notes)
     distribution.draw_distribution(page, counts, spec.unit, spec.axis, marks)
     name = {"suite": key.suite, "table": f"{key.benchmark}/{key.figure}"}
-    rows = [{**name, "metric": spec.fact or "count", "group": one.group, "value": one.value, "source": "data"} for one in counts]
+    rows = [
+        {**name, "metric": spec.fact or "count", "group": one.group, "value": one.value, "source": "data"}
+        for one in counts
+    ]
     rows += [
-        {**name, "row": mark.label, "metric": spec.marks.metric if spec.marks else "", "value": mark.value, "source": "published"}
+        {
+            **name,
+            "row": mark.label,
+            "metric": spec.marks.metric if spec.marks else "",
+            "value": mark.value,
+            "source": "published",
+        }
         for mark in marks
     ]
     return page.figure, pl.DataFrame(rows, schema=TIDY)
@@ -111,7 +121,7 @@ def _of_numbers(
     panels = panels_by_span(entries)
     legend = grids.lines_legend([one.label for one in panels[0].series], grids.all_numbers(panels))
     if isinstance(spec, Radar):
-        page = _sheet(key, 3.5 * len(panels), legend, notes)
+        page = _sheet(key, RADAR * len(panels), legend, notes)
         grids.draw_radars(page, panels, spec.top)
     else:
         page = _sheet(key, 2.6, legend, notes)

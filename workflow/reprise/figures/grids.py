@@ -62,11 +62,15 @@ def bars_height(panel: Panel) -> float:
 def bars_legend(panel: Panel) -> Legend:
     """A patch for each series, where there are several, and what hatching means."""
     colours = bar_colours(len(panel.series))
-    found: Legend = [(Patch(facecolor=colour, edgecolor="black", linewidth=0.4), one.label)
-                     for colour, one in zip(colours, panel.series, strict=True)]
+    found: Legend = [
+        (Patch(facecolor=colour, edgecolor="black", linewidth=0.4), one.label)
+        for colour, one in zip(colours, panel.series, strict=True)
+    ]
     found = found if len(found) > 1 else []
     if any(is_published(number) for number in all_numbers([panel])):
-        found.append((Patch(facecolor="white", edgecolor="black", hatch=HATCH, linewidth=0.4), "published by the paper"))
+        found.append(
+            (Patch(facecolor="white", edgecolor="black", hatch=HATCH, linewidth=0.4), "published by the paper")
+        )
     return found
 
 
@@ -87,7 +91,9 @@ def draw_bars(sheet: Sheet, panel: Panel, axis: str) -> None:
             if is_published(number):
                 axes.barh(y, number.value, thick * 0.92, color="none", edgecolor="black", linewidth=0.4)
             if number.interval:
-                axes.errorbar(number.value, y, xerr=spread(number), fmt="none", ecolor="#3a3a3a", elinewidth=0.8, capsize=1.2)
+                axes.errorbar(
+                    number.value, y, xerr=spread(number), fmt="none", ecolor="#3a3a3a", elinewidth=0.8, capsize=1.2
+                )
     if not panel.ticks:
         say_nothing(axes)
         return
@@ -149,9 +155,19 @@ def _draw_line(axes: Axes, place: int, numbers: dict[int, Number], count: int) -
 def _mark(axes: Axes, x: float, number: Number, style: dict[str, object]) -> None:
     """A number's interval, and a hollow mark where it is the paper's."""
     if number.interval:
-        axes.errorbar(x, number.value or 0.0, yerr=spread(number), fmt="none", ecolor=style["color"], elinewidth=0.8, capsize=1.2)
+        axes.errorbar(
+            x, number.value or 0.0, yerr=spread(number), fmt="none", ecolor=style["color"], elinewidth=0.8, capsize=1.2
+        )
     if is_published(number):
-        axes.plot([x], [number.value or 0.0], color=style["color"], marker=style["marker"], markerfacecolor="white", linestyle="", zorder=3)  # type: ignore[arg-type]
+        axes.plot(
+            [x],
+            [number.value or 0.0],
+            color=style["color"],
+            marker=style["marker"],
+            markerfacecolor="white",
+            linestyle="",
+            zorder=3,
+        )  # type: ignore[arg-type]
 
 
 def frame_labels(lines: Sequence[Line]) -> tuple[list[Line], list[Line]]:
@@ -209,7 +225,7 @@ def draw_radars(sheet: Sheet, panels: Sequence[Panel], top: float) -> None:
         angles = [2 * math.pi * number / len(panel.ticks) for number in range(len(panel.ticks))]
         for number, one in enumerate(panel.series):
             _draw_radar(axes, number, one, panel.ticks, angles)
-        axes.set_xticks(angles, [label_lines(tick, 16) for tick in panel.ticks], fontsize=TEXT - 1)
+        axes.set_xticks(angles, [label_lines(tick, 18) for tick in panel.ticks], fontsize=TEXT - 1)
         axes.set_theta_offset(math.pi / 2)  # type: ignore[attr-defined]
         axes.set_theta_direction(-1)  # type: ignore[attr-defined]
         axes.tick_params(axis="x", pad=7)

@@ -58,7 +58,11 @@ class Cloud:
 
 
 def clouds(
-    spec: Scatter, builders: Sequence[Builder], entries: Sequence[Entry], items: pl.DataFrame, verdicts: Mapping[str, pl.DataFrame]
+    spec: Scatter,
+    builders: Sequence[Builder],
+    entries: Sequence[Entry],
+    items: pl.DataFrame,
+    verdicts: Mapping[str, pl.DataFrame],
 ) -> Iterator[tuple[Cloud, str]]:
     """The cloud of each row and column, and the name of its run."""
     groups = builders[0].benchmark.GROUPS
@@ -79,7 +83,9 @@ def cloud_of(
     """The items of a group with both scores, as the metrics count them; without scores, why."""
     wide = in_group(items, group, groups).select("item_id")
     for name, role in (("across", spec.across), ("up", spec.up)):
-        one = verdicts.filter(role=role).select("item_id", pl.col("score").alias(name), pl.col("right").alias(f"{name}_right"))
+        one = verdicts.filter(role=role).select(
+            "item_id", pl.col("score").alias(name), pl.col("right").alias(f"{name}_right")
+        )
         wide = wide.join(one, on="item_id", how="inner", maintain_order="left")
     known = pl.all_horizontal(pl.col(name).is_not_null() & pl.col(name).is_finite() for name in ("across", "up"))
     region = (
@@ -136,7 +142,9 @@ def _draw_cloud(axes: Axes, cloud: Cloud) -> None:
     axes.plot([0.5, 0.5, 1], [0, 0.5, 0.5], color=FAINT, linewidth=0.5)
     for region, (marker, colour) in POINTS.items():
         mine = cloud.points.filter(region=region)
-        axes.scatter(mine["across"], mine["up"], s=5, marker=marker, c=colour, linewidths=0.5, rasterized=True, clip_on=False)
+        axes.scatter(
+            mine["across"], mine["up"], s=5, marker=marker, c=colour, linewidths=0.5, rasterized=True, clip_on=False
+        )
     counts = " ".join(f"{cloud.count(region)}" for region in POINTS)
     missing = cloud.count(UNSCORED)
     title = cloud.title if cloud.state else f"{cloud.title}: {counts}" + (f" (+{missing})" if missing else "")

@@ -91,6 +91,7 @@ def sheet(
         0.1 + lines * SMALL * 0.024 + len(foot) * SMALL * LINE,
     ]
     figure = Figure(figsize=(width, sum(heights)), layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.06, h_pad=0.04)
     parts = figure.subfigures(3, 1, height_ratios=heights, hspace=0)
     parts[0].text(0.012, 0.5, "\n".join(heading), fontsize=TITLE, fontweight="bold", ha="left", va="center")
     if legend:
@@ -112,7 +113,8 @@ def label_lines(text: str, characters: int) -> str:
 
 def save(figure: Figure, path: Path, description: Mapping[str, str]) -> None:
     """Write the figure in every format. No date is in them: the same figure has the same bytes."""
-    figure.draw_without_rendering()  # lays it out once, for all formats
+    for _ in range(2):  # labels that are wrapped take a second pass
+        figure.draw_without_rendering()
     figure.set_layout_engine("none")
     title, words = description["title"], description["caption"]
     of_kind: dict[str, dict[str, Any]] = {

@@ -31,7 +31,9 @@ def main() -> None:
     key = read_key(args.key, FigureKey)
     results, published = Results(key.suite), next(iter(args.published), None)
     statistics = [read_table(path, METRICS) for path in args.statistics]
-    metrics = pl.concat([pl.DataFrame(schema=METRICS), *(read_table(path, METRICS) for path in args.metrics), *statistics])
+    metrics = pl.concat(
+        [pl.DataFrame(schema=METRICS), *(read_table(path, METRICS) for path in args.metrics), *statistics]
+    )
     problems = read_problems(args.problems, results)
     builders = [
         Builder(key=part, metrics=metrics, published=Published(published, part.table), problems=problems)

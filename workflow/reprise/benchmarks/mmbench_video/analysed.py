@@ -3,9 +3,7 @@
 from reprise.benchmarks.analysing import Range
 from reprise.benchmarks.mmbench_video.taxonomy import LEAVES
 
-LEAF_GROUPS = {
-    leaf: leaf.lower().replace(" ", "_").replace("-", "_") for leaves in LEAVES.values() for leaf in leaves
-}
+LEAF_GROUPS = {leaf: leaf.lower().replace(" ", "_").replace("-", "_") for leaves in LEAVES.values() for leaf in leaves}
 """leaf ability -> its group"""
 DURATIONS = (
     Range("seconds_to_60", 0, 60),

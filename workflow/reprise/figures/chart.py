@@ -105,7 +105,7 @@ def _panel(span: str, entries: Sequence[Entry], known: Sequence[Entry]) -> Panel
 
 
 def side_by_side(entries: Sequence[Entry], along: str) -> Panel:
-    """One panel: rows as series and columns as what they stand at, or the other way round; without what has no number."""
+    """One panel: rows as series at columns, or the other way round; what has no number is left out."""
     titles = {column.title for entry in entries for column, _ in entry.cells}
     numbers: dict[str, dict[str, Number]] = {}
     for entry in entries:
@@ -146,13 +146,13 @@ def by_frames(entries: Sequence[Entry], frames: dict[str, int]) -> Iterator[tupl
         lines: dict[str, Line] = {}
         for entry in entries:
             row, number = entry.row, entry.cells[place][1]
-            shown = int(row.frames) if (row.frames or "").isdecimal() else frames.get(row.sampling or "")
+            shown = int(row.frames) if row.frames and row.frames.isdecimal() else frames.get(row.sampling or "")
             name = entry.section.title or row.label
             if row.chance or shown is None:
                 name = name if name == row.label else f"{name}, {row.label}"
                 lines[name] = Line(name, level=number, is_chance=row.chance)
             else:
-                lines.setdefault(name, Line(name)).numbers[int(shown)] = number
+                lines.setdefault(name, Line(name)).numbers[shown] = number
         yield column.title, [line for line in lines.values() if _has_number(line)]
 
 

@@ -57,14 +57,15 @@ def in_ranges(values: Sequence[float], step: float) -> list[Count]:
     ]
 
 
-def are_ranges(counts: Sequence[Count]) -> bool:
-    """Whether the groups are ranges of numbers."""
-    return bool(counts) and all(RANGE.fullmatch(one.group) for one in counts)
+def ends_of(group: str) -> tuple[float, float] | None:
+    """The ends of a range; none of a name."""
+    found = RANGE.fullmatch(group)
+    return (float(found[1]), float(found[2])) if found else None
 
 
 def height(counts: Sequence[Count]) -> float:
     """How high it wants to be."""
-    return 2.2 if are_ranges(counts) or not counts else max(1.4, 0.5 + 0.2 * len(counts))
+    return 2.2 if not counts or ends_of(counts[0].group) else max(1.4, 0.5 + 0.2 * len(counts))
 
 
 def legend(marks: Sequence[Mark]) -> list[tuple[Artist, str]]:
@@ -87,7 +88,7 @@ def draw_distribution(sheet: Sheet, counts: Sequence[Count], unit: str, axis: st
     """Bars of the counts, and lines at the published numbers."""
     axes = sheet.body.subplots()
     colour = bar_colours(4)[1]
-    if counts and not are_ranges(counts):
+    if counts and not ends_of(counts[0].group):
         axes.barh(
             range(len(counts)), [one.value for one in counts], 0.8, color=colour, edgecolor="black", linewidth=0.4
         )
@@ -98,7 +99,7 @@ def draw_distribution(sheet: Sheet, counts: Sequence[Count], unit: str, axis: st
         for place, one in enumerate(counts):
             axes.text(one.value, place, f" {one.value:g}", va="center", fontsize=TEXT - 1)
         return
-    ends = [tuple(float(end) for end in RANGE.fullmatch(one.group).groups()) for one in counts]  # type: ignore[union-attr]
+    ends = [found for one in counts if (found := ends_of(one.group))]
     axes.bar(
         [low for low, _ in ends], [one.value for one in counts], [high - low for low, high in ends], align="edge",
         color=colour, edgecolor="black", linewidth=0.4,

@@ -119,7 +119,7 @@ def line_style(place: int) -> dict[str, object]:
 
 def lines_legend(labels: Sequence[str], numbers: Sequence[Number]) -> Legend:
     """A line for each series, and what hollow marks mean."""
-    found: Legend = [(Line2D([], [], **line_style(place)), label) for place, label in enumerate(labels)]  # type: ignore[arg-type]
+    found: Legend = [(Line2D([], [], **line_style(place)), label) for place, label in enumerate(labels)]
     if any(map(is_published, numbers)):
         hollow = Line2D([], [], color="black", marker="o", markerfacecolor="white", linestyle="")
         found.append((hollow, "hollow: published by the paper"))
@@ -147,7 +147,7 @@ def _draw_line(axes: Axes, place: int, numbers: dict[int, Number], count: int) -
     style = line_style(place)
     shift = 0.16 * (place / max(1, count - 1) - 0.5)
     xs, ys = [x + shift for x in known], [number.value or 0.0 for number in known.values()]
-    axes.plot(xs, ys, **style)  # type: ignore[arg-type]
+    axes.plot(xs, ys, **style)
     for x, number in zip(xs, known.values(), strict=True):
         _mark(axes, x, number, style)
 
@@ -167,7 +167,7 @@ def _mark(axes: Axes, x: float, number: Number, style: dict[str, object]) -> Non
             markerfacecolor="white",
             linestyle="",
             zorder=3,
-        )  # type: ignore[arg-type]
+        )
 
 
 def frame_labels(lines: Sequence[Line]) -> tuple[list[Line], list[Line]]:
@@ -180,7 +180,7 @@ def frames_legend(lines: Sequence[Line]) -> Legend:
     curves, levels = frame_labels(lines)
     numbers = [number for line in lines for number in (*line.numbers.values(), *([line.level] if line.level else []))]
     found = lines_legend([line.label for line in curves], shown(numbers))
-    level = [(Line2D([], [], **_level_style(line, place)), line.label) for place, line in enumerate(levels)]  # type: ignore[arg-type]
+    level = [(Line2D([], [], **_level_style(line, place)), line.label) for place, line in enumerate(levels)]
     return [*found, *level]
 
 
@@ -200,12 +200,12 @@ def draw_frames(sheet: Sheet, panels: Sequence[tuple[str, Sequence[Line]]], axis
         for place, line in enumerate(curves):
             known = {x: number for x, number in sorted(line.numbers.items()) if number.value is not None}
             xs = [x or TEXT_ONLY for x in known]
-            axes.plot(xs, [number.value or 0.0 for number in known.values()], **line_style(place))  # type: ignore[arg-type]
+            axes.plot(xs, [number.value or 0.0 for number in known.values()], **line_style(place))
             for x, number in zip(xs, known.values(), strict=True):
                 _mark(axes, x, number, line_style(place))
         for place, line in enumerate(levels):
             assert line.level is not None
-            axes.axhline(line.level.value or 0.0, **_level_style(line, place))  # type: ignore[arg-type]
+            axes.axhline(line.level.value or 0.0, **_level_style(line, place))
         ticks = sorted({x for line in curves for x in line.numbers})
         axes.set_xscale("log", base=2)
         axes.set_xticks([x or TEXT_ONLY for x in ticks], [str(x) if x else "0\n(text)" for x in ticks])
@@ -226,8 +226,8 @@ def draw_radars(sheet: Sheet, panels: Sequence[Panel], top: float) -> None:
         for number, one in enumerate(panel.series):
             _draw_radar(axes, number, one, panel.ticks, angles)
         axes.set_xticks(angles, [label_lines(tick, 18) for tick in panel.ticks], fontsize=TEXT - 1)
-        axes.set_theta_offset(math.pi / 2)  # type: ignore[attr-defined]
-        axes.set_theta_direction(-1)  # type: ignore[attr-defined]
+        axes.set_theta_offset(math.pi / 2)
+        axes.set_theta_direction(-1)
         axes.tick_params(axis="x", pad=7)
         for label, angle in zip(axes.get_xticklabels(), angles, strict=True):
             side = math.sin(angle)
@@ -243,4 +243,4 @@ def _draw_radar(axes: Axes, place: int, one: Series, ticks: Sequence[str], angle
     style = line_style(place)
     if any(map(is_published, found)):
         style["markerfacecolor"] = "white"
-    axes.plot([*angles, angles[0]], [*values, values[0]], **style)  # type: ignore[arg-type]
+    axes.plot([*angles, angles[0]], [*values, values[0]], **style)

@@ -7,8 +7,8 @@ import polars as pl
 from reprise.benchmarks.analysing import groups_there
 from reprise.benchmarks.mmbench_video.analysed import ANALYSED
 from reprise.benchmarks.mmbench_video.images.scores import SCORES as IMAGE_SCORES
-from reprise.benchmarks.mmbench_video.taxonomy import HALVES, LEAVES, OVERALL, OWN_NAME, other_sets
 from reprise.benchmarks.mmbench_video.taxonomy import GROUPS as RELEASED_GROUPS
+from reprise.benchmarks.mmbench_video.taxonomy import HALVES, LEAVES, OVERALL, OWN_NAME, other_sets
 from reprise.benchmarks.rows import is_in
 from reprise.benchmarks.scoring import Answered, Scores, in_group
 from reprise.stats.measures import Measure, measure, ones

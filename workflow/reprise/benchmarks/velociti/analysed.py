@@ -1,4 +1,4 @@
-"""The tests whose means VELOCITI's analyses show; beside the taxonomy, so that annotations and requests do not hang on it."""
+"""The means of VELOCITI's analyses; beside the taxonomy, so that annotations and requests do not hang on it."""
 
 FACETS = {
     "agent": ("agent_random", "agent_bind", "coref"),

@@ -1,4 +1,4 @@
-"""Groups of Vinoground's analyses, which are ours: pairs by their longer video, and by the black of the joined videos."""
+"""Groups of Vinoground's analyses, which are ours: pairs by their longer video, and by the black of the joined ones."""
 
 from collections.abc import Mapping, Sequence
 

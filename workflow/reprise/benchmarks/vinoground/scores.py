@@ -29,7 +29,7 @@ Pairs: TypeAlias = Callable[[Answered], pl.DataFrame]
 
 
 def _measures(pairs_of: Pairs, answered: Answered, level: float) -> list[Measure]:
-    """Text, video and group score over all pairs and over the pairs of each category and of each range of the analyses."""
+    """Text, video and group score over all pairs, and over those of each category and range of the analyses."""
     pairs = pairs_of(answered)
     found = []
     for group in (*CATEGORIES, *groups_there(pairs, ANALYSED)):

@@ -7,6 +7,8 @@ from reprise.config.figures import Distribution, Figures, OfTables, Part
 from reprise.config.tables import Tables
 from reprise.core.errors import choices
 
+NO_TITLE = '""'
+
 
 def figure_problems(figures: Figures, tables: Tables, groups: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Key and problem; `groups` are those that the benchmark's file adds."""
@@ -35,9 +37,9 @@ def _part_problems(
     place: str, part: Part, tables: Tables, metrics: Collection[str], groups: Collection[str]
 ) -> Iterator[tuple[str, str]]:
     spec = tables.tables[part.table]
-    titles = [section.title or "" for section in spec.sections]
+    titles = [section.title or NO_TITLE for section in spec.sections]
     for title in part.sections:
-        yield from _unknown(f"{place}.sections", "section", title, titles)
+        yield from _unknown(f"{place}.sections", "section", title or NO_TITLE, dict.fromkeys(titles))
     labels = [row.label for section in spec.sections for row in section.rows]
     for label in part.rows:
         yield from _unknown(f"{place}.rows", "row", label, dict.fromkeys(labels))

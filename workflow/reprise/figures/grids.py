@@ -77,6 +77,9 @@ def bars_legend(panel: Panel) -> Legend:
 def draw_bars(sheet: Sheet, panel: Panel, axis: str) -> None:
     """Horizontal bars, from top to bottom as in the table; `–` where there is no number."""
     axes = sheet.body.subplots()
+    if not panel.ticks:
+        say_nothing(axes)
+        return
     count, colours = len(panel.series), bar_colours(len(panel.series))
     thick = 0.84 / count
     for place, one in enumerate(panel.series):
@@ -94,9 +97,6 @@ def draw_bars(sheet: Sheet, panel: Panel, axis: str) -> None:
                 axes.errorbar(
                     number.value, y, xerr=spread(number), fmt="none", ecolor="#3a3a3a", elinewidth=0.8, capsize=1.2
                 )
-    if not panel.ticks:
-        say_nothing(axes)
-        return
     axes.set_yticks(range(len(panel.ticks)), [label_lines(tick, 22) for tick in panel.ticks])
     axes.set_ylim(len(panel.ticks) - 0.5, -0.5)
     axes.set_xlim(left=min([0.0, *(number.value or 0.0 for number in all_numbers([panel]))]))

@@ -49,6 +49,7 @@ TIDY = pl.Schema(
         "run": pl.String,
         "judge": pl.String,
         "key": pl.String,
+        "published": pl.Float64,  # the paper's own number of the cell
     }
 )
 
@@ -177,7 +178,7 @@ class Builder:
             for reading in dict.fromkeys((SHOWN, COMPARED)):
                 other = self.found(row, column, metric, reading)
                 if other is not None:
-                    self.add_tidy_row(place, source, other)
+                    self.add_tidy_row(place, source, {**other, "published": paper})
             notes = tuple(filter(None, [found["note"], self.compared_with_group(found)]))
             if found["value"] is None and paper is not None:
                 return self.published_number(place, paper, column, notes)
@@ -200,7 +201,7 @@ class Builder:
         self, place: Mapping[str, str], paper: float, column: Column, notes: tuple[str, ...] = ()
     ) -> Number:
         """The paper's number, where there is none of ours."""
-        self.add_tidy_row(place, "published", {"value": paper})
+        self.add_tidy_row(place, "published", {"value": paper, "published": paper})
         return Number(paper, column.decimals, column.signed, "published", notes=notes)
 
     def state_of_gap(self, row: Row, column: Column) -> rendered.State:

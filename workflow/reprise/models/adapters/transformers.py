@@ -9,7 +9,7 @@ from reprise.models.adapters.asking import device_of
 from reprise.models.adapters.base import Answer, AnswerError, Clip, ModelSpec, Ready, Request
 from reprise.models.adapters.loading import load_model
 from reprise.models.adapters.prepared import ClipPreparer
-from reprise.models.adapters.sharing import PROVEN, encode_once, share_heads_on_a_cpu
+from reprise.models.adapters.sharing import PROVEN, encode_once, lay_out_for_a_cpu, share_heads_on_a_cpu
 from reprise.models.settings import TransformersSettings
 from reprise.models.torch_setup import prepare
 
@@ -40,11 +40,14 @@ class TransformersAdapter:
         if settings.engine == "plain":
             return False
         encode_once(self.model.model)
-        share_heads_on_a_cpu(self._device)
         kind = self.model.config.model_type
         if kind not in PROVEN:
             log.info(f"{kind}: the frames are encoded once a clip, each question is read from its beginning")
-        return kind in PROVEN
+            return False
+        if self._device == "cpu":
+            share_heads_on_a_cpu()
+            lay_out_for_a_cpu(self.model.model.language_model)
+        return True
 
     def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
         """Prepare the clip here, then ask its questions; what cannot be shown fails them all."""
@@ -58,9 +61,10 @@ class TransformersAdapter:
     def answers_about(self, ready: Ready, requests: Sequence[Request]) -> Iterator[Answer]:
         """Ask about a prepared clip: question by question, or on a GPU those together that share an encoding."""
         if self.asked is None or self.asked.ready is not ready:
-            self.asked = AskedClip(self.model, self.preparer.processor.processor.tokenizer, ready)
+            words = self.preparer.processor.processor.tokenizer
+            self.asked = AskedClip(self.model, words, ready, is_shared=self._is_shared)
         if self._is_shared and self._device != "cpu":
             yield from self.asked.together(tuple(requests))
             return
         for request in requests:
-            yield self.asked.alone(request, is_shared=self._is_shared)
+            yield self.asked.alone(request)

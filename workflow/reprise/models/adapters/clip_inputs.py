@@ -217,7 +217,7 @@ class ClipProcessor:
         made = dict(self.processor.tokenizer([text], **options))
         if clip.types:
             made |= dict.fromkeys(clip.types, self.processor.create_mm_token_type_ids(made["input_ids"]))
-        return {name: torch.tensor(value) for name, value in made.items()}
+        return {name: torch.as_tensor(value) for name, value in made.items()}
 
     def _specials(self, text: str) -> dict[str, bool]:
         """A tokenizer adds the token that begins a text, unless the chat template wrote it already."""

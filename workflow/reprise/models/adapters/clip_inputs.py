@@ -90,6 +90,10 @@ class ClipProcessor:
     def _videos(self) -> Any:
         return getattr(self.processor, "video_processor", None)
 
+    def check_shows(self) -> None:
+        """A UserError where neither a video nor images reach the model."""
+        _ = self.mode
+
     @cached_property
     def mode(self) -> str:
         """How frames are shown: as the settings say, or as a video if the checkpoint takes one, or as images."""

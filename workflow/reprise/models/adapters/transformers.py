@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 from reprise.core.errors import UserError
 from reprise.core.log import log
 from reprise.models.adapters.asked_clip import AskedClip
-from reprise.models.adapters.asking import device_of
+from reprise.models.adapters.asking import check_options, device_of
 from reprise.models.adapters.base import Answer, AnswerError, Clip, ModelSpec, Ready, Request
+from reprise.models.adapters.clip_inputs import ClipProcessor
 from reprise.models.adapters.loading import load_model
 from reprise.models.adapters.prepared import ClipPreparer
 from reprise.models.adapters.sharing import PROVEN, encode_once, lay_out_for_a_cpu, share_heads_on_a_cpu
@@ -30,6 +31,7 @@ class TransformersAdapter:
             raise UserError("the transformers adapter needs weights: set checkpoint or repo in the model's file.")
         torch.set_num_threads(spec.threads)
         self.preparer = ClipPreparer(spec)
+        _check(self.preparer.processor, spec)
         self.model = load_model(AutoModelForImageTextToText, spec)
         self._device = device_of(self.model).type
         self._is_shared = self._shares(TransformersSettings.model_validate(spec.settings))
@@ -68,3 +70,10 @@ class TransformersAdapter:
             return
         for request in requests:
             yield self.asked.alone(request)
+
+
+def _check(processor: ClipProcessor, spec: ModelSpec) -> None:
+    """Refuse a checkpoint that the run's questions cannot be asked, before its weights are loaded."""
+    if spec.shows_frames:
+        processor.check_shows()
+    check_options(processor.processor.tokenizer, spec.options)

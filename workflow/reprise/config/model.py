@@ -13,7 +13,7 @@ from reprise.models.adapters import ADAPTERS
 from reprise.models.settings import ImportSettings
 
 # Settings for models with weights only.
-OF_WEIGHTS = ("checkpoint", "repo", "revision", "dtype", "attention", "trust_remote_code")
+OF_WEIGHTS = ("checkpoint", "repo", "revision", "weights_bytes", "dtype", "attention", "trust_remote_code")
 
 
 class ServedUntil(Settings):
@@ -39,6 +39,9 @@ class Model(Settings):
     revision: str | None = Field(None, pattern=REVISION)
     """Commit of the repository; `unpinned` until `python -m reprise pin <slug>` has written it. An unpinned model
     refuses to run."""
+    weights_bytes: int | None = Field(None, ge=0)
+    """Size of the repository's weights, which `python -m reprise pin <slug>` writes: until they are fetched,
+    `python -m reprise plan` knows it from here."""
     gpus: int = Field(0, ge=0)
     """Number of GPUs that its job is given: the model is spread over as many as hold it, copies of it take the rest."""
     memory_mb: int = Field(2000, ge=100)

@@ -334,7 +334,7 @@ class _Keys:
             judges={one: self._config.models[one].label for one in plan.judges_of(benchmark)} if judged else {},
             abbreviations=self._config.tables[benchmark].abbreviations,
             references=tuple(sorted(one for one in shown if self._config.models[one].reference)),
-            quantised=self._quantised(shown),
+            quantised=self._quantised({*shown, *(plan.judges_of(benchmark) if judged else ())}),
             adopted={key: adopted[key] for key in keys},
             missing_share_max=suite.missing_share_max,
             failed_share_max=suite.failed_share_max,

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Protocol, cast
 if TYPE_CHECKING:
     import polars as pl
 
-    from reprise.external.answers import ImportedAnswers
+    from reprise.external.answers import ImportedAnswers, Problem
+    from reprise.models.adapters.base import Answer
 
 FOLDER = Path("resources/imports")
 
 # Error classes of imported answers, apart from those that concern one reader only (`readers.FORGIVEN`).
 NO_ANSWER = "no_answer"
 NO_TEXT = "no_text"
+FAILED_ELSEWHERE = "failed_elsewhere"  # the text is a harness's message that there was no answer
 RATED_ONLY = "rated_only"  # there is a rating, but not the text that was rated
 
 
@@ -32,6 +34,12 @@ class AnswerFiles:
     """Files, items and requests -> the answers, and what is wrong with the files."""
     write: "Callable[[Path, str, pl.DataFrame, pl.DataFrame], list[Path]] | None" = None
     """Folder, name of the model, items, and requests with their answers -> files as the authors' scorer reads them."""
+    beside: Callable[[Sequence[Path]], list[Path]] = lambda _: []
+    """The files of answers -> files next to them that say how the answers were made; read like them."""
+    deviations: "Callable[[Sequence[Path], pl.DataFrame, Mapping[str, Answer], int | None], list[Problem]]" = (
+        lambda *_: []
+    )
+    """Files, requests, answers and the frames that the run shows, where known -> what was done otherwise elsewhere."""
     has_file_per_task: bool = False
     """Whether every task has a file of its own, so that one without a file was not asked."""
 

@@ -12,7 +12,7 @@ from reprise.benchmarks.mmbench_video.taxonomy import LEAF
 from reprise.benchmarks.rows import items_of
 from reprise.core.errors import UserError
 from reprise.core.files import whole_file
-from reprise.external import NO_ANSWER, RATED_ONLY, AnswerFiles
+from reprise.external import FAILED_ELSEWHERE, NO_ANSWER, RATED_ONLY, AnswerFiles
 from reprise.external.answers import (
     EMPTY_FILE,
     UNKNOWN_ID,
@@ -29,7 +29,6 @@ CHOICES = ("index", "answer", "prediction")
 PREDICTIONS = (("index", "prediction"), *RATINGS)
 # What the harness writes in place of an answer that an API did not give.
 FAILED = "Failed to obtain answer via API."
-FAILED_ELSEWHERE = "failed_elsewhere"
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 

@@ -31,6 +31,8 @@ DISAGREES = "disagrees with another answer"
 NO_NUMBER = "no number"
 NO_TRUTH = "its question has no ground truth"
 EMPTY_FILE = "empty file"
+OTHER_PROMPT = "asked with another prompt"
+OTHER_FRAMES = "another number of frames than the sampling's"
 
 LookedAt: TypeAlias = Literal["character", "element", "text"]
 """What an authors' scorer compares of a list of texts: the first character of its first element, or the element."""
@@ -164,7 +166,7 @@ def response_as_answer(response: object, looked_at: LookedAt) -> tuple[Answer, s
 
 def of_frames(candidates: Sequence[Path], frames: int | None, where: Path) -> list[Path]:
     """The one file for a run with this number of frames; a name may say `-frame<N>`."""
-    named = {path: _frames_in_name(path) for path in candidates}
+    named = {path: frames_in_name(path) for path in candidates}
     exact = [path for path, number in named.items() if number is not None and number == frames]
     if len(exact) == 1:
         return exact
@@ -180,19 +182,20 @@ def of_frames(candidates: Sequence[Path], frames: int | None, where: Path) -> li
 
 def fitting(candidates: Sequence[Path], frames: int | None) -> list[Path]:
     """The files that fit a run with this number of frames: those named so, else those without a number."""
-    named = {path: _frames_in_name(path) for path in candidates}
+    named = {path: frames_in_name(path) for path in candidates}
     exact = [path for path, number in named.items() if number is not None and number == frames]
     return exact or [path for path, number in named.items() if number is None]
 
 
 def could_be(path: Path, frames: int | None) -> bool:
     """Whether a file, by its name, can hold the answers of a run with this number of frames."""
-    return _frames_in_name(path) in (None, frames)
+    return frames_in_name(path) in (None, frames)
 
 
-def _frames_in_name(path: Path) -> int | None:
-    match = re.search(r"-frame(\d+)(?=[-.])", path.name)
-    return int(match[1]) if match else None
+def frames_in_name(path: Path) -> int | None:
+    """The number of frames that a file's name says: `-frame8` of the authors' runners, `_8frame` of VLMEvalKit."""
+    match = re.search(r"-frame(\d+)(?=[-.])|_(\d+)frame(?=[_.])", path.name)
+    return int(match[1] or match[2]) if match else None
 
 
 # --- tables ----------------------------------------------------------------------------------------------------------

@@ -8,16 +8,19 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
+from reprise.benchmarks.rows import Item
 from reprise.external import FAILED_ELSEWHERE
 from reprise.external.answers import (
     EMPTY_FILE,
     NO_FIELD,
     NO_TRUTH,
     NOT_A_TEXT,
+    OTHER_FRAMES,
+    OTHER_PROMPT,
     SEVERAL,
     ImportedAnswers,
     Place,
@@ -29,10 +32,8 @@ from reprise.external.matching import Questions, Said, plain_text
 from reprise.models.adapters.base import Answer
 
 # What can be different from a run here; a table counts them by these words.
-OTHER_PROMPT = "asked with another prompt"
 EMPTY = "empty answer, which lmms-eval also writes after an error"
 FILTERED = "changed by the harness's filters, what the model wrote is read"
-OTHER_FRAMES = "another number of frames than the sampling's"
 FEWER_TOKENS = "answers limited to fewer tokens than here"
 CUT = "captions that look cut off"
 LIMITED = "asked in part (--limit)"
@@ -47,7 +48,15 @@ FRAMES = ("max_frames_num", "max_num_frames", "max_frame_num", "num_frames", "nf
 # No more words fit into the harness's 16 tokens of a caption.
 MOST_WORDS, END = 16, (".", "!", "?", '"', "'", ")")
 
-Identify = Callable[[Mapping[str, Any]], Said]
+
+class Task(NamedTuple):
+    """How the logs of a benchmark name their questions."""
+
+    benchmark: str
+    identify: Callable[[Mapping[str, Any]], Said]
+    """a line -> its question"""
+    video: Callable[[Item], str]
+    """an item -> its video, as `identify` names it"""
 
 
 def is_log(path: Path) -> bool:
@@ -62,19 +71,21 @@ def settings_beside(files: Sequence[Path]) -> list[Path]:
     return sorted({path for path in found if path.is_file()})
 
 
-def read_log(path: Path, imported: ImportedAnswers, questions: Questions, identify: Identify, benchmark: str) -> None:
-    """Add the answers of a log of a benchmark of this name."""
+def read_log(path: Path, imported: ImportedAnswers, items: pl.DataFrame, requests: pl.DataFrame, task: Task) -> None:
+    """Add the answers of a log."""
+    asked = {row["item_id"]: row for row in requests.iter_rows(named=True)}
+    questions = Questions(items.filter(pl.col("item_id").is_in(asked.keys())), task.video)
     entries = list(read_entries(path, imported))
     if not entries and not imported.problems:
         imported.note(Place(path, 0, ""), EMPTY_FILE)
     for line, entry in entries:
-        said = identify(entry)
+        said = task.identify(entry)
         place = Place(path, line, said.id)
         item = questions.match(said, place, imported)
         if item is None:
             continue
         answer, problems = _answer(entry)
-        question, prompt = questions.by_item[item], entry.get("input")
+        question, prompt = asked[item], entry.get("input")
         if isinstance(prompt, str) and plain_text(prompt) != plain_text(question["prompt"]):
             problems.append(OTHER_PROMPT)
         if not question["expected"].strip():
@@ -82,7 +93,7 @@ def read_log(path: Path, imported: ImportedAnswers, questions: Questions, identi
         for problem in problems:
             imported.note(place, problem)
         imported.add(question["request_id"], answer, place)
-    questions.need_a_match(benchmark)
+    questions.need_a_match(task.benchmark)
 
 
 def _answer(entry: Mapping[str, Any]) -> tuple[Answer, list[str]]:

@@ -1,5 +1,6 @@
 """Rows of other people's files and the questions that they answer: by id, else by what is asked about which video."""
 
+import re
 import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ BY_TEXT = "matched by question and video, its id is another's"
 OTHER_QUESTION = "another question under a known id"
 
 MOST_SHOWN = 80
+WORD = re.compile(r"\w+")
 
 
 class Said(NamedTuple):
@@ -26,14 +28,13 @@ class Said(NamedTuple):
 
 
 class Questions:
-    """The questions of a run, one an item, that the rows of one file can answer."""
+    """The questions of items, one each, that the rows of one file can answer."""
 
-    def __init__(self, items: pl.DataFrame, requests: pl.DataFrame, video: Callable[[Item], str]) -> None:
-        self.by_item = {row["item_id"]: row for row in requests.iter_rows(named=True)}
+    def __init__(self, items: pl.DataFrame, video: Callable[[Item], str]) -> None:
         self._texts: dict[str, str] = {}
         self._by_text: dict[tuple[str, str], list[str]] = {}
-        for item in items_of(items.filter(pl.col("item_id").is_in(self.by_item.keys()))):
-            text = plain_text(item.texts.get("question", ""))
+        for item in items_of(items):
+            text = words_of(item.texts.get("question", ""))
             self._texts[item.item_id] = text
             self._by_text.setdefault((text, video(item)), []).append(item.item_id)
         self._rows = self._matched = 0
@@ -43,7 +44,7 @@ class Questions:
         """The id of the item that a row is about; None if there is none. What is unusual about it is noted."""
         self._rows += 1
         self._first = self._first or (place, said)
-        asked, known = plain_text(said.question), self._texts.get(said.id)
+        asked, known = words_of(said.question), self._texts.get(said.id)
         if known is not None and (not asked or known in asked):
             self._matched += 1
             return said.id
@@ -70,6 +71,11 @@ class Questions:
 def plain_text(text: str) -> str:
     """A text without differences of blanks and of the way its letters are encoded."""
     return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+def words_of(text: str) -> str:
+    """The words of a text, without differences of quotes, marks and case that other readers of tables make."""
+    return " ".join(WORD.findall(unicodedata.normalize("NFC", text).casefold()))
 
 
 def text_of(entry: Mapping[str, Any], name: str) -> str:

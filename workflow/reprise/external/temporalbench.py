@@ -25,7 +25,7 @@ from reprise.external.answers import (
     read_jsonl,
     response_as_answer,
 )
-from reprise.external.matching import Questions, Said, text_of
+from reprise.external.matching import Said, text_of
 
 # Form of question -> what the authors' folder of its answers, or the file's name, holds; the last two names are ours.
 MARKS = {
@@ -63,8 +63,8 @@ def _read(
         if path.suffix != ".jsonl":
             continue
         if lmms_eval.is_log(path):
-            asked = Questions(items, requests, attrgetter("clip_id"))
-            lmms_eval.read_log(path, imported, asked, partial(_identify, task), "temporalbench")
+            logged = lmms_eval.Task("temporalbench", partial(_identify, task), attrgetter("clip_id"))
+            lmms_eval.read_log(path, imported, items, requests, logged)
             continue
         for place, response in read_jsonl(path, imported):
             question = questions.get(f"{task}/{place.id}")

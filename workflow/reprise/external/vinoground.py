@@ -15,7 +15,7 @@ from reprise.core.errors import UserError
 from reprise.core.files import write_text
 from reprise.external import AnswerFiles, lmms_eval
 from reprise.external.answers import NO_TRUTH, UNKNOWN_ID, ImportedAnswers, of_frames, read_jsonl, response_as_answer
-from reprise.external.matching import Questions, Said, text_of
+from reprise.external.matching import Said, text_of
 
 KINDS = {"text": "textscore", "video": "videoscore"}
 LOG = re.compile(r".*samples_vinoground.*\.jsonl")
@@ -45,8 +45,7 @@ def _read(files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame) ->
         if path.suffix != ".jsonl":
             continue
         if LOG.fullmatch(path.name):
-            asked = Questions(items, requests, lambda _: "")  # a log names no video
-            lmms_eval.read_log(path, imported, asked, _identify, "vinoground")
+            lmms_eval.read_log(path, imported, items, requests, LOGGED)
             continue
         task = next(task for task, kind in KINDS.items() if path.name.startswith(kind))
         for place, response in read_jsonl(path, imported):
@@ -67,6 +66,9 @@ def _identify(entry: Mapping[str, Any]) -> Said:
     named = next((one for name in ("vinoground_score", "doc") if isinstance(one := entry.get(name), dict)), {})
     number, half, kind, *_ = [*text_of(named, "index").split("_"), "", "", ""]
     return Said(f"{number}_{half}/{text_of(named, 'question_type') or kind}", text_of(entry, "input"), "")
+
+
+LOGGED = lmms_eval.Task("vinoground", _identify, lambda _: "")  # its logs name no video
 
 
 def _write(folder: Path, name: str, items: pl.DataFrame, answered: pl.DataFrame) -> list[Path]:

@@ -1,4 +1,4 @@
-"""The key of a table: its specification, and whose numbers this site has for it."""
+"""The keys of tables: their specification, and whose numbers this site has for them."""
 
 from pydantic import Field
 
@@ -6,6 +6,7 @@ from reprise.benchmarks.keys import FINDERS
 from reprise.benchmarks.registry import module_name
 from reprise.config.tables import Overview, TableSpec
 from reprise.core.keyfile import Key
+from reprise.core.settings import Settings
 
 
 class TableKey(Key):
@@ -68,3 +69,27 @@ class OverviewKey(Key):
 
     def modules(self) -> tuple[str, ...]:
         return (self.STAGE, *(module_name(part.benchmark, "scores") for part in self.parts))
+
+
+class JudgePairKey(Settings):
+    """Two judges of the answers to one protocol."""
+
+    benchmark: str
+    title: str
+    """of the benchmark, and the protocol"""
+    judges: tuple[str, str]
+    runs: tuple[str, ...]
+    """what both rate"""
+
+
+class AgreementKey(Key):
+    """Key of the stage `agreement`."""
+
+    STAGE = "reprise.stages.agreement"
+    suite: str
+    suite_title: str
+    notice: str = ""
+    confidence: float
+    pairs: tuple[JudgePairKey, ...]
+    judges: dict[str, str]
+    """judge -> label"""

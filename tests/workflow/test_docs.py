@@ -25,6 +25,7 @@ PLAYED = {
     "evaluate-my-model",
     "import-answers",
     "import-harness",
+    "judges",  # by `test_judged_suite.py`
     "why-wrong",
 }
 PAGES = sorted(path for path in (ROOT / "docs").rglob("*.md") if path.stem not in PLAYED)

@@ -6,14 +6,13 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from reprise import __version__
-from reprise.reading.ratings import RATINGS
 from reprise.stats.agreement import kappa, rank_correlation, weighted_kappa
 from reprise.stats.measures import difference, first, measure, ones
 from reprise.tables.keys import AgreementKey, JudgePairKey
 from reprise.tables.render.numbers import EN_DASH
 from reprise.tables.render.table import Cell, Column, ColumnGroup, Number, Section, Table, TableRow, Text
 
-HIGHEST = float(RATINGS[-1])
+HIGHEST = 3.0  # of a rating
 READ, ONLY_FIRST, ONLY_SECOND, NEITHER = "both", "first only", "second only", "neither"
 AGREEMENT, KAPPA, DIFFERENCE, RANKS = "agreement", "kappa", "difference", "rank_correlation"
 GROUPS = (

@@ -86,6 +86,7 @@ class AgreementKey(Key):
     """Key of the stage `agreement`."""
 
     STAGE = "reprise.stages.agreement"
+    CARRIERS = TableKey.CARRIERS
     suite: str
     suite_title: str
     notice: str = ""

@@ -11,9 +11,9 @@ from reprise.commands.show import tables_named
 from reprise.core.errors import UserError
 from reprise.core.paths import RESULTS, Scored
 from reprise.core.plain import safe
+from reprise.plan.agreement import compared
 from reprise.plan.asking import Asking, Askings, askings
 from reprise.plan.costs import estimate, tokens_by
-from reprise.plan.agreement import compared
 from reprise.plan.keys import collect_keys
 from reprise.plan.naming import fitting, listed, nearest
 from reprise.plan.runs import Plan

@@ -95,7 +95,7 @@ def test_every_format_has_the_table() -> None:
     found = of([[0, 1, 2, 3, 3, "", FAILED]], [[0, 2, 2, 3, 1, 1, FAILED]])
     key = table_key(found.pair)
     texts = {form: render(agreement_table(key, [found]), form) for form in FORMATS}
-    assert all("GPT, Qwen" in text and "60.0" in text and "0.59" in text for text in texts.values())
+    assert all("GPT / Qwen" in text and "60.0" in text and "0.59" in text for text in texts.values())
     assert "1 answers failed, so that there was nothing to judge." in texts["md"] and "**Toy.**" in texts["md"]
     rows = pl.DataFrame(list(tidy_rows(key, [found])), schema=TIDY)
     assert rows.filter(metric="kappa").select("asked", "scored", "failed", "unparsed").row(0) == (7, 5, 1, 1)

@@ -102,7 +102,7 @@ def agreement_table(key: AgreementKey, found: Sequence[Compared]) -> Table:
         title="Agreement of judges",
         caption=CAPTION.format(level=f"{100 * key.confidence:g}"),
         label="tab:judges",
-        stub="First and second judge",
+        stub="First / second judge",
         groups=GROUPS,
         sections=tuple(sections),
         notice=key.notice,
@@ -121,7 +121,7 @@ def _row(key: AgreementKey, one: Compared) -> TableRow:
     counts = [Cell((Number(float(count), 0),)) for count in one.counts]
     order = (Cell((Number(float(len(one.pair.runs)), 0),)), cells[RANKS])
     notes = (f"{one.failed} answers failed, so that there was nothing to judge.",) if one.failed else ()
-    label = ", ".join(key.judges[judge] for judge in one.pair.judges)
+    label = " / ".join(key.judges[judge] for judge in one.pair.judges)
     return TableRow(label, (*counts, cells[AGREEMENT], cells[KAPPA], cells[DIFFERENCE], *order), notes)
 
 

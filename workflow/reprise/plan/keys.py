@@ -27,11 +27,11 @@ from reprise.media.keys import ClipsKey, FactsKey, FramesKey
 from reprise.models.adapters import ADAPTERS
 from reprise.models.embeddings import DISTRIBUTION as EMBEDDER
 from reprise.models.keys import ModelAnswers, ModelRunKey, RunKey
-from reprise.plan.agreement import JudgePair, judge_pairs
+from reprise.plan.agreement import agreement_key
 from reprise.plan.changes import remember
 from reprise.plan.runs import Plan
 from reprise.reading.keys import JudgementsKey, VerdictsKey
-from reprise.tables.keys import AgreementKey, JudgePairKey, OverviewKey, TableKey
+from reprise.tables.keys import OverviewKey, TableKey
 from reprise.tables.published import published_file
 
 UNPINNED = "unpinned"
@@ -99,8 +99,8 @@ class _Keys:
             yield key("tables", benchmark, table), self._coded(table_key)
         if self._plan.overview:
             yield key("tables", OVERVIEW), self._coded(self._overview(runs, adopted))
-        if pairs := judge_pairs(self._plan):
-            yield key("tables", JUDGES), self._coded(self._agreement(pairs))
+        if (agreement := agreement_key(self._plan)).pairs:
+            yield key("tables", JUDGES), self._coded(agreement)
 
     def _coded(self, key: K) -> K:
         """A key with the digest of the code that shapes what it is the key of."""
@@ -348,26 +348,6 @@ class _Keys:
             parts=tuple(self._table(name, OVERVIEW, spec, runs, adopted) for name, spec in parts.items()),
             of_all={name: main for name in parts if (main := self._config.tables[name].overview)},
             gpus={line.model: self._config.models[line.model].gpus for line in self._config.suite.overview_lines()},
-        )
-
-    def _agreement(self, pairs: Sequence[JudgePair]) -> AgreementKey:
-        suite = self._config.suite
-        titles = {name: settings.title for name, settings in self._config.benchmarks.items()}
-        return AgreementKey(
-            suite=self._config.name,
-            suite_title=suite.title,
-            notice=suite.notice,
-            confidence=self._config.main.confidence,
-            pairs=tuple(
-                JudgePairKey(
-                    benchmark=one.benchmark,
-                    title=f"{titles[one.benchmark]}, {one.protocol}",
-                    judges=one.judges,
-                    runs=tuple(run.name for run in one.runs),
-                )
-                for one in pairs
-            ),
-            judges={judge: self._config.models[judge].label for one in pairs for judge in one.judges},
         )
 
     def _quantised(self, shown: set[str]) -> dict[str, str]:

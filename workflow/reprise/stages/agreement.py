@@ -8,7 +8,7 @@ from reprise.core.paths import Results
 from reprise.core.schemas import ITEMS, VERDICTS, read_table
 from reprise.stages.arguments import arguments
 from reprise.stages.table import write_formats
-from reprise.tables.agreement import agreement_table, compare, tidy_rows
+from reprise.tables.judges import agreement_table, compare, tidy_rows
 from reprise.tables.keys import AgreementKey
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import polars as pl
 import pytest
 from reprise.core.schemas import VERDICTS
-from reprise.tables.judges import Compared, agreement_table, compare, tidy_rows
 from reprise.tables.build import TIDY
+from reprise.tables.judges import Compared, agreement_table, compare, tidy_rows
 from reprise.tables.keys import AgreementKey, JudgePairKey
 from reprise.tables.render import FORMATS, render
 

@@ -15,6 +15,7 @@ PROBLEMS = ".problems.csv"
 TIMINGS = ".timings.parquet"
 OVERVIEW = "overview"
 JUDGES = "judges"
+REPRODUCTION = "reproduction"
 Ledger = Literal["sources", "clips"]
 
 
@@ -55,6 +56,11 @@ class Scored:
 def table_file(benchmark: str, table: str, kind: str) -> Path:
     """A table of one paper; `table` is `table<N>`."""
     return TABLES / benchmark / f"{table}.{kind}"
+
+
+def reproduction_file(kind: str) -> Path:
+    """The verdicts on all numbers that a paper prints too."""
+    return RESULTS / f"{REPRODUCTION}.{kind}"
 
 
 def collected_table_file(table: str, kind: str) -> Path:

@@ -71,6 +71,35 @@ class OverviewKey(Key):
         return (self.STAGE, *(module_name(part.benchmark, "scores") for part in self.parts))
 
 
+class Title(Settings):
+    """How a table is called."""
+
+    paper: str
+    """the benchmark's name"""
+    number: str
+    """such as `Table 3`"""
+    title: str
+
+
+class ReproductionKey(Key):
+    """Key of the stage `reproduction`."""
+
+    STAGE = "reprise.stages.reproduction"
+    CARRIERS = TableKey.CARRIERS
+    suite: str
+    suite_title: str
+    notice: str = ""
+    confidence: float
+    titles: dict[str, Title]
+    """table, as csvs name it -> its title"""
+    judges_of_paper: dict[str, str] = Field({})
+    """table -> the judge of the paper's numbers"""
+    judges: dict[str, str] = Field({})
+    """judge -> label"""
+    conditions: dict[str, tuple[str, ...]] = Field({})
+    """run -> what it was made with"""
+
+
 class JudgePairKey(Settings):
     """Two judges of the answers to one protocol."""
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 MODEL = "toy-1"
+VERSION = "0.0.1"
 TOKENS = {"Yes": 7, "No": 8, "A": 9, "B": 10}
 # Counted for a prompt: these, and so many a frame.
 TEXT_TOKENS, FRAME_TOKENS = 20, 10
@@ -88,6 +89,10 @@ def probability_of_yes(prompt: str) -> float:
 
 def well(asked: Asked) -> Says:
     """What a server says that does all that is asked of it: the prompt's last word, or scores."""
+    if asked.path == "/v1/models":
+        return Says({"object": "list", "data": [{"id": MODEL, "object": "model"}]})
+    if asked.path == "/version":
+        return Says({"version": VERSION})
     if asked.path == "/tokenize":
         return Says({"tokens": [TOKENS[asked.body["prompt"]]], "count": 1, "max_model_len": 4096})
     if "logprob_token_ids" in asked.body:
@@ -102,11 +107,13 @@ def error(status: int, code: str = "", message: str = "it says no", **headers: s
 
 
 class ChatServer:
-    """Serves on a free port, in a thread of its own, until its context ends."""
+    """Serves on a free port, or on this one, in a thread of its own, until its context ends."""
 
-    def __init__(self, says: Callable[[Asked], Says] = well) -> None:
+    def __init__(self, says: Callable[[Asked], Says] = well, port: int = 0) -> None:
         self.says = says
+        self.port = port
         self.asked: list[Asked] = []
+        self.looked_at: list[str] = []
         self.most_at_once = 0
         self._now = 0
 
@@ -119,7 +126,7 @@ class ChatServer:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="chat server")
         self._thread.start()
-        start = asyncio.start_server(self._serve, "127.0.0.1", 0, limit=2**26)
+        start = asyncio.start_server(self._serve, "127.0.0.1", self.port, limit=2**26)
         self._server = asyncio.run_coroutine_threadsafe(start, self._loop).result()
         host, port = self._server.sockets[0].getsockname()
         self.url = f"http://{host}:{port}/v1"
@@ -141,7 +148,10 @@ class ChatServer:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while (asked := await _read(reader)) is not None:
-                self.asked.append(asked)
+                if asked.body:
+                    self.asked.append(asked)
+                else:
+                    self.looked_at.append(asked.path)
                 self._now += 1
                 self.most_at_once = max(self.most_at_once, self._now)
                 says = self.says(asked)
@@ -166,8 +176,8 @@ async def _read(reader: asyncio.StreamReader) -> Asked | None:
     except asyncio.IncompleteReadError:
         return None
     headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)}
-    content = await reader.readexactly(int(headers["content-length"]))
-    return Asked(head[0].split()[1], headers, json.loads(content))
+    content = await reader.readexactly(int(headers.get("content-length", 0)))
+    return Asked(head[0].split()[1], headers, json.loads(content or b"{}"))
 
 
 def _raw(says: Says) -> bytes:

@@ -12,7 +12,7 @@ from reprise.core.log import log
 from reprise.core.names import TABLE
 from reprise.core.paths import OVERVIEW, RESULTS, TABLES, Scored, collected_table_file, table_file, tables_pdf_file
 from reprise.fetch.settings import Huggingface, ReleaseHub
-from reprise.plan.keys import UNPINNED
+from reprise.plan.identity import UNPINNED
 from reprise.plan.runs import Plan
 from reprise.tables.render.latex_document import MISSING, has_latex
 

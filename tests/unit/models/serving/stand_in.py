@@ -41,9 +41,13 @@ def main() -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         return replace(well(asked), delay=0.05)
 
-    with ChatServer(says, int(given["--port"])):
-        print("ready", flush=True)
-        signal.pause()
+    try:
+        with ChatServer(says, int(given["--port"])):
+            print("ready", flush=True)
+            signal.pause()
+    except OSError as fault:
+        print(fault, flush=True)
+        os._exit(1)  # its thread runs
 
 
 if __name__ == "__main__":

@@ -32,6 +32,8 @@ STARTS = 3
 TAKEN = "address already in use"
 SAID_LINES = 5
 DONE = b"."
+# What a server of this job says without its key, and with it.
+OURS = (401, 200)
 
 
 class Host:
@@ -117,34 +119,30 @@ class Host:
     def _is_ready(self, *, can_move: bool) -> bool:
         """Wait until it answers; False where its port was taken and another one can be tried."""
         start = told = time.monotonic()
-        process, seconds = self._process, 60 * self._hosting.start_minutes
+        process, name, minutes = self._process, self._serving.engine, self._hosting.start_minutes
         assert process is not None
         with httpx2.Client(base_url=self._url, timeout=ANSWER_SECONDS, trust_env=False) as client:
-            while not (served := _served(client, self._key)) or process.poll() is not None:
+            while self._name not in _served(client, self._key) or process.poll() is not None:
                 now = time.monotonic()
                 if process.poll() is not None:
                     if can_move and TAKEN in self._text().lower():
                         log.info(f"{self._url}: the port was taken meanwhile; another one is tried")
                         return False
                     raise UserError(
-                        f"{self._serving.engine} does not start: {self._said()}. See {self._log_file}; correct "
-                        "`served_by` or the weights of the model's file, then run the same command again."
+                        f"{name} does not start: {self._said()}. See {self._log_file}; correct `served_by` or the weights "
+                        "of the model's file, then run the same command again."
                     )
-                if now - start > seconds:
+                if now - start > 60 * minutes:
                     raise UserError(
-                        f"{self._serving.engine} does not answer after {self._hosting.start_minutes:g} minutes: "
-                        f"{self._said()}. See {self._log_file}; give it longer by `served_by.start_minutes`."
+                        f"{name} does not answer as '{self._name}' after {minutes:g} minutes: {self._said()}. See "
+                        f"{self._log_file}; give it longer by `served_by.start_minutes`."
                     )
                 if now - told >= PROGRESS_SECONDS:
                     told = now
-                    log.info(f"the server starts, for {now - start:.0f} s: {self._said(1)}")
+                    log.info(f"{name} starts, for {now - start:.0f} s: {self._said(1)}")
                 time.sleep(POLL_SECONDS)
-            if self._name not in served:
-                raise UserError(f"{self._url}: it serves {', '.join(served)}, not '{self._name}', which was started.")
-            log.info(
-                f"{self._serving.engine} {version_of(client) or 'of an unknown version'} answers after "
-                f"{time.monotonic() - start:.0f} s"
-            )
+            seconds, version = time.monotonic() - start, version_of(client)
+        log.info(f"{name} {version or 'of an unknown version'} answers after {seconds:.0f} s")
         return True
 
     def _text(self) -> str:
@@ -166,10 +164,11 @@ def free_ports() -> Iterator[int]:
 
 
 def _served(client: httpx2.Client, key: str) -> list[str]:
-    """The models that a server of this key names; none where it does not answer, or refuses the key."""
+    """The models that a server names to who has the key, and to nobody else; none where it does not answer so."""
     try:
+        refused = client.get("/v1/models").status_code
         reply = client.get("/v1/models", headers={"Authorization": f"Bearer {key}"})
-        found = reply.json() if reply.status_code == httpx2.codes.OK else {}
+        found = reply.json() if (refused, reply.status_code) == OURS else {}
     except (httpx2.HTTPError, ValueError):
         return []
     return [str(one["id"]) for one in _entries(found) if "id" in one]

@@ -164,7 +164,7 @@ class LazyHostedModel(LazyServedModel):
     def answers_in_any_order(self, dues: Sequence[Due]) -> Iterator[Arrived]:
         """Every answer as soon as it is there. What fails because the server has ended is no failure of a question."""
         for arrived in super().answers_in_any_order(dues):
-            if arrived.answer.error and self._host is not None:
+            if arrived.answer.error == "network" and self._host is not None:
                 self._host.check()
             yield arrived
 

@@ -32,7 +32,7 @@ def main() -> None:
 
     def says(asked: Asked) -> Says:
         nonlocal answered
-        if asked.headers.get("authorization") != f"Bearer {os.environ['VLLM_API_KEY']}":
+        if asked.path.startswith("/v1") and asked.headers.get("authorization") != f"Bearer {os.environ['VLLM_API_KEY']}":
             return error(401, message="Unauthorized")
         if asked.path == "/v1/models":
             return Says({"object": "list", "data": [{"id": "another" if how == "another" else name}]})

@@ -29,6 +29,8 @@ KEEPER = Path(__file__).with_name("keeper.py")
 KEY_VARIABLE = "REPRISE_SERVER_API_KEY"
 POLL_SECONDS, PROGRESS_SECONDS, ANSWER_SECONDS = 0.25, 10.0, 5.0
 STARTS = 3
+# After a connection was lost, until its end is known.
+ENDING_SECONDS = 1.0
 TAKEN = "address already in use"
 SAID_LINES = 5
 DONE = b"."
@@ -72,8 +74,11 @@ class Host:
         return {"url": f"{self._url}/v1", "key": KEY_VARIABLE}
 
     def check(self) -> None:
-        """A MachineError where it has ended."""
-        if self._process is not None and self._process.poll() is not None:
+        """A MachineError where it has ended, or does so in this moment."""
+        if self._process is None:
+            return
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(ENDING_SECONDS)
             raise MachineError(
                 f"the server of this job has ended: {self._said()}. Answers so far are kept. See {self._log_file}, then "
                 "run the same command again."

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 
-POLL_SECONDS = 0.5
+POLL_SECONDS = 0.2
 # A server that is asked to end may take so long.
 GRACE_SECONDS = 10.0
 DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
@@ -37,7 +37,7 @@ def main() -> None:
         os.killpg(0, signal.SIGTERM)
         end = time.monotonic() + GRACE_SECONDS
         while server.poll() is None and time.monotonic() < end:
-            time.sleep(POLL_SECONDS / 10)
+            time.sleep(POLL_SECONDS)
     os.killpg(0, signal.SIGKILL)
 
 

@@ -85,7 +85,7 @@ class Model(Settings):
     def _checked_settings(cls, settings: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
         """The settings of the adapter, its defaults included."""
         adapter, served = ADAPTERS.get(info.data.get("adapter", "")), info.data.get("served_by")
-        if adapter is None:
+        if adapter is None or "served_by" not in info.data:  # it has mistakes of its own
             return settings
         if served is None or not adapter.is_hosted:
             return adapter.settings.model_validate(settings).model_dump()

@@ -30,6 +30,8 @@ QUESTION = (
     "caption that describes the video: a {} circle moves to the left. Does the video entail the caption? Yes or No."
 )
 ASKED = [request(QUESTION.format(colour), "score", ("Yes", "No")) for colour in ("red", "green", "blue", "white")]
+# The engine keeps whole blocks of 128 tokens, and a toy's frame is 7.
+MANY = tuple(at // 2 for at in range(96))
 CLOSE = 1e-4
 VIDEO = {"frames": "video"}
 
@@ -62,10 +64,10 @@ def prefix_hits(host: dict[str, str]) -> float:
 
 
 def test_what_questions_of_a_clip_begin_with_is_computed_once(host: dict[str, str], tmp_path: Path) -> None:
-    clip = shown(barcode_video(tmp_path / "other.mp4", width=160), FRAMES)
+    clip = shown(barcode_video(tmp_path / "other.mp4", width=160), MANY)
     before = prefix_hits(host)
     first, *others = adapter(host).answers(clip, ASKED)
-    assert prefix_hits(host) - before > 0.7 * sum(one.tokens_in for one in others) and first.tokens_in > 500
+    assert prefix_hits(host) - before > 0.7 * sum(one.tokens_in for one in others) and first.frames_shown == len(MANY)
 
 
 def test_two_runs_ask_one_server(host: dict[str, str], tmp_path: Path) -> None:

@@ -72,9 +72,16 @@ def completion(asked: Asked, text: str | None = "Yes", *, frames: int | None = N
     return {"id": "x", "object": "chat.completion", "created": 1, "model": model, "choices": [choice], "usage": usage}
 
 
-def scored(asked: Asked) -> dict[str, Any]:
-    """The logprobs of a server that knows `logprob_token_ids`, drawn from the prompt."""
-    yes = probability_of_yes(asked.prompt)
+def introduced(asked: Asked) -> Says:
+    """What a server says of itself."""
+    if asked.path == "/version":
+        return Says({"version": VERSION})
+    return Says({"object": "list", "data": [{"id": MODEL, "object": "model"}]})
+
+
+def scored(asked: Asked, shown: str = "") -> dict[str, Any]:
+    """The logprobs of a server that knows `logprob_token_ids`, drawn from the prompt and what it is shown."""
+    yes = probability_of_yes(asked.prompt + shown)
     chances = dict(zip(TOKENS.values(), (yes, 0.9 - yes, 0.02, 0.01), strict=True))
     top = [
         {"token": f"token_id:{token}", "logprob": math.log(chances[token]), "bytes": None}
@@ -89,15 +96,20 @@ def probability_of_yes(prompt: str) -> float:
 
 def well(asked: Asked) -> Says:
     """What a server says that does all that is asked of it: the prompt's last word, or scores."""
-    if asked.path == "/v1/models":
-        return Says({"object": "list", "data": [{"id": MODEL, "object": "model"}]})
-    if asked.path == "/version":
-        return Says({"version": VERSION})
     if asked.path == "/tokenize":
         return Says({"tokens": [TOKENS[asked.body["prompt"]]], "count": 1, "max_model_len": 4096})
     if "logprob_token_ids" in asked.body:
         return Says(completion(asked, logprobs=scored(asked)))
     return Says(completion(asked, asked.prompt.split()[-1]))
+
+
+def seeing(asked: Asked) -> Says:
+    """The same of a server that says something else about other frames: scores, or one of two letters and a digest."""
+    shown = "".join(asked.images)
+    if "logprob_token_ids" in asked.body:
+        return Says(completion(asked, logprobs=scored(asked, shown)))
+    digest = zlib.crc32(shown.encode())
+    return Says(completion(asked, f"{'AB'[digest % 2]} {digest}"))
 
 
 def error(status: int, code: str = "", message: str = "it says no", **headers: str) -> Says:
@@ -111,9 +123,10 @@ class ChatServer:
 
     def __init__(self, says: Callable[[Asked], Says] = well, port: int = 0) -> None:
         self.says = says
+        self.introduces: Callable[[Asked], Says] = introduced
         self.port = port
         self.asked: list[Asked] = []
-        self.looked_at: list[str] = []
+        self.looked_at: list[Asked] = []
         self.most_at_once = 0
         self._now = 0
 
@@ -148,13 +161,10 @@ class ChatServer:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while (asked := await _read(reader)) is not None:
-                if asked.body:
-                    self.asked.append(asked)
-                else:
-                    self.looked_at.append(asked.path)
+                (self.asked if asked.body else self.looked_at).append(asked)
                 self._now += 1
                 self.most_at_once = max(self.most_at_once, self._now)
-                says = self.says(asked)
+                says = self.says(asked) if asked.body else self.introduces(asked)
                 try:
                     await asyncio.sleep(says.delay)
                 finally:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[4]))
 
-from tests.unit.models.chat_server import Asked, ChatServer, Says, error, well  # noqa: E402
+from tests.unit.models.chat_server import Asked, ChatServer, Says, error, introduced, seeing  # noqa: E402
 
 SLEEP = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
 
@@ -30,24 +30,34 @@ def main() -> None:
         time.sleep(600)
     answered = 0
 
+    def introduces(asked: Asked) -> Says:
+        if asked.path == "/version":
+            return introduced(asked)
+        if not is_known(asked):
+            return error(401, message="Unauthorized")
+        return Says({"object": "list", "data": [{"id": "another" if how == "another" else name}]})
+
     def says(asked: Asked) -> Says:
         nonlocal answered
-        if asked.path.startswith("/v1") and asked.headers.get("authorization") != f"Bearer {os.environ['VLLM_API_KEY']}":
+        if not is_known(asked):
             return error(401, message="Unauthorized")
-        if asked.path == "/v1/models":
-            return Says({"object": "list", "data": [{"id": "another" if how == "another" else name}]})
         answered += asked.path.endswith("/chat/completions")
         if how == "ends" and answered > 3:
             os.kill(os.getpid(), signal.SIGKILL)
-        return replace(well(asked), delay=0.05)
+        return replace(seeing(asked), delay=0.05)
 
     try:
-        with ChatServer(says, int(given["--port"])):
+        with ChatServer(says, int(given["--port"])) as server:
+            server.introduces = introduces
             print("ready", flush=True)
             signal.pause()
     except OSError as fault:
         print(fault, flush=True)
         os._exit(1)  # its thread runs
+
+
+def is_known(asked: Asked) -> bool:
+    return asked.headers.get("authorization") == f"Bearer {os.environ['VLLM_API_KEY']}"
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ def plan_of(project: Project, more: str, run: str = "[local, hosted]") -> Plan:
     project.write("envs/serve.txt", "vllm==0.32.0\ntorch==2.13.0\ncertifi==1\n")
     suite = "config/suites/demo.yaml"
     text = (Path(__file__).parents[3] / suite).read_text().replace("run: [local]", f"run: {run}")
-    project.write(suite, text.replace("    clips: ids\n", f"    clips: ids\n    extra_runs: [entail/fps1/hosted]\n", 1))
+    project.write(suite, text.replace("    clips: ids\n", "    clips: ids\n    extra_runs: [entail/fps1/hosted]\n", 1))
     return Plan(load(project.root))
 
 
@@ -102,8 +102,10 @@ def test_quantised_weights_are_said_to_be(project: Project, monkeypatch: pytest.
 MISTAKES: list[tuple[str, str]] = [
     ("served_by: vlm\n", "served_by.engine: should be 'vllm', found 'vlm'. Did you mean 'vllm'?"),
     ("served_by: {engine: vllm, max_len: 1}\n", "served_by.max_len: unknown key."),
-    ("served_by: vllm\nsettings: {url: 'http://127.0.0.1:8000/v1', model: x}\n",
-     "settings: served_by: the job starts the server, and says url, model. Remove them here."),
+    (
+        "served_by: vllm\nsettings: {url: 'http://127.0.0.1:8000/v1', model: x}\n",
+        "settings: served_by: the job starts the server, and says url, model. Remove them here.",
+    ),
     ("served_by: vllm\nattention: eager\n", "attention: the server chooses it. Remove it."),
     ("served_by: {engine: vllm, arguments: [--port=1]}\n", "'--port=1': not here; other settings, or the job"),
     ("served_by: {engine: vllm, arguments: [--enforce-eager, --api_key, x]}\n", "'--api_key': not here"),

@@ -38,8 +38,8 @@ def check_model(slug: str, questions: int, suite: str | None = None) -> None:
         raise unknown("model", slug, plan.config.models, "check")
     if not sees_frames(model):
         raise UserError(
-            f"check: '{slug}' has adapter '{model.adapter}'; only models with weights that see frames, and servers of your "
-            "own, are checked."
+            f"check: '{slug}' has adapter '{model.adapter}'; only models with weights that see frames, and servers of "
+            "your own, are checked."
         )
     runs = _runs_with_data(plan, slug, model)
     problems: list[str] = []

@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[4]))
 
-from tests.unit.models.chat_server import Asked, ChatServer, Says, error, introduced, seeing  # noqa: E402
+from tests.unit.models.chat_server import Asked, ChatServer, Says, error, introduced, seeing
 
 SLEEP = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
 

@@ -58,7 +58,9 @@ def host_in(root: Path, how: str = "", minutes: float = 1, ports: Iterator[int] 
 def test_a_server_answers_and_is_gone_when_it_is_closed(root: Path) -> None:
     host = host_in(root)
     found = host.start()
-    assert found["key"] == KEY_VARIABLE and httpx2.get(f"{found['url']}/models").status_code == 401, "for this job alone"
+    assert found["key"] == KEY_VARIABLE and httpx2.get(f"{found['url']}/models").status_code == 401, (
+        "for this job alone"
+    )
     adapter = OpenAIAdapter(spec(**found, model=NAME, scores="logprob_token_ids", retries=0))
     (answer,) = adapter.answers(BLIND, [request("Is it so?", "score", ("Yes", "No"))])
     assert len(answer.scores) == 2 and not answer.error
@@ -75,7 +77,9 @@ def test_no_server_is_left_when_the_job_is_killed(root: Path, how: str, end: sig
     """Neither one that answers nor one that still starts."""
     words = [sys.executable, "-c", JOB, str(root), how, "starting" if how else "answering"]
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    job = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=os.environ | {"PYTHONPATH": path})
+    job = subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=os.environ | {"PYTHONPATH": path}
+    )
     assert job.stdout is not None
     if not how:
         assert job.stdout.readline() == b"started\n"

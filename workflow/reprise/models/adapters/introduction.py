@@ -40,16 +40,17 @@ async def check_introduction(client: AsyncOpenAI, settings: OpenAISettings) -> N
     named = await _models(client)
     if named and settings.model not in named:
         raise UserError(
-            f"{settings.url}: the server serves {', '.join(map(plain, named[:5]))}, not '{settings.model}'. Start it with "
-            "that model (vLLM: --served-model-name), or correct `model` or `url` in the settings of the model's file."
+            f"{settings.url}: the server serves {', '.join(map(plain, named[:5]))}, not '{settings.model}'. Start it "
+            "with that model (vLLM: --served-model-name), or correct `model` or `url` in the settings of its file."
         )
     version = await _version(client, settings)
     if settings.version is not None and version != settings.version:
         raise UserError(
-            f"{settings.url}: the server says version '{version}', not '{settings.version}'. Start that version, or correct "
-            "`version` in the settings of the model's file."
+            f"{settings.url}: the server says version '{version}', not '{settings.version}'. Start that version, or "
+            "correct `version` in the settings of the model's file."
         )
-    log.info(f"{settings.url}: version {version or 'unknown'}, serves {', '.join(map(plain, named)) or 'unnamed models'}")
+    served = ", ".join(map(plain, named)) or "unnamed models"
+    log.info(f"{settings.url}: version {version or 'unknown'}, serves {served}")
 
 
 async def _models(client: AsyncOpenAI) -> list[str]:

@@ -49,9 +49,7 @@ def hosting_of(served: ServedBy) -> Hosting:
     )
 
 
-def command(
-    python: Path, serving: Serving, hosting: Hosting, *, weights: Path, name: str, port: int
-) -> Sequence[str]:
+def command(python: Path, serving: Serving, hosting: Hosting, *, weights: Path, name: str, port: int) -> Sequence[str]:
     """The words that start a server of these weights under this name."""
     return [
         str(python), "-m", MODULES[serving.engine], "--model", str(weights.resolve()), "--served-model-name", name,
@@ -62,6 +60,9 @@ def command(
 def environment(serving: Serving, key: str) -> Mapping[str, str]:
     """The environment of a server: this one's without its secrets and paths of Python, and the server's own key."""
     passed = {name: value for name, value in os.environ.items() if not SECRET_NAMES.search(name)}
-    return {name: value for name, value in passed.items() if name not in NOT_PASSED} | OFFLINE | serving.variables | {
-        KEY: key
-    }
+    return (
+        {name: value for name, value in passed.items() if name not in NOT_PASSED}
+        | OFFLINE
+        | serving.variables
+        | {KEY: key}
+    )

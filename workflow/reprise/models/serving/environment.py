@@ -60,8 +60,8 @@ def python_of(name: str, store: Store) -> Path:
     folder = environment_folder(path, store) if pins_of(path) else store.root
     if not is_built(folder):
         raise UserError(
-            f"{path}: no environment with these packages in {folder}. Run snakemake, whose rule serve_environment makes "
-            "it."
+            f"{path}: no environment with these packages in {folder}. Run snakemake, whose rule serve_environment "
+            "makes it."
         )
     return folder / "bin" / "python"
 
@@ -101,9 +101,9 @@ def _run(command: Sequence[str], path: Path) -> None:
             said.append(line)
     if process.returncode:
         raise UserError(
-            f"{path}: its packages could not be installed: {' / '.join(said)}. Correct the file, or run the same command "
-            "again when the network is there. Without one, put the wheels into a folder and set PIP_NO_INDEX=1 and "
-            "PIP_FIND_LINKS=<folder>."
+            f"{path}: its packages could not be installed: {' / '.join(said)}. Correct the file, or run the same "
+            "command again when the network is there. Without one, put the wheels into a folder and set PIP_NO_INDEX=1 "
+            "and PIP_FIND_LINKS=<folder>."
         )
 
 

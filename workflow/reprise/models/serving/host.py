@@ -80,8 +80,8 @@ class Host:
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(ENDING_SECONDS)
             raise MachineError(
-                f"the server of this job has ended: {self._said()}. Answers so far are kept. See {self._log_file}, then "
-                "run the same command again."
+                f"the server of this job has ended: {self._said()}. Answers so far are kept. See {self._log_file}, "
+                "then run the same command again."
             )
 
     def close(self) -> None:
@@ -104,9 +104,7 @@ class Host:
             process.stdin.close()
 
     def _launch(self, port: int) -> None:
-        words = command(
-            self._python, self._serving, self._hosting, weights=self._weights, name=self._name, port=port
-        )
+        words = command(self._python, self._serving, self._hosting, weights=self._weights, name=self._name, port=port)
         self._url = f"http://{HOST}:{port}"
         os.environ[KEY_VARIABLE] = self._key
         log.info(f"starting {self._serving.engine} on port {port}; its log: {self._log_file}")
@@ -134,8 +132,8 @@ class Host:
                         log.info(f"{self._url}: the port was taken meanwhile; another one is tried")
                         return False
                     raise UserError(
-                        f"{name} does not start: {self._said()}. See {self._log_file}; correct `served_by` or the weights "
-                        "of the model's file, then run the same command again."
+                        f"{name} does not start: {self._said()}. See {self._log_file}; correct `served_by` or the "
+                        "weights of the model's file, then run the same command again."
                     )
                 if now - start > 60 * minutes:
                     raise UserError(

@@ -1,7 +1,7 @@
 """Starts a server and ends all its processes when the job that wanted it ends, however that ends.
 
-Run as a file by the job, in a process group of its own; imports the standard library alone. Its standard input is a pipe
-from the job: a byte there says that the job is done, its end that the job was killed.
+Run as a file by the job, in a process group of its own; imports the standard library alone. Its standard input is a
+pipe from the job: a byte there says that the job is done, its end that the job was killed.
 """
 
 import ctypes
@@ -24,7 +24,7 @@ def main() -> None:
     server = subprocess.Popen(
         sys.argv[1:],
         stdin=subprocess.DEVNULL,
-        preexec_fn=_die_with_this,  # noqa: PLW1509  this process has one thread
+        preexec_fn=_die_with_this,  # this process has one thread
     )
     is_asked = False
     while server.poll() is None and os.getppid() == job:

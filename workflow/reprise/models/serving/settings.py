@@ -25,8 +25,8 @@ class ServedBy(Settings):
     engine: Literal["vllm"]
     """The program that serves it."""
     environment: str = Field("serve", pattern=NAME)
-    """Where the engine is installed: `envs/<environment>.txt` pins its packages, all of them. The workflow makes it once,
-    in the store."""
+    """Where the engine is installed: `envs/<environment>.txt` pins all its packages. The workflow makes it once, in
+    the store."""
     tensor_parallel: int | None = Field(None, ge=1)
     """Number of GPUs that the model is spread over; by default all `gpus` of the model."""
     max_model_len: int | None = Field(None, ge=1)

@@ -24,7 +24,7 @@ from reprise.core.paths import (
 )
 from reprise.fetch.settings import Huggingface, ReleaseHub
 from reprise.plan.agreement import compared, judge_pairs
-from reprise.plan.keys import UNPINNED
+from reprise.plan.identity import UNPINNED
 from reprise.plan.runs import Plan
 from reprise.tables.render.latex_document import MISSING, has_latex
 

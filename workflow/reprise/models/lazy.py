@@ -20,7 +20,6 @@ from reprise.models.served import Arrived, Due, ServedModel
 from reprise.models.serving.host import Host
 from reprise.models.weights import weights_folder
 
-
 Options = tuple[tuple[str, ...], ...]
 """of questions that ask for a score"""
 BLIND = "none"

@@ -81,9 +81,7 @@ def main() -> None:
         is_needed = any(journal.get(one) is None and failures.is_due(one) for work in works for one in work.entries)
         server_log = args.log.with_suffix(".server.log")
         options = scored_options(works)
-        with model_on(
-            key, store, args.threads, is_needed=is_needed, options=options, server_log=server_log
-        ) as model:
+        with model_on(key, store, args.threads, is_needed=is_needed, options=options, server_log=server_log) as model:
             responses, timings = ask_all(works, model, journal, failures, key)
         journal.sync()
     order = requests.select("request_id").with_row_index("place")

@@ -308,9 +308,7 @@ class Builder:
     def quantised_notes(self, row: Row) -> list[str]:
         """How the weights were quantised that the numbers of a row come from, those of judges included."""
         shown = [
-            one
-            for column in self.spec.columns
-            if (one := self.scored_of(row, column)) and one.name in self.key.runs
+            one for column in self.spec.columns if (one := self.scored_of(row, column)) and one.name in self.key.runs
         ]
         used = {"Asked": {one.run.model for one in shown}, "Judged": {one.judge for one in shown if one.judge}}
         methods = {how: sorted({self.key.quantised[one] for one in models & self.key.quantised.keys()})

@@ -6,12 +6,12 @@ rule figure:
         stamp="results/suite.json",
         key=f"results/{SUITE}/keys/figures/{{benchmark}}/{{figure}}.json",
         published=PLAN.published_numbers,
-        metrics=PLAN.figure_metrics,
-        statistics=PLAN.figure_statistics,
-        problems=PLAN.figure_problems,
-        verdicts=PLAN.figure_verdicts,
-        shown=PLAN.figure_items,
-        facts=PLAN.figure_facts,
+        metrics=PLAN.figured.metrics,
+        statistics=PLAN.figured.statistics,
+        problems=PLAN.figured.problems,
+        verdicts=PLAN.figured.verdicts,
+        shown=PLAN.figured.items,
+        facts=PLAN.figured.facts,
     output:
         multiext(
             "results/figures/{benchmark}/{figure}",
@@ -34,5 +34,5 @@ rule figure:
 
 rule figures:
     input:
-        PLAN.every_figure(),
+        PLAN.figured.every(),
     localrule: True

@@ -113,7 +113,11 @@ def test_whatever_there_is_is_drawn_or_named(tmp_path: Path, kind: str, rows: li
         return
     values = {row["group"]: row["value"] for row in shown.iter_rows(named=True)}
     assert values == {row["group"]: row["value"] for row in rows}
-    assert ("Nothing to show" in words) == (not rows) and "Not run here, and not published: " in words and "$x_{1}$ \\frac{a <b> &" in words
+    assert (
+        ("Nothing to show" in words) == (not rows)
+        and "Not run here, and not published: " in words
+        and "$x_{1}$ \\frac{a <b> &" in words
+    )
     assert "[U+202E]" in words, "a sign that reorders others is shown as its code point"
 
 

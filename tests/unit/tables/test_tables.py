@@ -211,6 +211,13 @@ def test_a_caption_names_the_judges_whose_numbers_it_shows(
     assert notes == (["Judged by First.", "Judged by Second."] if len(set(judges.values())) > 1 else [])
 
 
+def test_a_row_that_a_quantised_judge_rated_says_so(tmp_path: Path) -> None:
+    table = judged_builder(tmp_path, {"ov": "first"}, quantised={"ov": "nf4", "first": "gptq"}).table()
+    assert ("Asked with quantised weights (nf4).", "Judged with quantised weights (gptq).") in [
+        row.notes for row in table.rows()
+    ]
+
+
 def test_a_run_shows_the_ratings_of_the_first_judge_who_rated_it(tmp_path: Path) -> None:
     made = judged_builder(tmp_path, {"ov": "second"})
     assert sources(made)["OV-7B", "Mean"] == ("reproduced", 2.0)
@@ -331,8 +338,8 @@ def test_the_stub_says_what_rows_are(rows: list[dict[str, Any]], stub: str) -> N
 
 
 def test_a_table_without_answers_says_nothing_of_failed_ones(tmp_path: Path) -> None:
-    assert "failed" in " ".join(builder(tmp_path, []).provenance())
-    assert "failed" not in " ".join(builder(tmp_path, [], runs=[]).provenance())
+    assert "failed" in " ".join(builder(tmp_path, []).table().provenance)
+    assert "failed" not in " ".join(builder(tmp_path, [], runs=[]).table().provenance)
 
 
 # --- frames, columns that are runs, groups against the whole -------------------------------------------------------

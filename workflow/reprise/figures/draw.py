@@ -12,6 +12,7 @@ from reprise.figures import distribution, grids, scatter
 from reprise.figures.chart import Entry, by_frames, entries_of, panels_by_span, side_by_side, without_numbers
 from reprise.figures.keys import FigureKey
 from reprise.figures.style import WIDTHS, Sheet, sheet, use_style
+from reprise.tables.below import judge_lines
 from reprise.tables.build import TIDY, Builder
 from reprise.tables.published import Published
 
@@ -140,7 +141,11 @@ def _state(numbers: Sequence[Any]) -> list[str]:
 def _notes(builders: Sequence[Builder], entries: Sequence[Entry]) -> list[str]:
     """What has no number, who judged, what failed, and what the rows say of themselves."""
     missing = without_numbers(entries)
-    lines = [line for one in builders for line in (one.judged_by() if one.spec.judge else "", *one.judge_lines())]
+    lines = [
+        line
+        for one in builders
+        for line in (one.judged_by() if one.spec.judge else "", *judge_lines(one.key, one.metrics))
+    ]
     lines += [line for one in builders for line in one.wrong_lines()]
     notes = [f"{entry.label}: {' '.join(entry.notes)}" for entry in entries if entry.notes]
     more = [f"{len(notes) - MOST_NOTES} more rows have notes; see their tables."] if len(notes) > MOST_NOTES else []

@@ -9,7 +9,6 @@ from typing import Any, ParamSpec, TypeVar
 from snakemake.exceptions import WorkflowError
 
 from reprise.benchmarks.registry import load_analyses, load_scores, load_statistics
-from reprise.config.figures import Distribution, Scatter
 from reprise.config.load import load
 from reprise.config.model import Model
 from reprise.config.tables import TableSpec
@@ -18,10 +17,22 @@ from reprise.core.errors import UserError, faults_in_words
 from reprise.core.files import canonical_json, is_other, write_if_changed
 from reprise.core.log import log
 from reprise.core.names import FIGURE
-from reprise.core.paths import STAMP, Ledger, Run, Scored, collected_table_file, figure_file, overview_file, table_file
+from reprise.core.paths import (
+    STAMP,
+    Ledger,
+    Run,
+    Scored,
+    collected_table_file,
+    overview_file,
+    reproduction_file,
+    table_file,
+)
 from reprise.fetch.settings import ReleaseHub, Remote
+from reprise.plan.agreement import compared
 from reprise.plan.answers import failed_answers, summary
-from reprise.plan.keys import UNPINNED, changed_keys, write_keys
+from reprise.plan.figured import Figured
+from reprise.plan.identity import UNPINNED
+from reprise.plan.keys import changed_keys, write_keys
 from reprise.plan.outcome import outcome
 from reprise.plan.retries import write_answer_retries, write_retries
 from reprise.plan.runs import Plan
@@ -35,7 +46,6 @@ Wildcards = Any
 """Snakemake's, with an attribute a wildcard"""
 # As many cores decode about as fast as a GPU asks for clips (docs/reference/inference.md).
 PREPARING = 8
-SHOWN_READER = "robust"
 READ_AS = ("tex", "md", "html")
 
 
@@ -118,6 +128,7 @@ class Workflow:
         self._plan = plan
         self._targets = targets
         self._results = plan.results
+        self.figured = Figured(plan, self)
         self._shards = range(plan.config.suite.shards)
 
     # Wildcards
@@ -132,6 +143,7 @@ class Workflow:
             "sampling": one_of(config.main.samplings),
             "model": one_of(config.models),
             "judge": one_of(self._judges()),
+            "environment": one_of(one.served_by.environment for one in config.models.values() if one.served_by),
             "shard": r"\d+",
             "table": r"table\d+",
             "figure": FIGURE.strip("^$"),
@@ -209,6 +221,11 @@ class Workflow:
         """The note of a fetched snapshot; nothing for a local checkpoint or a model without weights."""
         return [self._results.weights(_slug(wildcards))] if self.model(wildcards).repo else []
 
+    def environment(self, wildcards: Wildcards) -> list[Path]:
+        """The note of the environment of the server that a job starts; nothing where it starts none."""
+        served = self.model(wildcards).served_by
+        return [self._results.environment(served.environment)] if served else []
+
     def answer_retry(self, wildcards: Wildcards) -> list[Path]:
         """What changes when questions that failed are to be asked again; nothing where none has failed yet."""
         path = self._results.answer_retry_key(Scored(_run(wildcards), getattr(wildcards, "judge", "")))
@@ -242,9 +259,15 @@ class Workflow:
     # Tables
 
     def every_table(self) -> list[Path]:
-        """Every table number that a paper of the suite has, and the overview, in every format that people read."""
+        """What people read: every table number that a paper of the suite has, the overview, and the verdicts."""
         tables = [collected_table_file(table, kind) for table in self._plan.benchmarks_by_table() for kind in READ_AS]
-        return [*tables, *(overview_file(kind) for kind in READ_AS if self._plan.overview)]
+        overview = [overview_file(kind) for kind in READ_AS if self._plan.overview]
+        verdicts = [reproduction_file("md")] if self._plan.config.suite.show_published else []
+        return [*tables, *overview, *verdicts]
+
+    def every_csv(self) -> list[Path]:
+        """The numbers of every table of every paper of the suite."""
+        return [table_file(benchmark, table, "csv") for benchmark, table, _ in self._plan.tables()]
 
     def every_fragment(self) -> list[Path]:
         """Every table of every paper of the suite, and the overview, as LaTeX."""
@@ -265,9 +288,10 @@ class Workflow:
     @as_workflow_error
     def table_problems(self, wildcards: Wildcards) -> list[Path]:
         """What is wrong with the imported files behind a table."""
-        return self._problems(self._scored(wildcards))
+        return self.import_problems(self._scored(wildcards))
 
-    def _problems(self, scored: Sequence[Scored]) -> list[Path]:
+    def import_problems(self, scored: Sequence[Scored]) -> list[Path]:
+        """What is wrong with the imported files behind these numbers."""
         imported = self._plan.imports.models
         answers = [Scored(one.run) for one in scored if one.run.model in imported]
         ratings = [one for one in scored if one.judge in imported]
@@ -285,70 +309,20 @@ class Workflow:
 
     def needs_data(self, benchmark: str, table: str) -> bool:
         """Whether a table shows numbers of the data, or a chance that is counted from them, and the data can be had."""
-        return self._needs_data(benchmark, self._plan.table(benchmark, table))
+        return self.shows_data(benchmark, self._plan.table(benchmark, table))
 
-    def _needs_data(self, benchmark: str, spec: TableSpec) -> bool:
-        if not self._has_data(benchmark):
+    def shows_data(self, benchmark: str, spec: TableSpec) -> bool:
+        """The same for a specification."""
+        if not self.has_data(benchmark):
             return False
         chance = load_scores(benchmark).CHANCE
         is_counted = any(chance.get(metric, 0.0) is None for c in spec.columns for metric in spec.metrics_of(c))
         return any(row.dataset or (row.chance and is_counted) for row in spec.rows())
 
-    def _has_data(self, benchmark: str) -> bool:
+    def has_data(self, benchmark: str) -> bool:
         """Whether a benchmark's release can be had."""
         release = self._plan.config.suite.benchmarks[benchmark].release
         return not (isinstance(release, ReleaseHub) and release.revision == UNPINNED)
-
-    # Figures
-
-    def every_figure(self) -> list[Path]:
-        """Every figure of the suite, as a picture."""
-        return [figure_file(benchmark, figure, "png") for benchmark, figure, _ in self._plan.figures()]
-
-    @as_workflow_error
-    def figure_metrics(self, wildcards: Wildcards) -> list[Path]:
-        """The metrics of the runs behind a figure that this site can make."""
-        return [self._results.metrics(one) for one in self._figured(wildcards)]
-
-    @as_workflow_error
-    def figure_problems(self, wildcards: Wildcards) -> list[Path]:
-        """What is wrong with the imported files behind a figure."""
-        return self._problems(self._figured(wildcards))
-
-    @as_workflow_error
-    def figure_statistics(self, wildcards: Wildcards) -> list[Path]:
-        """Numbers of the data, for a figure that shows them where the data can be had."""
-        benchmark = wildcards.benchmark
-        parts = self._plan.figure_parts(benchmark, wildcards.figure)
-        is_needed = any(self._needs_data(benchmark, spec) for _, spec in parts)
-        return [self._results.statistics(benchmark)] if is_needed else []
-
-    @as_workflow_error
-    def figure_verdicts(self, wildcards: Wildcards) -> list[Path]:
-        """The verdicts behind a figure that shows items one by one."""
-        shown = self._figured(wildcards) if self._shows_items(wildcards) else []
-        return [self._results.verdicts(one.run, one.judge or SHOWN_READER) for one in shown]
-
-    @as_workflow_error
-    def figure_items(self, wildcards: Wildcards) -> list[Path]:
-        """The items of such a figure, or of one that counts them, where the data can be had."""
-        benchmark = wildcards.benchmark
-        counts = isinstance(self._plan.figure(benchmark, wildcards.figure), Distribution) and self._has_data(benchmark)
-        is_needed = counts or (self._shows_items(wildcards) and self._figured(wildcards))
-        return [self._results.items(benchmark)] if is_needed else []
-
-    @as_workflow_error
-    def figure_facts(self, wildcards: Wildcards) -> list[Path]:
-        """Facts of the videos, for a figure that shows them where videos are fetched."""
-        spec, benchmark = self._plan.figure(wildcards.benchmark, wildcards.figure), wildcards.benchmark
-        is_needed = isinstance(spec, Distribution) and spec.fact is not None
-        return [self._results.facts(benchmark)] if is_needed and benchmark in self._plan.data_benchmarks() else []
-
-    def _shows_items(self, wildcards: Wildcards) -> bool:
-        return isinstance(self._plan.figure(wildcards.benchmark, wildcards.figure), Scatter)
-
-    def _figured(self, wildcards: Wildcards) -> list[Scored]:
-        return self._plan.figure_scored(wildcards.benchmark, wildcards.figure)
 
     # The overview
 
@@ -360,7 +334,7 @@ class Workflow:
     @as_workflow_error
     def overview_problems(self, wildcards: Wildcards) -> list[Path]:
         """What is wrong with the imported files behind the overview."""
-        return self._problems(self._plan.overview_scored())
+        return self.import_problems(self._plan.overview_scored())
 
     @as_workflow_error
     def overview_timings(self, wildcards: Wildcards) -> list[Path]:
@@ -371,6 +345,18 @@ class Workflow:
         """The papers' own numbers, where the suite shows them."""
         shown = self._plan.overview if self._plan.config.suite.show_published else ()
         return [published_file(benchmark) for benchmark in shown]
+
+    # Judges
+
+    @as_workflow_error
+    def compared_items(self, wildcards: Wildcards) -> list[Path]:
+        """The items behind the answers whose judges are compared."""
+        return sorted({self._results.items(one.run.benchmark) for one in compared(self._plan)})
+
+    @as_workflow_error
+    def compared_verdicts(self, wildcards: Wildcards) -> list[Path]:
+        """What each of the judges says that are compared."""
+        return [self._results.verdicts(one.run, one.judge) for one in compared(self._plan)]
 
     def _scored(self, wildcards: Wildcards) -> list[Scored]:
         return self._plan.table_scored(wildcards.benchmark, wildcards.table)

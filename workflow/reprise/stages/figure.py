@@ -39,7 +39,7 @@ def main() -> None:
         Builder(key=part, metrics=metrics, published=Published(published, part.table), problems=problems)
         for part in key.parts
     ]
-    found = {results.scored_of_verdicts(path): read_table(path, VERDICTS) for path in args.verdicts}
+    found = {results.name_of_verdicts(path): read_table(path, VERDICTS) for path in args.verdicts}
     facts = pl.concat([pl.DataFrame(schema=FACTS), *(read_table(path, FACTS) for path in args.facts)])
     items = pl.concat([pl.DataFrame(schema=ITEMS), *(read_table(path, ITEMS) for path in args.items)])
     analyses = load_analyses(key.benchmark)

@@ -111,11 +111,24 @@ def label_lines(text: str, characters: int) -> str:
     return "\n".join(wrap(visible(text), characters, break_long_words=False)) or " "
 
 
+def _round_layout(part: Figure | SubFigure) -> None:
+    """Round all places: the solver of the layout adds in the order of addresses, which differs from run to run."""
+    for axes in part.axes:
+        axes.set_position([round(value, 5) for value in axes.get_position(original=True).bounds])
+    for text in filter(None, (part._suptitle, part._supxlabel, part._supylabel)):
+        text.set_position([round(value, 5) for value in text.get_position()])
+    for one in part.subfigs:
+        box = one.bbox_relative
+        box.p0, box.p1 = box.p0.round(5), box.p1.round(5)
+        _round_layout(one)
+
+
 def save(figure: Figure, path: Path, description: Mapping[str, str]) -> None:
     """Write the figure in every format. No date is in them: the same figure has the same bytes."""
     for _ in range(2):  # labels that are wrapped take a second pass
         figure.draw_without_rendering()
     figure.set_layout_engine("none")
+    _round_layout(figure)
     title, words = description["title"], description["caption"]
     of_kind: dict[str, dict[str, Any]] = {
         "pdf": {"Title": title, "Subject": words, "CreationDate": None},

@@ -17,7 +17,8 @@ from reprise.models.adapters import ADAPTERS, load_adapter
 from reprise.models.adapters.base import Adapter, ModelSpec
 from reprise.models.devices import take_gpus
 from reprise.models.reasons import REASONS
-from reprise.models.sight import PLAN, Asked, Sight, sight_of
+from reprise.models.ahead import Asked
+from reprise.models.sight import PLAN, Sight, sight_of
 from reprise.models.weights import WEIGHTS, snapshot_folder
 from reprise.plan.runs import Plan
 from reprise.stages.infer import Work, gather_work

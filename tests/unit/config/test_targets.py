@@ -7,7 +7,7 @@ import pytest
 from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.plan.runs import Plan
-from reprise.plan.targets import check_targets, targets_of, warn_of_unpinned
+from reprise.plan.targets import asked_by, check_targets, targets_of, warn_of_unpinned
 
 from tests.unit.config.conftest import Project
 
@@ -21,6 +21,7 @@ from tests.unit.config.conftest import Project
         ("results/tables/velocti/table2.md", "unknown benchmark 'velocti'. Did you mean 'velociti'? Allowed: mmbench_video,"),
         ("results/tables/velociti/table2.pdf", "no format 'pdf'. Allowed: csv, html, md, tex."),
         ("results/tables/velociti/table2", "no format ''. Allowed: csv, html, md, tex."),
+        ("results/reproduction.md", "suite 'demo' shows no published values (`show_published: false`)"),
         ("results/tables/overview.pdf", "no format 'pdf'. Allowed: csv, html, md, tex."),
         ("results/tables/table3.pdf", "no format 'pdf'. Allowed: html, md, tex."),
         ("results/tables/table3.csv", "no format 'csv'. Allowed: html, md, tex. The csv of each paper is results/tables/<benchmark>/table3.csv."),
@@ -42,6 +43,14 @@ def test_a_suite_without_an_overview_says_how_to_have_one(project: Project, monk
         UserError, match="suite 'rehearsal' has no overview. Name models in `overview:` of config/suites/r"
     ):
         check_targets(Plan(load(Path(), {"suite": "rehearsal"})), ["results/tables/overview.md"])
+
+
+def test_a_format_that_verdicts_do_not_have(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project.root)
+    plan = Plan(load(Path(), {"suite": "paper"}))
+    check_targets(plan, ["results/reproduction.html"])
+    with pytest.raises(UserError, match=r"no format 'pdf'\. Allowed: csv, html, md\."):
+        check_targets(plan, ["results/reproduction.pdf"])
 
 
 def test_all_wrong_targets_are_said_at_once(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,3 +110,15 @@ def test_what_is_unpinned_is_said(
     with caplog.at_level(logging.WARNING):
         warn_of_unpinned(Plan(load(Path(), {"suite": "paper"})), targets)
     assert [one.message[: len(said)] for one in caplog.records] == ([said] if said else [])
+
+
+def test_judges_are_compared_where_two_rate_the_same(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project.root)
+    demo = Plan(load(Path()))
+    check_targets(demo, ["results/tables/judges.csv"])
+    rated = asked_by(demo, ["results/tables/judges.md"])
+    assert {one.judge for one in rated} == {"wordmatch", "wordmatch-recall"} and len(rated) == 2 * len(
+        {one.run for one in rated}
+    )
+    with pytest.raises(UserError, match=r"judges.pdf: no format 'pdf'. Allowed: csv, html, md, tex."):
+        check_targets(demo, ["results/tables/judges.pdf"])

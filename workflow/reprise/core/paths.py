@@ -14,6 +14,8 @@ RUN_NAME = "<benchmark>/<protocol>/<sampling>/<model>"
 PROBLEMS = ".problems.csv"
 TIMINGS = ".timings.parquet"
 OVERVIEW = "overview"
+JUDGES = "judges"
+REPRODUCTION = "reproduction"
 Ledger = Literal["sources", "clips"]
 
 
@@ -56,6 +58,11 @@ def table_file(benchmark: str, table: str, kind: str) -> Path:
     return TABLES / benchmark / f"{table}.{kind}"
 
 
+def reproduction_file(kind: str) -> Path:
+    """The verdicts on all numbers that a paper prints too."""
+    return RESULTS / f"{REPRODUCTION}.{kind}"
+
+
 def collected_table_file(table: str, kind: str) -> Path:
     """Table N of every paper that has one."""
     return TABLES / f"{table}.{kind}"
@@ -64,6 +71,11 @@ def collected_table_file(table: str, kind: str) -> Path:
 def overview_file(kind: str) -> Path:
     """The overview of models."""
     return TABLES / f"{OVERVIEW}.{kind}"
+
+
+def agreement_file(kind: str) -> Path:
+    """How far the judges agree."""
+    return TABLES / f"{JUDGES}.{kind}"
 
 
 def tables_pdf_file() -> Path:
@@ -145,6 +157,10 @@ class Results:
         """The note of a snapshot that was fetched."""
         return self.folder / "weights" / f"{model}.json"
 
+    def environment(self, name: str) -> Path:
+        """The note of an environment of a server that was made."""
+        return self.folder / "environments" / f"{name}.json"
+
     def responses(self, run: Run) -> Path:
         return self.folder / "responses" / f"{run.name}.parquet"
 
@@ -169,6 +185,11 @@ class Results:
     def verdicts(self, run: Run, reader: str) -> Path:
         """A reader's verdicts on a run's answers; `reader` may be a judge."""
         return self.folder / "verdicts" / run.name / f"{reader}.parquet"
+
+    def scored_of_verdicts(self, path: Path) -> tuple[str, str]:
+        """The names of the run and of the judge that a file of a judge's verdicts is of."""
+        run, _, judge = path.relative_to(self.folder / "verdicts").as_posix().removesuffix(".parquet").rpartition("/")
+        return run, judge
 
     def metrics(self, scored: Scored) -> Path:
         return self.folder / "metrics" / f"{scored.name}.parquet"

@@ -9,6 +9,7 @@ from reprise.core.files import value_digest
 from reprise.core.keyfile import Key
 from reprise.core.settings import Settings
 from reprise.models.adapters import ADAPTERS
+from reprise.models.serving.settings import Hosting, Serving
 
 
 class Answers(Key):
@@ -50,6 +51,8 @@ class ModelAnswers(Answers):
     ask: str
     max_tokens: int
     versions: dict[str, str]
+    serving: Serving | None = Field(None, exclude_if=not_)
+    """how the job starts its model's server, where it does"""
 
     def modules(self) -> tuple[str, ...]:
         return (ADAPTERS[self.adapter].module,)
@@ -65,3 +68,5 @@ class ModelRunKey(RunKey):
     gpus: int = 0
     serving: dict[str, Any] = Field({}, exclude_if=not_)
     """settings of the adapter that do not shape answers"""
+    hosting: Hosting | None = Field(None, exclude_if=not_)
+    """what else the job needs that starts its model's server"""

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Protocol, Self, cast, runtime_checkable
+from typing import Any, NamedTuple, Protocol, Self, cast, runtime_checkable
 
 from reprise.core.errors import UserError, stop_on_fault
 from reprise.core.log import log
@@ -17,8 +17,8 @@ from reprise.models.devices import take_gpus
 from reprise.models.keys import ModelRunKey
 from reprise.models.preparing import Outcome, outcome_of, ready
 from reprise.models.served import Arrived, Due, ServedModel
+from reprise.models.serving.host import Host
 from reprise.models.weights import weights_folder
-
 
 Options = tuple[tuple[str, ...], ...]
 """of questions that ask for a score"""
@@ -123,7 +123,7 @@ class LazyModel:
             dtype=answers.dtype,
             attention=answers.attention,
             trust_remote_code=answers.trust_remote_code,
-            settings=answers.settings | self._key.serving,
+            settings=answers.settings | self._key.serving | self._found_settings(self._given),
             prompt_start=constant_start(answers.prompt.get("user", "")),
             shows_frames=answers.sampling.get("rule") != BLIND,
             options=self._options,
@@ -144,6 +144,11 @@ class LazyModel:
             self._prepare = partial(outcome_of, cast(PreparingAdapter, adapter).preparer)
         return adapter
 
+    def _found_settings(self, given: Given) -> dict[str, Any]:
+        """Settings of the adapter that only the job knows."""
+        del given  # for a model that this process loads there are none
+        return {}
+
     def _prepare_ahead(self, spec: ModelSpec) -> None:
         """Begin with the first clips while the model loads."""
         target = ADAPTERS[self._key.answers.adapter].preparer
@@ -161,10 +166,52 @@ class LazyServedModel(LazyModel):
         return cast(ServedModel, self._loaded()).answers_in_any_order(dues) if dues else iter(())
 
 
+class LazyHostedModel(LazyServedModel):
+    """The same for a model whose server this job starts when the first answer is missing."""
+
+    def __init__(self, key: ModelRunKey, store: Store, threads: int, server_log: Path) -> None:
+        super().__init__(key, store, threads)
+        self._server_log = server_log
+        self._host: Host | None = None
+
+    def answers_in_any_order(self, dues: Sequence[Due]) -> Iterator[Arrived]:
+        """Every answer as soon as it is there. What fails because the server has ended is no failure of a question."""
+        for arrived in super().answers_in_any_order(dues):
+            if arrived.answer.error == "network" and self._host is not None:
+                self._host.check()
+            yield arrived
+
+    def close(self) -> None:
+        """End the server."""
+        super().close()
+        if self._host is not None:
+            self._host.close()
+
+    def _found_settings(self, given: Given) -> dict[str, Any]:
+        serving, hosting = self._key.answers.serving, self._key.hosting
+        assert serving is not None and hosting is not None and given.weights is not None
+        self._host = Host(
+            serving,
+            hosting,
+            weights=given.weights,
+            name=self._key.answers.settings["model"],
+            store=self._store,
+            log_file=self._server_log,
+        )
+        return self._host.start()
+
+
 def lazy_model(
-    key: ModelRunKey, store: Store, threads: int, workers: int = 0, options: Options = ()
+    key: ModelRunKey,
+    store: Store,
+    threads: int,
+    workers: int = 0,
+    options: Options = (),
+    server_log: Path | None = None,
 ) -> LazyModel:
-    """The model of a run."""
+    """The model of a run; the log of a server that it starts is a file of its own."""
+    if key.hosting is not None:
+        return LazyHostedModel(key, store, threads, server_log or store.scratch("server.log"))
     kind = LazyServedModel if ADAPTERS[key.answers.adapter].is_remote else LazyModel
     return kind(key, store, threads, workers, options=options)
 

@@ -80,6 +80,8 @@ class OpenAISettings(Settings):
     server: str | None = None
     """What answers there, such as `vllm 0.33.0, bfloat16`. It stands in the run's key in place of `url`, which may then
     change without a question being asked again. By default the `url`."""
+    version: str | None = None
+    """The version that a server of your own must say of itself at `/version`, such as `0.32.0`. By default any."""
     key: str | None = None
     """Name of the environment variable that holds the key; none for a server that asks for none. A model with a key
     also needs `budget_usd:` above zero in the suite."""

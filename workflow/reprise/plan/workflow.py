@@ -15,10 +15,21 @@ from reprise.core.clones import LOCKS, is_running, register
 from reprise.core.errors import UserError, faults_in_words
 from reprise.core.files import canonical_json, is_other, write_if_changed
 from reprise.core.log import log
-from reprise.core.paths import STAMP, Ledger, Run, Scored, collected_table_file, overview_file, table_file
+from reprise.core.paths import (
+    STAMP,
+    Ledger,
+    Run,
+    Scored,
+    collected_table_file,
+    overview_file,
+    reproduction_file,
+    table_file,
+)
 from reprise.fetch.settings import ReleaseHub, Remote
+from reprise.plan.agreement import compared
 from reprise.plan.answers import failed_answers, summary
-from reprise.plan.keys import UNPINNED, changed_keys, write_keys
+from reprise.plan.identity import UNPINNED
+from reprise.plan.keys import changed_keys, write_keys
 from reprise.plan.outcome import outcome
 from reprise.plan.retries import write_answer_retries, write_retries
 from reprise.plan.runs import Plan
@@ -128,6 +139,7 @@ class Workflow:
             "sampling": one_of(config.main.samplings),
             "model": one_of(config.models),
             "judge": one_of(self._judges()),
+            "environment": one_of(one.served_by.environment for one in config.models.values() if one.served_by),
             "shard": r"\d+",
             "table": r"table\d+",
             "kind": one_of(READ_AS),
@@ -197,6 +209,11 @@ class Workflow:
         """The note of a fetched snapshot; nothing for a local checkpoint or a model without weights."""
         return [self._results.weights(_slug(wildcards))] if self.model(wildcards).repo else []
 
+    def environment(self, wildcards: Wildcards) -> list[Path]:
+        """The note of the environment of the server that a job starts; nothing where it starts none."""
+        served = self.model(wildcards).served_by
+        return [self._results.environment(served.environment)] if served else []
+
     def answer_retry(self, wildcards: Wildcards) -> list[Path]:
         """What changes when questions that failed are to be asked again; nothing where none has failed yet."""
         path = self._results.answer_retry_key(Scored(_run(wildcards), getattr(wildcards, "judge", "")))
@@ -230,9 +247,15 @@ class Workflow:
     # Tables
 
     def every_table(self) -> list[Path]:
-        """Every table number that a paper of the suite has, and the overview, in every format that people read."""
+        """What people read: every table number that a paper of the suite has, the overview, and the verdicts."""
         tables = [collected_table_file(table, kind) for table in self._plan.benchmarks_by_table() for kind in READ_AS]
-        return [*tables, *(overview_file(kind) for kind in READ_AS if self._plan.overview)]
+        overview = [overview_file(kind) for kind in READ_AS if self._plan.overview]
+        verdicts = [reproduction_file("md")] if self._plan.config.suite.show_published else []
+        return [*tables, *overview, *verdicts]
+
+    def every_csv(self) -> list[Path]:
+        """The numbers of every table of every paper of the suite."""
+        return [table_file(benchmark, table, "csv") for benchmark, table, _ in self._plan.tables()]
 
     def every_fragment(self) -> list[Path]:
         """Every table of every paper of the suite, and the overview, as LaTeX."""
@@ -302,6 +325,18 @@ class Workflow:
         """The papers' own numbers, where the suite shows them."""
         shown = self._plan.overview if self._plan.config.suite.show_published else ()
         return [published_file(benchmark) for benchmark in shown]
+
+    # Judges
+
+    @as_workflow_error
+    def compared_items(self, wildcards: Wildcards) -> list[Path]:
+        """The items behind the answers whose judges are compared."""
+        return sorted({self._results.items(one.run.benchmark) for one in compared(self._plan)})
+
+    @as_workflow_error
+    def compared_verdicts(self, wildcards: Wildcards) -> list[Path]:
+        """What each of the judges says that are compared."""
+        return [self._results.verdicts(one.run, one.judge) for one in compared(self._plan)]
 
     def _scored(self, wildcards: Wildcards) -> list[Scored]:
         return self._plan.table_scored(wildcards.benchmark, wildcards.table)

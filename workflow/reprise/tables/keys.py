@@ -1,4 +1,4 @@
-"""The key of a table: its specification, and whose numbers this site has for it."""
+"""The keys of tables: their specification, and whose numbers this site has for them."""
 
 from pydantic import Field
 
@@ -6,6 +6,7 @@ from reprise.benchmarks.keys import FINDERS
 from reprise.benchmarks.registry import module_name
 from reprise.config.tables import Overview, TableSpec
 from reprise.core.keyfile import Key
+from reprise.core.settings import Settings
 
 
 class TableKey(Key):
@@ -68,3 +69,57 @@ class OverviewKey(Key):
 
     def modules(self) -> tuple[str, ...]:
         return (self.STAGE, *(module_name(part.benchmark, "scores") for part in self.parts))
+
+
+class Title(Settings):
+    """How a table is called."""
+
+    paper: str
+    """the benchmark's name"""
+    number: str
+    """such as `Table 3`"""
+    title: str
+
+
+class ReproductionKey(Key):
+    """Key of the stage `reproduction`."""
+
+    STAGE = "reprise.stages.reproduction"
+    CARRIERS = TableKey.CARRIERS
+    suite: str
+    suite_title: str
+    notice: str = ""
+    confidence: float
+    titles: dict[str, Title]
+    """table, as csvs name it -> its title"""
+    judges_of_paper: dict[str, str] = Field({})
+    """table -> the judge of the paper's numbers"""
+    judges: dict[str, str] = Field({})
+    """judge -> label"""
+    conditions: dict[str, tuple[str, ...]] = Field({})
+    """run -> what it was made with"""
+
+
+class JudgePairKey(Settings):
+    """Two judges of the answers to one protocol."""
+
+    benchmark: str
+    title: str
+    """of the benchmark, and the protocol"""
+    judges: tuple[str, str]
+    runs: tuple[str, ...]
+    """what both rate"""
+
+
+class AgreementKey(Key):
+    """Key of the stage `agreement`."""
+
+    STAGE = "reprise.stages.agreement"
+    CARRIERS = TableKey.CARRIERS
+    suite: str
+    suite_title: str
+    notice: str = ""
+    confidence: float
+    pairs: tuple[JudgePairKey, ...]
+    judges: dict[str, str]
+    """judge -> label"""

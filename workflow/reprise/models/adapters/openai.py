@@ -11,6 +11,7 @@ from reprise.core.errors import UserError
 from reprise.models.adapters.base import Answer, AnswerError, Clip, ModelSpec, Request
 from reprise.models.adapters.chat import Chat
 from reprise.models.adapters.images import ImagesPreparer
+from reprise.models.adapters.introduction import check_introduction
 from reprise.models.adapters.replies import Reply, answer_of
 from reprise.models.adapters.sending import send
 from reprise.models.adapters.server import Known, Server
@@ -64,6 +65,9 @@ class OpenAIAdapter:
             if ahead is not None:
                 ahead.expect(iter(shown))
             async with _client(self._settings, self._key) as client:
+                if not self._known.is_introduced:
+                    await check_introduction(client, self._settings)
+                    self._known.is_introduced = True
                 yield Line(Server(client, self._settings, self._known), self._spec, ahead)
 
 

@@ -20,6 +20,11 @@ from reprise.models.served import Arrived, Due, ServedModel
 from reprise.models.serving.host import Host
 from reprise.models.weights import weights_folder
 
+Options = tuple[tuple[str, ...], ...]
+"""of questions that ask for a score"""
+BLIND = "none"
+"""the sampling rule that shows no frame"""
+
 
 @runtime_checkable
 class PreparingModel(Protocol):
@@ -47,10 +52,16 @@ class LazyModel:
     """A run whose answers are all journaled loads no model and starts no worker."""
 
     def __init__(
-        self, key: ModelRunKey, store: Store, threads: int, workers: int = 0, given: Given | None = None
+        self,
+        key: ModelRunKey,
+        store: Store,
+        threads: int,
+        workers: int = 0,
+        given: Given | None = None,
+        options: Options = (),
     ) -> None:
         self._key, self._store, self._threads, self._workers = key, store, threads, workers
-        self._given = given
+        self._given, self._options = given, options
         self._adapter: Adapter | None = None
         self._ahead: Ahead | None = None
         self._prepare: Callable[[Clip, Sequence[Request]], Outcome] | None = None
@@ -114,6 +125,8 @@ class LazyModel:
             trust_remote_code=answers.trust_remote_code,
             settings=answers.settings | self._key.serving | self._found_settings(self._given),
             prompt_start=constant_start(answers.prompt.get("user", "")),
+            shows_frames=answers.sampling.get("rule") != BLIND,
+            options=self._options,
         )
         log.info(f"loading the model of {self._key.run} by adapter {answers.adapter}")
         self._prepare_ahead(spec)
@@ -189,13 +202,18 @@ class LazyHostedModel(LazyServedModel):
 
 
 def lazy_model(
-    key: ModelRunKey, store: Store, threads: int, workers: int = 0, server_log: Path | None = None
+    key: ModelRunKey,
+    store: Store,
+    threads: int,
+    workers: int = 0,
+    options: Options = (),
+    server_log: Path | None = None,
 ) -> LazyModel:
     """The model of a run; the log of a server that it starts is a file of its own."""
     if key.hosting is not None:
         return LazyHostedModel(key, store, threads, server_log or store.scratch("server.log"))
     kind = LazyServedModel if ADAPTERS[key.answers.adapter].is_remote else LazyModel
-    return kind(key, store, threads, workers)
+    return kind(key, store, threads, workers, options=options)
 
 
 def constant_start(template: str) -> str:

@@ -26,7 +26,7 @@ from reprise.models.failures import Failures, failures_path
 from reprise.models.first_questions import Start
 from reprise.models.journal import Journal, asking_alone, entry_id, journal_path
 from reprise.models.keys import ModelRunKey, RunKey
-from reprise.models.lazy import PreparingModel
+from reprise.models.lazy import Options, PreparingModel
 from reprise.models.machine import model_on
 from reprise.models.progress import ProgressLine
 from reprise.models.served import Arrived, Due, ServedModel, served_by
@@ -80,7 +80,8 @@ def main() -> None:
         failures = Failures(failures_path(store, key.key), args.attempts)
         is_needed = any(journal.get(one) is None and failures.is_due(one) for work in works for one in work.entries)
         server_log = args.log.with_suffix(".server.log")
-        with model_on(key, store, args.threads, is_needed=is_needed, server_log=server_log) as model:
+        options = scored_options(works)
+        with model_on(key, store, args.threads, is_needed=is_needed, options=options, server_log=server_log) as model:
             responses, timings = ask_all(works, model, journal, failures, key)
         journal.sync()
     order = requests.select("request_id").with_row_index("place")
@@ -93,6 +94,11 @@ def main() -> None:
         f"{table.height} answers, {reasons.total()} failed{f' ({listed})' if listed else ''}, "
         f"{requests.height - table.height} questions without a clip"
     )
+
+
+def scored_options(works: Sequence[Work]) -> Options:
+    """The options of all questions that ask for a score."""
+    return tuple(sorted({one.options for work in works for one in work.requests if one.ask == "score"}))
 
 
 def gather_work(requests: pl.DataFrame, plans: pl.DataFrame, ledger: pl.DataFrame, store: Store) -> list[Work]:

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from reprise.models.adapters.base import Answer, Clip, Request
+from reprise.models.adapters.base import Answer, Clip, ModelSpec, Request
+from reprise.models.money.calls import Account
 
 
 @dataclass(frozen=True)
@@ -13,6 +14,16 @@ class ServedAnswer(Answer):
 
     served: str = ""
     """id of the model that answered, by the server"""
+    tokens_cached: int = 0
+    """of its prompt, those that the server had read before"""
+
+
+@dataclass(frozen=True)
+class ServedSpec(ModelSpec):
+    """What an adapter of a server needs besides."""
+
+    account: Account | None = None
+    """who pays; without it, as in a trial, limits of other jobs are not known, and nothing is counted"""
 
 
 def served_by(answer: Answer | None) -> str:

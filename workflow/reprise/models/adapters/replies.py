@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import BaseModel, Field, ValidationError
 
 from reprise.models.adapters.base import AnswerError, Request
+from reprise.models.money.prices import Used
 from reprise.models.served import ServedAnswer
 
 THOUGHT = re.compile(r"\A\s*(?:<think>)?(?:(?!</think>).)*</think>\s*", re.DOTALL)
@@ -49,9 +50,27 @@ class Choice(BaseModel):
     logprobs: Logprobs | None = None
 
 
+class Cached(BaseModel):
+    """Of the prompt's tokens, those that the server had read before."""
+
+    cached_tokens: int | None = Field(None, ge=0)
+
+
 class Usage(BaseModel):
     prompt_tokens: int = Field(0, ge=0)
     completion_tokens: int = Field(0, ge=0)
+    prompt_tokens_details: Cached | None = None
+
+    @property
+    def used(self) -> Used:
+        cached = self.prompt_tokens_details.cached_tokens if self.prompt_tokens_details else None
+        return Used(self.prompt_tokens, self.completion_tokens, min(cached or 0, self.prompt_tokens))
+
+
+class Counted(BaseModel):
+    """A reply of which only the counts matter."""
+
+    usage: Usage | None = None
 
 
 class Reply(BaseModel):
@@ -65,6 +84,15 @@ class Reply(BaseModel):
     def tokens_in(self) -> int:
         """Tokens of the prompt; 0 where the server does not count them."""
         return self.usage.prompt_tokens if self.usage else 0
+
+
+def used_by(content: bytes) -> Used | None:
+    """The tokens that a reply says it took, whatever else is wrong with it."""
+    try:
+        usage = Counted.model_validate_json(content).usage
+    except ValidationError:
+        return None
+    return usage.used if usage else None
 
 
 def read_reply(content: bytes, served_as: str) -> Reply:
@@ -93,6 +121,7 @@ def answer_of(reply: Reply, request: Request, tokens: Sequence[int], frames: int
         frames_shown=frames,
         tokens_in=reply.tokens_in,
         tokens_out=reply.usage.completion_tokens if reply.usage else 0,
+        tokens_cached=reply.usage.used.cached if reply.usage else 0,
         served=reply.model,
     )
 

@@ -17,7 +17,7 @@ from reprise.core.store import append_line, read_lines
 from reprise.models.answering import ask
 from reprise.models.journal import Journal, entry_id, journal_path
 from reprise.models.keys import ModelRunKey
-from reprise.models.lazy import LazyModel
+from reprise.models.lazy import LazyModel, lazy_model
 from reprise.plan.keys import write_keys
 from reprise.plan.runs import Plan
 from reprise.stages.infer import Work, gather_text_work, gather_work, prompt_digest
@@ -46,7 +46,8 @@ def adopt_run(name: str, why: str, sample: int, judge: str | None = None, suite:
         return
     _refuse_other_changes(plan, old_key, new, name)
     works = asked.works()
-    _check_sample(works, old, LazyModel(new, plan.store, plan.config.models[asked.model].threads), sample, name)
+    model = lazy_model(new, plan.store, plan.config.models[asked.model].threads, budget=plan.budget)
+    _check_sample(works, old, model, sample, name)
     carried = _copy_answers(works, journal_path(plan.store, old_key), Journal(journal_path(plan.store, new.key)))
     note = [name, old_key, new.key, why, sample, carried]
     append_line(plan.store.root / "adopted.jsonl", canonical_json(note))

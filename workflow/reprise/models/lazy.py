@@ -15,8 +15,10 @@ from reprise.models.ahead import Ahead, Asked, serves
 from reprise.models.answering import Batch, described
 from reprise.models.devices import take_gpus
 from reprise.models.keys import ModelRunKey
+from reprise.models.money.calls import Account
+from reprise.models.money.prices import Budget
 from reprise.models.preparing import Outcome, outcome_of, ready
-from reprise.models.served import Arrived, Due, ServedModel
+from reprise.models.served import Arrived, Due, ServedModel, ServedSpec
 from reprise.models.weights import weights_folder
 
 
@@ -46,9 +48,16 @@ class LazyModel:
     """A run whose answers are all journaled loads no model and starts no worker."""
 
     def __init__(
-        self, key: ModelRunKey, store: Store, threads: int, workers: int = 0, given: Given | None = None
+        self,
+        key: ModelRunKey,
+        store: Store,
+        threads: int,
+        workers: int = 0,
+        given: Given | None = None,
+        budget: Budget = Budget(),
     ) -> None:
         self._key, self._store, self._threads, self._workers = key, store, threads, workers
+        self._budget = budget
         self._given = given
         self._adapter: Adapter | None = None
         self._ahead: Ahead | None = None
@@ -104,16 +113,7 @@ class LazyModel:
         if self._given is None:
             self._locks = take_gpus(self._key.gpus, self._store.root / "locks")
             self._given = Given(weights_folder(self._key, self._store))
-        spec = ModelSpec(
-            folder=self._given.weights,
-            device="cuda" if self._key.gpus else "cpu",
-            threads=self._threads,
-            dtype=answers.dtype,
-            attention=answers.attention,
-            trust_remote_code=answers.trust_remote_code,
-            settings=answers.settings | self._key.serving,
-            prompt_start=constant_start(answers.prompt.get("user", "")),
-        )
+        spec = self._spec(self._given.weights)
         log.info(f"loading the model of {self._key.run} by adapter {answers.adapter}")
         self._prepare_ahead(spec)
         try:
@@ -129,6 +129,19 @@ class LazyModel:
         if ADAPTERS[answers.adapter].preparer and self._prepare is None:
             self._prepare = partial(outcome_of, cast(PreparingAdapter, adapter).preparer)
         return adapter
+
+    def _spec(self, weights: Path | None) -> ModelSpec:
+        answers = self._key.answers
+        return ModelSpec(
+            folder=weights,
+            device="cuda" if self._key.gpus else "cpu",
+            threads=self._threads,
+            dtype=answers.dtype,
+            attention=answers.attention,
+            trust_remote_code=answers.trust_remote_code,
+            settings=answers.settings | self._key.serving,
+            prompt_start=constant_start(answers.prompt.get("user", "")),
+        )
 
     def _prepare_ahead(self, spec: ModelSpec) -> None:
         """Begin with the first clips while the model loads."""
@@ -146,11 +159,17 @@ class LazyServedModel(LazyModel):
         """Every answer as soon as it is there; a run without questions needs no key."""
         return cast(ServedModel, self._loaded()).answers_in_any_order(dues) if dues else iter(())
 
+    def _spec(self, weights: Path | None) -> ModelSpec:
+        account = Account(self._store.root, self._key.run, self._key.price, self._budget)
+        return ServedSpec(**vars(super()._spec(weights)), account=account)
 
-def lazy_model(key: ModelRunKey, store: Store, threads: int, workers: int = 0) -> LazyModel:
+
+def lazy_model(
+    key: ModelRunKey, store: Store, threads: int, workers: int = 0, budget: Budget = Budget()
+) -> LazyModel:
     """The model of a run."""
     kind = LazyServedModel if ADAPTERS[key.answers.adapter].is_remote else LazyModel
-    return kind(key, store, threads, workers)
+    return kind(key, store, threads, workers, budget=budget)
 
 
 def constant_start(template: str) -> str:

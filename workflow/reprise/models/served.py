@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from reprise.models.adapters.base import Answer, Clip, ModelSpec, Request
 from reprise.models.money.calls import Account
+from reprise.models.money.prices import Used
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,14 @@ class ServedSpec(ModelSpec):
 def served_by(answer: Answer | None) -> str:
     """Id of the model that answered; empty where no server did."""
     return answer.served if isinstance(answer, ServedAnswer) else ""
+
+
+def used_by(answer: Answer | None) -> Used:
+    """Tokens that an answer took."""
+    if answer is None:
+        return Used(0, 0)
+    cached = answer.tokens_cached if isinstance(answer, ServedAnswer) else 0
+    return Used(answer.tokens_in, answer.tokens_out, cached)
 
 
 class Due(NamedTuple):

@@ -242,6 +242,7 @@ class _Keys:
             checkpoint=model.checkpoint,
             gpus=model.gpus,
             serving={key: model.settings[key] for key in sorted(beside)},
+            price=model.price,
         )
 
     def _identity(self, slug: str, model: Model) -> dict[str, str]:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from reprise.models.adapters.base import AnswerError, Request
 from reprise.models.money.prices import Used
+from reprise.models.remote_settings import RemoteSettings
 from reprise.models.served import ServedAnswer
 
 THOUGHT = re.compile(r"\A\s*(?:<think>)?(?:(?!</think>).)*</think>\s*", re.DOTALL)
@@ -95,17 +96,28 @@ def used_by(content: bytes) -> Used | None:
     return usage.used if usage else None
 
 
-def read_reply(content: bytes, served_as: str) -> Reply:
+def read_reply(content: bytes, settings: RemoteSettings) -> Reply:
     """The reply of the model that was asked, and of no other."""
     try:
         reply = Reply.model_validate_json(content)
     except ValidationError as error:
-        first: Any = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"])) or "(whole reply)"
-        raise AnswerError("malformed", f"no chat completion: {place}: {first['msg']}") from None
-    if reply.model != served_as:
-        raise AnswerError("other_model", f"'{reply.model}' answered, not '{served_as}'")
+        raise AnswerError("malformed", f"no chat completion: {mistake_of(error)}") from None
+    of_pinned(reply.model, settings)
     return reply
+
+
+def mistake_of(error: ValidationError) -> str:
+    """The first thing that is wrong with a reply, and where."""
+    first: Any = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(map(str, first["loc"])) or "(whole reply)"
+    return f"{place}: {first['msg']}"
+
+
+def of_pinned(model: str, settings: RemoteSettings) -> None:
+    """Only the model that was asked may answer: vendors route requests to others."""
+    pinned = settings.served_as or settings.model
+    if model != pinned:
+        raise AnswerError("other_model", f"'{model}' answered, not '{pinned}'")
 
 
 def answer_of(reply: Reply, request: Request, tokens: Sequence[int], frames: int) -> ServedAnswer:

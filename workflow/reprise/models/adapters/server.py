@@ -55,7 +55,7 @@ class Server:
     async def complete(self, body: bytes, worst: Used) -> Reply:
         """The reply to a request, which takes at most so many tokens."""
         content = await self._calls.call(worst, lambda: self._post("/chat/completions", body), used_by)
-        return read_reply(content, self.settings.served_as or self.settings.model)
+        return read_reply(content, self.settings)
 
     async def tokens_of(self, options: Sequence[str]) -> tuple[int, ...]:
         """The token of each option, which must be one."""

@@ -23,6 +23,8 @@ class Asked:
     path: str
     headers: Mapping[str, str]
     body: dict[str, Any]
+    method: str = "POST"
+    raw: bytes = b""
 
     @property
     def content(self) -> list[dict[str, Any]]:
@@ -166,8 +168,9 @@ async def _read(reader: asyncio.StreamReader) -> Asked | None:
     except asyncio.IncompleteReadError:
         return None
     headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)}
-    content = await reader.readexactly(int(headers["content-length"]))
-    return Asked(head[0].split()[1], headers, json.loads(content))
+    content = await reader.readexactly(int(headers.get("content-length", 0)))
+    method, path, _ = head[0].split()
+    return Asked(path, headers, json.loads(content) if content[:1] == b"{" else {}, method, content)
 
 
 def _raw(says: Says) -> bytes:

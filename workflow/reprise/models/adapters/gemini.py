@@ -7,6 +7,7 @@ from base64 import b64decode
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
+from mimetypes import guess_type
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -120,7 +121,7 @@ class Gemini:
         assert self.uploads is not None
         name = await asyncio.to_thread(self.uploads.new_name)
         names.append(name)
-        config = types.UploadFileConfig(name=name, mime_type="video/mp4")
+        config = types.UploadFileConfig(name=name, mime_type=guess_type(path.name)[0] or "video/mp4")
         file: types.File = await self._client.files.upload(file=path, config=config)
         return file
 

@@ -80,7 +80,7 @@ def failure_of_gemini(error: Exception, settings: GeminiSettings) -> Failure | N
     if isinstance(error, errors.APIError):
         return _of_status(error, settings)
     # What is no JSON, and JSON of another form, are such errors in the SDK.
-    return malformed(error) if isinstance(error, ValueError | KeyError) else None
+    return malformed(error) if isinstance(error, ValueError | KeyError | TypeError | AttributeError) else None
 
 
 def _of_status(error: errors.APIError, settings: GeminiSettings) -> Failure:

@@ -1,6 +1,6 @@
 """What Anthropic's and Gemini's interfaces say, by the types of their SDKs, on the server of `chat_server`."""
 
-from base64 import b64decode
+from base64 import urlsafe_b64decode
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -51,7 +51,7 @@ def prompt_of(asked: Asked) -> str:
 
 
 def images_of(asked: Asked) -> list[bytes]:
-    return [b64decode(part["inlineData"]["data"]) for part in parts_of(asked) if "inlineData" in part]
+    return [urlsafe_b64decode(part["inlineData"]["data"]) for part in parts_of(asked) if "inlineData" in part]
 
 
 def generated(asked: Asked, text: str | None = None, **changes: Any) -> dict[str, Any]:
@@ -119,5 +119,3 @@ class Files:
 
 def slowly(says: Behaviour, seconds: float) -> Behaviour:
     return lambda asked: replace(says(asked), delay=seconds)
-
-

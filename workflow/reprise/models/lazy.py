@@ -16,7 +16,7 @@ from reprise.models.answering import Batch, described
 from reprise.models.devices import take_gpus
 from reprise.models.keys import ModelRunKey
 from reprise.models.money.calls import Account
-from reprise.models.money.prices import Budget
+from reprise.models.money.prices import NO_BUDGET, Budget
 from reprise.models.preparing import Outcome, outcome_of, ready
 from reprise.models.served import Arrived, Due, ServedModel, ServedSpec
 from reprise.models.weights import weights_folder
@@ -54,7 +54,7 @@ class LazyModel:
         threads: int,
         workers: int = 0,
         given: Given | None = None,
-        budget: Budget = Budget(),
+        budget: Budget = NO_BUDGET,
     ) -> None:
         self._key, self._store, self._threads, self._workers = key, store, threads, workers
         self._budget = budget
@@ -164,9 +164,7 @@ class LazyServedModel(LazyModel):
         return ServedSpec(**vars(super()._spec(weights)), account=account)
 
 
-def lazy_model(
-    key: ModelRunKey, store: Store, threads: int, workers: int = 0, budget: Budget = Budget()
-) -> LazyModel:
+def lazy_model(key: ModelRunKey, store: Store, threads: int, workers: int = 0, budget: Budget = NO_BUDGET) -> LazyModel:
     """The model of a run."""
     kind = LazyServedModel if ADAPTERS[key.answers.adapter].is_remote else LazyModel
     return kind(key, store, threads, workers, budget=budget)

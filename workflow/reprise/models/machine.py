@@ -13,14 +13,14 @@ from reprise.models.copies import Copy
 from reprise.models.devices import free_memory, take_gpus
 from reprise.models.keys import ModelRunKey
 from reprise.models.lazy import Given, LazyModel, lazy_model
-from reprise.models.money.prices import Budget
+from reprise.models.money.prices import NO_BUDGET, Budget
 from reprise.models.placement import groups_of, needed
 from reprise.models.weights import weights_folder
 
 
 @contextmanager
 def model_on(
-    key: ModelRunKey, store: Store, threads: int, *, is_needed: bool, budget: Budget = Budget()
+    key: ModelRunKey, store: Store, threads: int, *, is_needed: bool, budget: Budget = NO_BUDGET
 ) -> Iterator[Model | Sequence[Copy]]:
     """A run's model, or a copy of it on each of the devices, or groups of them, that hold one."""
     workers = threads if key.gpus else 0

@@ -63,7 +63,7 @@ class GeminiAdapter(RemoteAdapter):
             if not self.takes_files:
                 yield gemini
                 return
-            store = self._account.store if self._account else Path(".")
+            store = self._account.store if self._account else Path()
             folder = store / "uploads" / urlsplit(settings.url).netloc.replace(":", "_")
             with leftovers(folder) as left:
                 for uploads in left:

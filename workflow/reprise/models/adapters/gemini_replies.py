@@ -53,7 +53,9 @@ def answer_of(reply: types.GenerateContentResponse, settings: GeminiSettings, fr
         raise AnswerError("content_filter", f"finish_reason: {reason}")
     if not text.strip():
         if reason == "MAX_TOKENS":
-            raise AnswerError("still_thinking", "finish_reason: MAX_TOKENS. Set settings.max_tokens in the model's file")
+            raise AnswerError(
+                "still_thinking", "finish_reason: MAX_TOKENS. Set settings.max_tokens in the model's file"
+            )
         raise AnswerError("empty", f"finish_reason: {reason}")
     used = used_by(reply) or Used(0, 0)
     return ServedAnswer(

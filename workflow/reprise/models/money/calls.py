@@ -2,10 +2,10 @@
 that may help. All adapters of servers send through this."""
 
 import asyncio
-import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
+from random import SystemRandom
 from typing import NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
@@ -14,13 +14,14 @@ from filelock import FileLock
 from reprise.core.errors import UserError
 from reprise.models.money.ledger import Entry, Ledger
 from reprise.models.money.limits import Gate
-from reprise.models.money.prices import Budget, Price, Used, needed_budget
+from reprise.models.money.prices import NO_BUDGET, Budget, Price, Used, needed_budget
 from reprise.models.remote_settings import RemoteSettings
 
 # Seconds before a request is sent again: at first, at most, and the longest that a server may ask for.
 FIRST_WAIT_S, LONGEST_WAIT_S, LONGEST_ASKED_S = 0.5, 30.0, 60.0
 # Between looks for a free place among all jobs.
 LOOK_S = 0.02
+JITTER = SystemRandom()
 T = TypeVar("T")
 
 
@@ -32,7 +33,7 @@ class Account:
     name: str
     """of the run, in the ledger"""
     price: Price | None = None
-    budget: Budget = Budget()
+    budget: Budget = NO_BUDGET
 
 
 class Failure(NamedTuple):
@@ -121,7 +122,7 @@ class Calls:
         place = None
         if self._limits.concurrency is not None:
             while (place := self._gate.slot()) is None:
-                await asyncio.sleep(LOOK_S * (1 + random.random()))
+                await asyncio.sleep(LOOK_S * (1 + JITTER.random()))
         try:
             while (wait := self._gate.wait_for(tokens)) > 0:
                 await asyncio.sleep(min(wait, LONGEST_WAIT_S))
@@ -182,7 +183,7 @@ class Payer:
 
 def backoff(attempt: int) -> float:
     """Seconds to wait after so many tries, each time about twice as long, and not the same for all."""
-    return float(min(LONGEST_WAIT_S, FIRST_WAIT_S * 2**attempt) * random.uniform(0.75, 1.0))
+    return float(min(LONGEST_WAIT_S, FIRST_WAIT_S * 2**attempt) * JITTER.uniform(0.75, 1.0))
 
 
 def asked_wait(headers: object) -> float | None:
@@ -193,4 +194,3 @@ def asked_wait(headers: object) -> float | None:
         except (AttributeError, TypeError, ValueError):
             continue
     return None
-

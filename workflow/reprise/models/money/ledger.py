@@ -114,4 +114,3 @@ class Ledger:
         elif name in self._open:
             self._spent = self._open.pop(name).added(self._spent, -1)
         self._spent = entry.added(self._spent)
-

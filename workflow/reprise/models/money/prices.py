@@ -42,9 +42,7 @@ class Price(Settings):
     def usd(self, used: Used) -> float:
         """What these tokens cost."""
         cached = self.input if self.cached is None else self.cached
-        return (
-            (used.input - used.cached) * self.input + used.cached * cached + used.output * self.output
-        ) / TOKENS
+        return ((used.input - used.cached) * self.input + used.cached * cached + used.output * self.output) / TOKENS
 
 
 class Budget(NamedTuple):
@@ -58,6 +56,9 @@ class Budget(NamedTuple):
     def permits(self, price: Price | None) -> bool:
         """Whether a model of this price may be asked at all."""
         return (self.tokens if price is None else self.usd) > 0
+
+
+NO_BUDGET = Budget()
 
 
 def needed_budget(price: Price | None) -> str:

@@ -49,7 +49,9 @@ class ImageLimits(NamedTuple):
             ("bytes of an image", shown.largest_bytes, self.image_bytes),
             ("bytes of a request's images", shown.all_bytes, self.request_bytes),
         )
-        over = next((f"{what}: {count:,}, at most {most:,}" for what, count, most in found if most and count > most), "")
+        over = next(
+            (f"{what}: {count:,}, at most {most:,}" for what, count, most in found if most and count > most), ""
+        )
         return f"{over} ({self.source})" if over else ""
 
 

@@ -3,6 +3,7 @@
 A request that was on its way when its job was killed counts with all that it may have cost: nobody knows better.
 """
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -52,7 +53,7 @@ class Ledger:
     def __init__(self, store: Path) -> None:
         self.path = store / "spent.jsonl"
         self._lock = store / "locks" / "spent.lock"
-        self._read_to = 0
+        self._file, self._read_to = -1, 0
         self._spent = Spent()
         self._open: dict[str, Entry] = {}
 
@@ -91,9 +92,10 @@ class Ledger:
         """Take in what was written since."""
         if not self.path.is_file():
             return
-        if self.path.stat().st_size < self._read_to:  # damaged lines were dropped
-            self._read_to, self._spent, self._open = 0, Spent(), {}
         with self.path.open("rb") as stream:
+            file = os.fstat(stream.fileno()).st_ino
+            if file != self._file:  # another one, since damaged lines were dropped
+                self._file, self._read_to, self._spent, self._open = file, 0, Spent(), {}
             stream.seek(self._read_to)
             content = stream.read()
         whole = content[: content.rfind(b"\n") + 1]  # a kill may have cut the last line short

@@ -69,7 +69,7 @@ VENDORS = {
         {"check_frames": False, "image_tokens": 50},
     ),
     "anthropic": Vendor(
-        vendors.anthropic_well, vendors.anthropic_error, lambda asked: asked.prompt, vendors.message, "x-api-key", {},
+        vendors.anthropic_well, vendors.anthropic_error, lambda asked: asked.prompt, vendors.message, "authorization", {},
     ),
     "gemini": Vendor(
         vendors.gemini_well, vendors.gemini_error, vendors.prompt_of, vendors.generated, "x-goog-api-key", {},

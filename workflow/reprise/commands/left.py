@@ -157,7 +157,8 @@ class Questions:
 
     def _tokens(self, job: Job, counts: Sequence[int]) -> float | None:
         """Of a prompt, in the mean; an adapter that loads weights and counts none does not say how many it reads."""
-        if not ADAPTERS[self._plan.config.models[slug_of(job)].adapter].needs_weights:
+        adapter = ADAPTERS[self._plan.config.models[slug_of(job)].adapter]
+        if not (adapter.needs_weights or adapter.is_remote):
             return 0.0
         counted = [count for count in counts if count]
         return fmean(counted) if counted else None

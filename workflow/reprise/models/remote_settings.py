@@ -7,7 +7,7 @@ from pydantic import Field, field_validator, model_validator
 
 from reprise.core.plain import SECRET_NAMES
 from reprise.core.settings import Settings, mistake
-from reprise.models.money.limits import Limits
+from reprise.models.money.limits import ProviderLimits
 
 BARE_URL = re.compile(r"https?://[^\s@?#/]+(?:/[^\s@?#]*)?")
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -46,7 +46,7 @@ class RemoteSettings(Settings):
 
     concurrency: int = Field(8, ge=1)
     """Most questions of a job on their way at a time."""
-    limits: Limits = Limits()
+    limits: ProviderLimits = ProviderLimits()
     """What the provider allows all jobs together."""
     timeout_s: float = Field(300, gt=0)
     """Seconds after which a request without an answer is sent again."""
@@ -81,6 +81,8 @@ class AnthropicSettings(RemoteSettings):
     """Where the interface is."""
     key: str | None = "ANTHROPIC_API_KEY"
     """Name of the environment variable that holds the key."""
+    temperature: float | None = Field(None, ge=0)
+    """Temperature; by default none is sent, since the interface of the SDK that is pinned here names none."""
     thinking: Literal["adaptive"] | int | None = None
     """Whether the model thinks before it answers: `adaptive` as it likes, or a number of tokens at most, which count
     among `max_tokens`. By default nothing is sent, and the model's own default holds."""

@@ -50,7 +50,7 @@ def test_frames_are_those_of_the_plan_and_lossless(video: Path) -> None:
     sent = [np.asarray(Picture.open(BytesIO(base64.b64decode(image)))) for image in images]
     assert np.array_equal(np.stack(sent), read_frames(video, (3, 40)))
     assert {key: value for key, value in asked.body.items() if key != "messages"} == {
-        "model": MODEL, "max_tokens": 8, "system": "Be brief.", "temperature": 0.0,
+        "model": MODEL, "max_tokens": 8, "system": "Be brief.",
     }  # fmt: skip
     assert asked.path == "/v1/messages" and asked.prompt == "say this"
     assert isinstance(found, ServedAnswer)
@@ -61,7 +61,7 @@ def test_frames_are_those_of_the_plan_and_lossless(video: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "fields"),
     [
-        ({"thinking": 2048, "max_tokens": 4000, "temperature": None},
+        ({"thinking": 2048, "max_tokens": 4000},
          {"max_tokens": 4000, "thinking": {"type": "enabled", "budget_tokens": 2048}}),
         ({"thinking": "adaptive", "effort": "low", "temperature": 1},
          {"max_tokens": 8, "temperature": 1.0, "thinking": {"type": "adaptive"}, "output_config": {"effort": "low"}}),

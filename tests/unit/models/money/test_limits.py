@@ -1,4 +1,4 @@
-"""Limits that jobs of a machine keep together, and estimates of what a question may take."""
+"""ProviderLimits that jobs of a machine keep together, and estimates of what a question may take."""
 
 import multiprocessing
 from pathlib import Path
@@ -9,7 +9,7 @@ from reprise.core.errors import UserError
 from reprise.models.money import limits as module
 from reprise.models.money.calls import asked_wait
 from reprise.models.money.estimates import TEMPLATE_TOKENS, Estimates
-from reprise.models.money.limits import Gate, Limits
+from reprise.models.money.limits import Gate, ProviderLimits
 from reprise.models.money.prices import Used
 from reprise.models.money.vendors import Shown, limits_of
 
@@ -45,14 +45,16 @@ def sent_in(clock: Clock, gates: list[Gate], tokens: int, seconds: float) -> int
 @pytest.mark.parametrize(
     ("limits", "tokens", "most"),
     [
-        (Limits(requests_per_minute=60), 1, 60),
-        (Limits(requests_per_minute=6), 1, 6),
-        (Limits(tokens_per_minute=6000), 50, 120),
-        (Limits(tokens_per_minute=6000, requests_per_minute=30), 50, 30),
-        (Limits(tokens_per_minute=600), 900, 1),  # a request that is larger than the limit is sent nevertheless
+        (ProviderLimits(requests_per_minute=60), 1, 60),
+        (ProviderLimits(requests_per_minute=6), 1, 6),
+        (ProviderLimits(tokens_per_minute=6000), 50, 120),
+        (ProviderLimits(tokens_per_minute=6000, requests_per_minute=30), 50, 30),
+        (ProviderLimits(tokens_per_minute=600), 900, 1),  # a request that is larger than the limit is sent nevertheless
     ],
 )
-def test_jobs_keep_a_limit_together(tmp_path: Path, clock: Clock, limits: Limits, tokens: int, most: int) -> None:
+def test_jobs_keep_a_limit_together(
+    tmp_path: Path, clock: Clock, limits: ProviderLimits, tokens: int, most: int
+) -> None:
     gates = [Gate(tmp_path, limits, "host:80") for _ in range(2)]
     first = sent_in(clock, gates, tokens, 60)
     assert 1 <= first <= most * (1 + module.BURST_S / module.MINUTE_S) + 1
@@ -60,14 +62,14 @@ def test_jobs_keep_a_limit_together(tmp_path: Path, clock: Clock, limits: Limits
 
 
 def test_tokens_that_were_not_taken_are_given_back(tmp_path: Path, clock: Clock) -> None:
-    gate = Gate(tmp_path, Limits(tokens_per_minute=1200), "host")
+    gate = Gate(tmp_path, ProviderLimits(tokens_per_minute=1200), "host")
     assert gate.wait_for(1300) == 0 and gate.wait_for(1) > 0
     gate.correct(1290)
     assert gate.wait_for(1) == 0
 
 
 def test_who_is_asked_to_wait_holds_all_of_its_group(tmp_path: Path, clock: Clock) -> None:
-    limits = Limits(requests_per_minute=6000, shared="us")
+    limits = ProviderLimits(requests_per_minute=6000, shared="us")
     one, other = Gate(tmp_path, limits, "a"), Gate(tmp_path, limits, "b")
     elsewhere = Gate(tmp_path, limits.model_copy(update={"shared": None}), "b")
     one.hold(7)
@@ -77,14 +79,14 @@ def test_who_is_asked_to_wait_holds_all_of_its_group(tmp_path: Path, clock: Cloc
 
 
 def test_a_state_that_a_kill_cut_short_starts_anew(tmp_path: Path, clock: Clock) -> None:
-    gate = Gate(tmp_path, Limits(requests_per_minute=1), "host")
+    gate = Gate(tmp_path, ProviderLimits(requests_per_minute=1), "host")
     assert gate.wait_for(1) == 0 < gate.wait_for(1)
     (tmp_path / "host" / "state.json").write_text('{"requests": -')
     assert gate.wait_for(1) == 0
 
 
 def hold_a_place(folder: Path, told: "multiprocessing.synchronize.Event") -> None:
-    place = Gate(folder, Limits(concurrency=1), "host").slot()
+    place = Gate(folder, ProviderLimits(concurrency=1), "host").slot()
     assert place is not None
     told.set()
     multiprocessing.Event().wait()
@@ -92,7 +94,7 @@ def hold_a_place(folder: Path, told: "multiprocessing.synchronize.Event") -> Non
 
 def test_places_are_shared_by_jobs_and_freed_by_a_kill(tmp_path: Path) -> None:
     context = multiprocessing.get_context("fork")
-    told, gate = context.Event(), Gate(tmp_path, Limits(concurrency=2), "host")
+    told, gate = context.Event(), Gate(tmp_path, ProviderLimits(concurrency=2), "host")
     job = context.Process(target=hold_a_place, args=(tmp_path, told))
     job.start()
     told.wait()
@@ -105,7 +107,7 @@ def test_places_are_shared_by_jobs_and_freed_by_a_kill(tmp_path: Path) -> None:
 
 def test_a_group_has_a_name_that_a_folder_can_have() -> None:
     with pytest.raises(ValidationError, match="shared"):
-        Limits(shared="../us")
+        ProviderLimits(shared="../us")
 
 
 @pytest.mark.parametrize(

@@ -161,7 +161,8 @@ class AskedVideo:
 
     def __init__(self, gemini: Gemini, clip: Clip) -> None:
         self._gemini, self._clip = gemini, clip
-        self.size, self.seconds = 0, {}
+        self.size = 0
+        self.seconds: dict[str, float] = {}
         self._names: list[str] = []
         self._visual: list[types.Part] = []
         self._shown: Shown | None = None

@@ -1,4 +1,4 @@
-"""Limits of a provider that all jobs of a machine keep together: requests and tokens a minute, requests at a time.
+"""What a provider allows, kept by all jobs of a machine together: requests and tokens a minute, requests at a time.
 
 The state is one small file under a lock of the operating system, so that a killed job holds nobody up.
 """
@@ -18,7 +18,7 @@ MINUTE_S = 60.0
 BURST_S = 5.0
 
 
-class Limits(Settings):
+class ProviderLimits(Settings):
     """What a provider allows. Jobs that name the same `shared` keep within it together."""
 
     shared: str | None = Field(None, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
@@ -38,7 +38,7 @@ class Limits(Settings):
 class Gate:
     """The limits as one job passes them."""
 
-    def __init__(self, folder: Path, limits: Limits, host: str) -> None:
+    def __init__(self, folder: Path, limits: ProviderLimits, host: str) -> None:
         self._limits = limits
         self._folder = folder / re.sub(r"[^A-Za-z0-9._-]", "_", limits.shared or host)
         self._state = self._folder / "state.json"

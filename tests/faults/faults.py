@@ -15,7 +15,8 @@ from random import Random
 import polars as pl
 from reprise.core.files import file_digest
 
-from tests.faults.suite import Job, Outcome, Reduced
+from tests.faults.suite import NEWER_REVISION, REVISION, Job, Outcome, Reduced
+from tests.workflow.conftest import make_video
 
 STORE = "resources/store"
 UNHARMED = {"logs", "locks", "tmp"}  # what no job reads
@@ -173,6 +174,24 @@ def kill_at_random(project: Reduced, random: Random) -> list[str] | None:
     running = run.running()
     run.kill()
     return running if is_running else None
+
+
+# --- updates --------------------------------------------------------------------------------------------------------
+
+
+def ask_with_another_seed(project: Reduced) -> None:
+    project.edit("config/models/pixels.yaml", "seed: 0", "seed: 1")
+
+
+def pin_another_revision(project: Reduced) -> None:
+    project.edit("config/models/hub-siglip.yaml", REVISION, NEWER_REVISION)
+
+
+def replace_a_video(project: Reduced) -> None:
+    make_video(project.root / "videos/aaaaaaaaaaa.mp4", 3, "smptebars")
+
+
+UPDATES = (ask_with_another_seed, replace_a_video, pin_another_revision)
 
 
 # --- disks -----------------------------------------------------------------------------------------------------------

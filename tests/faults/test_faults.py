@@ -16,6 +16,7 @@ import polars as pl
 from tests.faults.conftest import IS_WHOLE, SEED, FaultNotHandledError, Trials, trials
 from tests.faults.faults import (
     STORE,
+    UPDATES,
     can_mount,
     date_in_the_future,
     draw_damage,
@@ -31,7 +32,7 @@ from tests.faults.faults import (
     undo,
 )
 from tests.faults.plugged import FAULTS, is_hit
-from tests.faults.suite import NEWER_REVISION, REVISION, Job, Outcome, Reduced, faulty_suite
+from tests.faults.suite import Job, Outcome, Reduced, faulty_suite
 from tests.workflow.conftest import ROOT
 
 Places = Callable[[], Path]
@@ -40,10 +41,6 @@ DEFINED_RULE = re.compile(r"^rule (\w+):$", re.MULTILINE)
 NEEDS_MORE = {"tables_pdf"}  # LaTeX, which not every machine has; tests/latex runs it
 KILLS_EACH = 10 if IS_WHOLE else 1
 MENDINGS_MOST = 3
-UPDATES = (
-    ("config/models/pixels.yaml", "seed: 0", "seed: 1"),
-    ("config/models/hub-siglip.yaml", REVISION, NEWER_REVISION),
-)
 LEDGER = re.compile(r"^results/\w+/(?:sources|clips)/")
 NOT_FINITE = re.compile(r"\b(?:NaN|Infinity)\b")
 NO_ROOM = re.compile(
@@ -64,6 +61,20 @@ def same_numbers(project: Reduced, numbers: Numbers, details: str = "", *, is_pa
     names = found.keys() if is_part else found.keys() | wanted
     others = [name for name in sorted(names) if numbers.get(name) != found.get(name)]
     must(not others, "another number with exit status 0", f"{details}\nother than undisturbed: {', '.join(others)}")
+
+
+def same_numbers_after_a_kill(project: Reduced, numbers: Numbers, details: str) -> None:
+    """What is there is right; so is what is not there, when it is asked for.
+
+    Snakemake does not make the results of a killed job again if all that was made of them is there, and their inputs, made
+    again, have the same content.
+    """
+    same_numbers(project, numbers, details, is_part=True)
+    found = project.numbers()
+    missing = tuple(name for name in sorted(numbers) if name not in found and not LEDGER.search(name))
+    if missing:
+        succeeds(replace(project, targets=missing).run_suite(), details)
+    same_numbers(project, numbers, details)
 
 
 def succeeds(outcome: Outcome, details: str = "") -> None:
@@ -90,12 +101,42 @@ def test_kills(reference: Reduced, jobs: list[Job], numbers: Numbers, places: Pl
                 moments.append("+".join(sorted(set(running))) or "planning")
             story = f"killed during {', '.join(moments)}"
             succeeds(project.run_suite(), story)
-            same_numbers(project, numbers, story)
+            same_numbers_after_a_kill(project, numbers, story)
             project.remove()
         all_trials.struck("kills", moments)
         return f"the same numbers after {KILLS_EACH} kills"
 
     all_trials.run("kills", kill)
+
+
+def test_updates(reference: Reduced, numbers: Numbers, places: Places, all_trials: Trials) -> None:
+    """kill -9 as a job begins, of a run that makes what an update changed; the next run makes the rest.
+
+    Snakemake has deleted that job's results by then, and what was made of them still has the numbers of before.
+    """
+
+    def strike(random: Random, number: int) -> str:
+        update = UPDATES[number % len(UPDATES)]
+        whole, killed = reference.copy(places()), reference.copy(places())
+        for project in (whole, killed):
+            update(project)
+        run = whole.start()
+        succeeds(run.wait())
+        expected = whole.numbers()
+        must(expected != numbers, "the update shows nowhere", update.__name__)
+        count = random.randint(1, len(run.started()))
+        run = killed.start()
+        must(run.wait_for_jobs(count), "the run ended before", run.output())
+        run.kill()
+        story = f"{update.__name__}, killed at the start of job {count}, {', '.join(run.running())}"
+        all_trials.struck("updates", run.running())
+        succeeds(killed.run_suite(), story)
+        same_numbers_after_a_kill(killed, expected, story)
+        for project in (whole, killed):
+            project.remove()
+        return "the update is seen"
+
+    all_trials.run("updates", strike)
 
 
 def test_full_disks(reference: Reduced, jobs: list[Job], numbers: Numbers, places: Places, all_trials: Trials) -> None:
@@ -156,14 +197,14 @@ def test_clocks(reference: Reduced, numbers: Numbers, places: Places, all_trials
     """Results dated in the future; then a model is updated, and the update is seen."""
 
     def turn(random: Random, number: int) -> str:
-        name, old, new = UPDATES[number % len(UPDATES)]
+        update = UPDATES[number % len(UPDATES)]
         plain, dated = reference.copy(places()), reference.copy(places())
         date_in_the_future(dated.root, random.uniform(60, 10**6))
         for project in (plain, dated):
-            project.edit(name, old, new)
+            update(project)
             succeeds(project.run_suite())
         must(plain.numbers() != numbers, "the update shows nowhere")
-        same_numbers(dated, plain.numbers(), f"{name}: {new}")
+        same_numbers(dated, plain.numbers(), update.__name__)
         for project in (plain, dated):
             project.remove()
         return "the update is seen"

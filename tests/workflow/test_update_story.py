@@ -173,6 +173,8 @@ def test_comparing_a_run_with_itself_finds_no_difference(toy: Project) -> None:
     assert "| strict | control | 4 | 3 | +0.0 | -77.5 to +77.5 | 1.0000 |" in done.stdout, (
         "4 equal answers prove little"
     )
+    assert "The answers of both were made with the same settings" in done.stdout
+    assert f"strict: better by {RUN}: 0 of" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,20 @@ rule overview:
         " --out {output.tex:q} 2> {log:q}"
 
 
+rule reproduction:
+    input:
+        stamp="results/suite.json",
+        key=f"results/{SUITE}/keys/reproduction.json",
+        tables=PLAN.every_csv(),
+    output:
+        multiext("results/reproduction", md=".md", csv=".csv", html=".html"),
+    log:
+        f"results/{SUITE}/logs/reproduction.log",
+    localrule: True
+    shell:
+        "{PYTHON:q} -m reprise.stages.reproduction --key {input.key:q} --tables {input.tables:q} --out {output.md:q} 2> {log:q}"
+
+
 rule tables_pdf:
     input:
         PLAN.every_fragment(),

@@ -21,6 +21,7 @@ from tests.unit.config.conftest import Project
         ("results/tables/velocti/table2.md", "unknown benchmark 'velocti'. Did you mean 'velociti'? Allowed: mmbench_video,"),
         ("results/tables/velociti/table2.pdf", "no format 'pdf'. Allowed: csv, html, md, tex."),
         ("results/tables/velociti/table2", "no format ''. Allowed: csv, html, md, tex."),
+        ("results/reproduction.md", "suite 'demo' shows no published values (`show_published: false`)"),
         ("results/tables/overview.pdf", "no format 'pdf'. Allowed: csv, html, md, tex."),
         ("results/tables/table3.pdf", "no format 'pdf'. Allowed: html, md, tex."),
         ("results/tables/table3.csv", "no format 'csv'. Allowed: html, md, tex. The csv of each paper is results/tables/<benchmark>/table3.csv."),
@@ -42,6 +43,14 @@ def test_a_suite_without_an_overview_says_how_to_have_one(project: Project, monk
         UserError, match="suite 'rehearsal' has no overview. Name models in `overview:` of config/suites/r"
     ):
         check_targets(Plan(load(Path(), {"suite": "rehearsal"})), ["results/tables/overview.md"])
+
+
+def test_a_format_that_verdicts_do_not_have(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project.root)
+    plan = Plan(load(Path(), {"suite": "paper"}))
+    check_targets(plan, ["results/reproduction.html"])
+    with pytest.raises(UserError, match=r"no format 'pdf'\. Allowed: csv, html, md\."):
+        check_targets(plan, ["results/reproduction.pdf"])
 
 
 def test_all_wrong_targets_are_said_at_once(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,11 +31,16 @@ def full_tables(suite: str) -> Mapping[str, Table]:
 
 def filled(key: TableKey) -> Table:
     """A table from numbers that no run made."""
+    return filled_builder(key).table()
+
+
+def filled_builder(key: TableKey) -> Builder:
+    """The builder of such a table."""
     key = key.model_copy(update={"missing_share_max": 1.0})
     published = published_file(key.benchmark) if key.show_published else None
     empty = builder(key, published, [])
     found = {(row["run"], row["judge"], row["metric"], row["group"], row["reader"]): row for row in numbers(empty)}
-    return builder(key, published, list(found.values())).table()
+    return builder(key, published, list(found.values()))
 
 
 def builder(key: TableKey, published: Path | None, rows: list[dict[str, Any]]) -> Builder:

@@ -331,8 +331,8 @@ def test_the_stub_says_what_rows_are(rows: list[dict[str, Any]], stub: str) -> N
 
 
 def test_a_table_without_answers_says_nothing_of_failed_ones(tmp_path: Path) -> None:
-    assert "failed" in " ".join(builder(tmp_path, []).provenance())
-    assert "failed" not in " ".join(builder(tmp_path, [], runs=[]).provenance())
+    assert "failed" in " ".join(builder(tmp_path, []).table().provenance)
+    assert "failed" not in " ".join(builder(tmp_path, [], runs=[]).table().provenance)
 
 
 # --- frames, columns that are runs, groups against the whole -------------------------------------------------------

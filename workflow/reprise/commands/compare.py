@@ -1,4 +1,4 @@
-"""`compare`: two models on the samples that both were asked, test by test, as a Markdown table."""
+"""`compare`: what two runs were made with, how they did on the samples that both were asked, and where they differ."""
 
 from collections.abc import Iterator
 
@@ -8,11 +8,15 @@ from reprise.benchmarks.registry import load_scores
 from reprise.benchmarks.scoring import Answered
 from reprise.commands.plans import plan_of
 from reprise.core.errors import UserError
+from reprise.core.files import read_json
 from reprise.core.paths import Run
 from reprise.core.schemas import ITEMS, VERDICTS, read_table
+from reprise.plan.changes import changes_between
 from reprise.plan.runs import Plan
 from reprise.stats.paired import PairedComparison, compare_paired
 
+MOST_ITEMS = 8
+Named = tuple[str, pl.DataFrame]
 HEADER = (
     "| metric | test | samples | videos | difference | {percent:g} % interval | p (sign flips over videos) |\n"
     "| :-- | :-- | --: | --: | --: | --: | --: |"
@@ -29,11 +33,40 @@ def compare_runs(first: str, second: str, suite: str | None = None) -> None:
         raise UserError(f"compare: '{first}' asks {one.benchmark} {form}, '{second}' {other.benchmark} {other_form}.")
     level = plan.config.main.confidence
     header = HEADER.format(percent=100 * level)
-    print(f"{first} minus {second}, percentage points, on the samples both were asked\n\n{header}")
     ours, theirs = _outcomes(plan, one, form), _outcomes(plan, other, form)
-    for metric in sorted(ours.keys() & theirs.keys()):
+    print("\n".join(_conditions(plan, one, other)), end="\n\n")
+    print(f"{first} minus {second}, percentage points, on the samples both were asked\n\n{header}")
+    metrics = sorted(ours.keys() & theirs.keys())
+    for metric in metrics:
         for task, found in _by_task(ours[metric], theirs[metric], level):
             print(_line(metric, task, found))
+    for metric in metrics:
+        print("\n" + "\n".join(items_between(metric, (first, ours[metric]), (second, theirs[metric]))))
+    print(f"\nWhat a model saw and said: python -m reprise item {first} <sample>")
+
+
+def _conditions(plan: Plan, one: Run, other: Run) -> Iterator[str]:
+    """What the answers of two runs were made with, setting by setting, where it differs."""
+    before, after = (read_json(plan.results.run_key(run))["answers"] for run in (one, other))
+    changes = list(changes_between(before, after))
+    if not changes:
+        yield "The answers of both were made with the same settings, prompt, frames, weights and versions."
+        return
+    yield f"What differs in the conditions: {one.name} | {other.name}"
+    yield from (f"- {change.name}: {change.before} | {change.after}" for change in changes)
+
+
+def items_between(metric: str, one: Named, other: Named) -> Iterator[str]:
+    """The samples on which one of two runs does better than the other, and those that only one of them has."""
+    (first, ours), (second, theirs) = one, other
+    if set(ours["item_id"]) != set(theirs["item_id"]):
+        yield f"{metric}: {ours.height} samples of {first}, {theirs.height} of {second}"
+    both = ours.join(theirs.select("item_id", other=pl.col("right")), on="item_id", how="inner")
+    for name, wins in ((first, pl.col("right") > pl.col("other")), (second, pl.col("right") < pl.col("other"))):
+        found = both.filter(wins)["item_id"].to_list()
+        more = f" and {len(found) - MOST_ITEMS} more" if len(found) > MOST_ITEMS else ""
+        listed = f": {', '.join(found[:MOST_ITEMS])}{more}" if found else ""
+        yield f"{metric}: better by {name}: {len(found)} of {both.height}{listed}"
 
 
 def _form(plan: Plan, run: Run) -> str:

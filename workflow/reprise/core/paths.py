@@ -14,6 +14,7 @@ RUN_NAME = "<benchmark>/<protocol>/<sampling>/<model>"
 PROBLEMS = ".problems.csv"
 TIMINGS = ".timings.parquet"
 OVERVIEW = "overview"
+REPRODUCTION = "reproduction"
 Ledger = Literal["sources", "clips"]
 
 
@@ -54,6 +55,11 @@ class Scored:
 def table_file(benchmark: str, table: str, kind: str) -> Path:
     """A table of one paper; `table` is `table<N>`."""
     return TABLES / benchmark / f"{table}.{kind}"
+
+
+def reproduction_file(kind: str) -> Path:
+    """The verdicts on all numbers that a paper prints too."""
+    return RESULTS / f"{REPRODUCTION}.{kind}"
 
 
 def collected_table_file(table: str, kind: str) -> Path:

@@ -28,6 +28,7 @@ from reprise.models.adapters import ADAPTERS
 from reprise.models.embeddings import DISTRIBUTION as EMBEDDER
 from reprise.models.keys import ModelAnswers, ModelRunKey, RunKey
 from reprise.plan.changes import remember
+from reprise.plan.reproduction import reproduction_key
 from reprise.plan.runs import Plan
 from reprise.reading.keys import JudgementsKey, VerdictsKey
 from reprise.tables.keys import OverviewKey, TableKey
@@ -98,6 +99,8 @@ class _Keys:
             yield key("tables", benchmark, table), self._coded(table_key)
         if self._plan.overview:
             yield key("tables", OVERVIEW), self._coded(self._overview(runs, adopted))
+        if self._config.suite.show_published:
+            yield key("reproduction"), self._coded(reproduction_key(self._plan))
 
     def _coded(self, key: K) -> K:
         """A key with the digest of the code that shapes what it is the key of."""

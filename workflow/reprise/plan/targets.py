@@ -10,7 +10,16 @@ from pathlib import Path
 from reprise.core.errors import UserError, choices, suggestion
 from reprise.core.log import log
 from reprise.core.names import TABLE
-from reprise.core.paths import OVERVIEW, RESULTS, TABLES, Scored, collected_table_file, table_file, tables_pdf_file
+from reprise.core.paths import (
+    OVERVIEW,
+    REPRODUCTION,
+    RESULTS,
+    TABLES,
+    Scored,
+    collected_table_file,
+    table_file,
+    tables_pdf_file,
+)
 from reprise.fetch.settings import Huggingface, ReleaseHub
 from reprise.plan.keys import UNPINNED
 from reprise.plan.runs import Plan
@@ -18,6 +27,7 @@ from reprise.tables.render.latex_document import MISSING, has_latex
 
 FORMATS = ("csv", "html", "md", "tex")
 COLLECTED = ("html", "md", "tex")
+VERDICTS_AS = ("csv", "html", "md")
 PROFILE, PROFILES = "--workflow-profile", Path("profiles")
 TABLE_FILE = re.compile(r"(^|/)tab\w*\.(csv|html|md|pdf|tex)$")
 NAME_OF_TABLE = re.compile(rf"(?:\w+/)?{TABLE.strip('^$')}")
@@ -74,6 +84,8 @@ def _problems(plan: Plan, target: str) -> Iterator[str]:
             yield f"nothing is made in '{RESULTS / folder}'.{choices(folder, [TABLES.name, suite])}"
         case ["results", _, stage, *names] if stage in OF_RUNS:
             yield from _run_problems(plan, names)
+        case ["results", file] if file.partition(".")[0] == REPRODUCTION:
+            yield from _reproduction_problems(plan, file)
         case ["results", *_]:
             return
         case [word] if word in plan.benchmarks_by_table():
@@ -93,6 +105,17 @@ def _overview_problems(plan: Plan, file: str) -> Iterator[str]:
         )
     elif kind not in FORMATS:
         yield f"no format '{kind}'.{suggestion(kind, FORMATS)} Allowed: {', '.join(FORMATS)}."
+
+
+def _reproduction_problems(plan: Plan, file: str) -> Iterator[str]:
+    kind = file.partition(".")[2]
+    if not plan.config.suite.show_published:
+        yield (
+            f"suite '{plan.config.name}' shows no published values (`show_published: false`), so that there is nothing "
+            "to compare with."
+        )
+    elif kind not in VERDICTS_AS:
+        yield f"no format '{kind}'.{suggestion(kind, VERDICTS_AS)} Allowed: {', '.join(VERDICTS_AS)}."
 
 
 def _run_problems(plan: Plan, names: Sequence[str]) -> Iterator[str]:

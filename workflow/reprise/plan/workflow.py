@@ -15,7 +15,16 @@ from reprise.core.clones import LOCKS, is_running, register
 from reprise.core.errors import UserError, faults_in_words
 from reprise.core.files import canonical_json, is_other, write_if_changed
 from reprise.core.log import log
-from reprise.core.paths import STAMP, Ledger, Run, Scored, collected_table_file, overview_file, table_file
+from reprise.core.paths import (
+    STAMP,
+    Ledger,
+    Run,
+    Scored,
+    collected_table_file,
+    overview_file,
+    reproduction_file,
+    table_file,
+)
 from reprise.fetch.settings import ReleaseHub, Remote
 from reprise.plan.answers import failed_answers, summary
 from reprise.plan.keys import UNPINNED, changed_keys, write_keys
@@ -232,9 +241,15 @@ class Workflow:
     # Tables
 
     def every_table(self) -> list[Path]:
-        """Every table number that a paper of the suite has, and the overview, in every format that people read."""
+        """What people read: every table number that a paper of the suite has, the overview, and the verdicts."""
         tables = [collected_table_file(table, kind) for table in self._plan.benchmarks_by_table() for kind in READ_AS]
-        return [*tables, *(overview_file(kind) for kind in READ_AS if self._plan.overview)]
+        overview = [overview_file(kind) for kind in READ_AS if self._plan.overview]
+        verdicts = [reproduction_file("md")] if self._plan.config.suite.show_published else []
+        return [*tables, *overview, *verdicts]
+
+    def every_csv(self) -> list[Path]:
+        """The numbers of every table of every paper of the suite."""
+        return [table_file(benchmark, table, "csv") for benchmark, table, _ in self._plan.tables()]
 
     def every_fragment(self) -> list[Path]:
         """Every table of every paper of the suite, and the overview, as LaTeX."""

@@ -8,13 +8,11 @@ from typing import Any, cast
 
 import polars as pl
 
-from reprise import __version__
-from reprise.benchmarks.flaws import FLAWS
 from reprise.benchmarks.registry import load_scores
 from reprise.config.tables import Column, Row
 from reprise.core.paths import Run, Scored
-from reprise.core.schemas import READERS_DIFFER
 from reprise.stats.binomial import ALPHA, Alternative, binomial_p
+from reprise.tables.below import flaw_lines, judge_lines, judges_of, provenance, reader_lines
 from reprise.tables.headers import column_groups, column_name, stub_of
 from reprise.tables.keys import TableKey
 from reprise.tables.limits import check_failed, check_missing, subject
@@ -26,7 +24,7 @@ from reprise.tables.render.table import Cell, Number, Text
 
 SHOWN = ("fixed", "robust")
 COMPARED = ("authors", "authors")
-MOST_LISTED = 3  # numbers of a row, rows, and runs that a note lists
+MOST_LISTED = 3  # numbers of a row, and rows, that a note lists
 TIDY = pl.Schema(
     {
         "suite": pl.String,
@@ -51,6 +49,7 @@ TIDY = pl.Schema(
         "run": pl.String,
         "judge": pl.String,
         "key": pl.String,
+        "published": pl.Float64,  # the paper's own number of the cell
     }
 )
 
@@ -93,8 +92,14 @@ class Builder:
             stub=spec.stub or stub_of(spec.rows()),
             groups=column_groups(spec.columns),
             sections=sections,
-            notes=(*self.wrong_lines(), *self.reader_lines(), *self.judge_lines(), *self.flaw_lines(), *spec.notes),
-            provenance=self.provenance(),
+            notes=(
+                *self.wrong_lines(),
+                *reader_lines(self.metrics),
+                *judge_lines(key, self.metrics),
+                *flaw_lines(self.metrics),
+                *spec.notes,
+            ),
+            provenance=tuple(provenance(key, self.metrics)),
             notice=key.notice,
             comparison=key.show_published,
             bold=spec.bold,
@@ -173,7 +178,7 @@ class Builder:
             for reading in dict.fromkeys((SHOWN, COMPARED)):
                 other = self.found(row, column, metric, reading)
                 if other is not None:
-                    self.add_tidy_row(place, source, other)
+                    self.add_tidy_row(place, source, {**other, "published": paper})
             notes = tuple(filter(None, [found["note"], self.compared_with_group(found)]))
             if found["value"] is None and paper is not None:
                 return self.published_number(place, paper, column, notes)
@@ -196,7 +201,7 @@ class Builder:
         self, place: Mapping[str, str], paper: float, column: Column, notes: tuple[str, ...] = ()
     ) -> Number:
         """The paper's number, where there is none of ours."""
-        self.add_tidy_row(place, "published", {"value": paper})
+        self.add_tidy_row(place, "published", {"value": paper, "published": paper})
         return Number(paper, column.decimals, column.signed, "published", notes=notes)
 
     def state_of_gap(self, row: Row, column: Column) -> rendered.State:
@@ -293,19 +298,9 @@ class Builder:
         any_wrong = any(one["failed"] or one["unparsed"] for row in rows for one in self.shown(row))
         return ["What failed or could not be read counts as wrong."] if any_wrong else []
 
-    def reader_lines(self) -> list[str]:
-        """How many answers of the run where they differ most the two readers read differently."""
-        rows = [row for row in self.metrics.iter_rows(named=True) if row["metric"] == READERS_DIFFER]
-        most = max(rows, key=lambda row: (row["value"] or 0) / max(row["asked"], 1), default=None)
-        if most is None or not most["value"]:
-            return []
-        return [
-            f"The readers robust and authors differ on at most {most['value']:.0f} of {most['asked']} answers of a run."
-        ]
-
     def judge_notes(self, row: Row) -> list[str]:
         """Who judged a row's answers, in a table where that differs and its label does not say so."""
-        if row.judges or len(self.judges()) < 2:
+        if row.judges or len(judges_of(self.metrics)) < 2:
             return []
         shown = {one.judge for column in self.spec.columns if (one := self.scored_of(row, column)) and one.judge}
         return [f"Judged by {self.key.judges[judge]}." for judge in sorted(shown)]
@@ -331,48 +326,9 @@ class Builder:
     def judged_by(self) -> str:
         """Whose ratings the numbers are, ours and the paper's."""
         shows_paper = any(row["source"] == "published" for row in self.tidy)
-        ours = [f"{self.key.judges[judge]} ({judge})" for judge in self.judges()]
+        ours = [f"{self.key.judges[judge]} ({judge})" for judge in judges_of(self.metrics)]
         theirs = [f"{self.spec.judge}{' (published values)' if ours else ''}"] if shows_paper else []
         return f"Judged by {'; '.join(ours + theirs)}." if ours or theirs else ""
-
-    def judges(self) -> list[str]:
-        """The judges behind the numbers of ours."""
-        return sorted({row["judge"] for row in self.metrics.iter_rows(named=True) if row["judge"]})
-
-    def judge_lines(self) -> list[str]:
-        """Who judged the answers behind the numbers, where the caption does not say so, and what nobody has judged."""
-        named = () if self.spec.judge else self.judges()
-        lines = [f"Answers judged by {self.key.judges[judge]} ({judge})." for judge in named]
-        if unjudged := self.key.unjudged:
-            named_runs = ", ".join([*unjudged[:MOST_LISTED], *(["..."] if len(unjudged) > MOST_LISTED else [])])
-            lines.append(
-                f"No judge has rated {len(unjudged)} of the runs that could be shown, so that published values stand "
-                f"there: {named_runs}."
-            )
-        return lines
-
-    def flaw_lines(self) -> list[str]:
-        """Entries of the release that are flawed, named below the numbers that they are in."""
-        flaws = self.metrics.filter(pl.col("metric") == FLAWS).select("value", "note").unique(maintain_order=True)
-        return [f"Flawed entries of the release: {value:.0f} ({note})." for value, note in flaws.iter_rows()]
-
-    def provenance(self) -> tuple[str, ...]:
-        keys = {row["run"]: row["key"] for row in self.metrics.iter_rows(named=True) if row["key"]}
-        lines = [
-            f"Suite {self.key.suite} ({self.key.suite_title}), Reprise {__version__}.",
-            f"Paper: {self.key.paper}.",
-        ]
-        if self.key.runs:
-            lines.append(
-                "Shown: failed and unread answers count as wrong (convention fixed, reader robust); "
-                "intervals and the authors' convention are in the csv."
-            )
-        adopted = self.key.adopted
-        runs = [
-            f"{run}: key {digest[:12]}" + (f" ({adopted[digest]})" if digest in adopted else "")
-            for run, digest in sorted(keys.items())
-        ]
-        return (*lines, *runs)
 
 
 def _is_below(p: float | None) -> bool:

@@ -6,6 +6,7 @@ from reprise.benchmarks.keys import FINDERS
 from reprise.benchmarks.registry import module_name
 from reprise.config.tables import Overview, TableSpec
 from reprise.core.keyfile import Key
+from reprise.core.settings import Settings
 
 
 class TableKey(Key):
@@ -68,3 +69,32 @@ class OverviewKey(Key):
 
     def modules(self) -> tuple[str, ...]:
         return (self.STAGE, *(module_name(part.benchmark, "scores") for part in self.parts))
+
+
+class Title(Settings):
+    """How a table is called."""
+
+    paper: str
+    """the benchmark's name"""
+    number: str
+    """such as `Table 3`"""
+    title: str
+
+
+class ReproductionKey(Key):
+    """Key of the stage `reproduction`."""
+
+    STAGE = "reprise.stages.reproduction"
+    CARRIERS = TableKey.CARRIERS
+    suite: str
+    suite_title: str
+    notice: str = ""
+    confidence: float
+    titles: dict[str, Title]
+    """table, as csvs name it -> its title"""
+    judges_of_paper: dict[str, str] = Field({})
+    """table -> the judge of the paper's numbers"""
+    judges: dict[str, str] = Field({})
+    """judge -> label"""
+    conditions: dict[str, tuple[str, ...]] = Field({})
+    """run -> what it was made with"""

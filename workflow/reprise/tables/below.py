@@ -1,0 +1,63 @@
+"""What stands below a table: who judged, where readers differ, what is flawed, and what the numbers were made from."""
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from reprise import __version__
+from reprise.benchmarks.flaws import FLAWS
+from reprise.core.schemas import READERS_DIFFER
+from reprise.tables.keys import TableKey
+
+MOST_LISTED = 3  # runs that a note lists
+
+
+def judges_of(metrics: pl.DataFrame) -> list[str]:
+    """The judges behind the numbers of ours."""
+    return sorted({row["judge"] for row in metrics.iter_rows(named=True) if row["judge"]})
+
+
+def reader_lines(metrics: pl.DataFrame) -> list[str]:
+    """How many answers of the run where they differ most the two readers read differently."""
+    rows = [row for row in metrics.iter_rows(named=True) if row["metric"] == READERS_DIFFER]
+    most = max(rows, key=lambda row: (row["value"] or 0) / max(row["asked"], 1), default=None)
+    if most is None or not most["value"]:
+        return []
+    return [
+        f"The readers robust and authors differ on at most {most['value']:.0f} of {most['asked']} answers of a run."
+    ]
+
+
+def judge_lines(key: TableKey, metrics: pl.DataFrame) -> list[str]:
+    """Who judged the answers behind the numbers, where the caption does not say so, and what nobody has judged."""
+    named = () if key.spec.judge else judges_of(metrics)
+    lines = [f"Answers judged by {key.judges[judge]} ({judge})." for judge in named]
+    if unjudged := key.unjudged:
+        named_runs = ", ".join([*unjudged[:MOST_LISTED], *(["..."] if len(unjudged) > MOST_LISTED else [])])
+        lines.append(
+            f"No judge has rated {len(unjudged)} of the runs that could be shown, so that published values stand "
+            f"there: {named_runs}."
+        )
+    return lines
+
+
+def flaw_lines(metrics: pl.DataFrame) -> Iterator[str]:
+    """Entries of the release that are flawed, named below the numbers that they are in."""
+    flaws = metrics.filter(pl.col("metric") == FLAWS).select("value", "note").unique(maintain_order=True)
+    for value, note in flaws.iter_rows():
+        yield f"Flawed entries of the release: {value:.0f} ({note})."
+
+
+def provenance(key: TableKey, metrics: pl.DataFrame) -> Iterator[str]:
+    """The suite, the paper, how answers count, and the key of every run."""
+    yield f"Suite {key.suite} ({key.suite_title}), Reprise {__version__}."
+    yield f"Paper: {key.paper}."
+    if key.runs:
+        yield (
+            "Shown: failed and unread answers count as wrong (convention fixed, reader robust); "
+            "intervals and the authors' convention are in the csv."
+        )
+    digests = {row["run"]: row["key"] for row in metrics.iter_rows(named=True) if row["key"]}
+    for run, digest in sorted(digests.items()):
+        adopted = f" ({key.adopted[digest]})" if digest in key.adopted else ""
+        yield f"{run}: key {digest[:12]}{adopted}"

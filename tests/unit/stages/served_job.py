@@ -115,6 +115,7 @@ class Job:
         inputs = {
             "key": "key.json", "requests": "requests.parquet", "frames": "frames.parquet", "ledgers": "clips.parquet",
             "store": str(store or "store"), "threads": "1", "attempts": "3", "out": "out.parquet", "timings": "t.parquet",
+            "log": "log",
         }  # fmt: skip
         command = [sys.executable, "-m", "reprise.stages.infer"]
         command += [word for name, value in inputs.items() for word in (f"--{name}", value)]

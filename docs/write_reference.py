@@ -66,6 +66,8 @@ def schema(kind: str) -> dict[str, Any]:
         made["properties"]["adapter"]["enum"] = sorted(ADAPTERS)
         made["properties"]["served_by"]["anyOf"].insert(0, {"enum": list(ENGINES)})
         made["allOf"] = [_settings_of(name) for name in sorted(ADAPTERS)]
+        for one in made["allOf"]:  # a reference is read from the root
+            made["$defs"] |= one["then"]["properties"]["settings"].pop("$defs", {})
     return {"$schema": GenerateJsonSchema.schema_dialect, **made}
 
 

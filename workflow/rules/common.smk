@@ -21,6 +21,7 @@ except UserError as error:
 SUITE = PLAN.suite
 STORE = PLAN.store
 ATTEMPTS = PLAN.answer_attempts
+BUDGET = PLAN.budget
 
 
 wildcard_constraints:

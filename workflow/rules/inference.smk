@@ -54,7 +54,7 @@ rule infer:
     shell:
         "{PYTHON:q} -m reprise.stages.infer --key {input.key:q} --requests {input.requests:q} --frames {input.frames:q}"
         " --ledgers {input.ledgers:q} --store {STORE:q} --threads {threads}"
-        " --attempts {ATTEMPTS} --out {output.responses:q} --timings {output.timings:q}"
+        " --attempts {ATTEMPTS} --budget {BUDGET} --out {output.responses:q} --timings {output.timings:q}"
         " --log {log:q} 2> {log:q}"
 
 

@@ -66,7 +66,7 @@ rule judge:
         mem_mb=PLAN.memory_mb,
     shell:
         "{PYTHON:q} -m reprise.stages.infer --key {input.key:q} --requests {input.requests:q} --store {STORE:q}"
-        " --threads {threads} --attempts {ATTEMPTS} --out {output.responses:q} --timings {output.timings:q}"
+        " --threads {threads} --attempts {ATTEMPTS} --budget {BUDGET} --out {output.responses:q} --timings {output.timings:q}"
         " --log {log:q} 2> {log:q}"
 
 

@@ -5,10 +5,15 @@ import logging
 from pathlib import Path
 
 import pytest
+from reprise.commands.plan_money import Bill, money
 from reprise.config.load import load
 from reprise.core.code_digest import CodeDigests
 from reprise.core.errors import UserError
+from reprise.core.paths import Run, Scored
 from reprise.models.keys import ModelRunKey
+from reprise.models.money.ledger import Entry, Ledger
+from reprise.models.money.prices import Budget
+from reprise.plan.answers import Job
 from reprise.plan.keys import collect_keys
 from reprise.plan.runs import Plan
 from reprise.plan.targets import warn_of_ended
@@ -24,10 +29,12 @@ settings:
   model: toy
 """
 RUN = "velociti/mc/fps1/served"
+KEY = "  key: OUR_API_KEY\n"
+PRICE = "price: {input: 2, output: 8, date: 2026-11-22, source: https://vendor.example/prices}\n"
 CODE = CodeDigests()
 
 
-def plan_of(project: Project, more: str = "", protocol: str = "mc", budget: float = 0) -> Plan:
+def plan_of(project: Project, more: str = "", protocol: str = "mc", budget: str = "0") -> Plan:
     """A plan of the demo with one more run, of a model whose file has these lines too."""
     project.write(FILE, SERVED + more)
     suite = "config/suites/demo.yaml"
@@ -75,11 +82,31 @@ def test_other_models_keys_say_nothing_of_servers(project: Project, monkeypatch:
 
 
 @pytest.mark.parametrize(
-    ("key", "budget", "runs"), [("", 0, True), ("  key: OUR_API_KEY\n", 0, False), ("  key: OUR_API_KEY\n", 1, True)]
+    ("more", "budget", "why"),
+    [
+        ("", "0", ""),
+        (f"{KEY}{PRICE}", "0", "its file names a `price:`, and `budget_usd:` in config/suites/demo.yaml is 0."),
+        (f"{KEY}{PRICE}", "0\nbudget_tokens: 9", "its file names a `price:`, and `budget_usd:` in config"),
+        (f"{KEY}{PRICE}", "1", ""),
+        (KEY, "1", "its file names no `price:`, and `budget_tokens:` in config/suites/demo.yaml is 0."),
+        (KEY, "0\nbudget_tokens: 9", ""),
+    ],
 )
-def test_a_model_that_is_paid_for_needs_a_budget(project: Project, key: str, budget: float, runs: bool) -> None:
-    plan = plan_of(project, key, budget=budget)
-    assert ("served" in plan.models) == runs
+def test_a_model_that_is_paid_for_needs_a_budget(project: Project, more: str, budget: str, why: str) -> None:
+    plan = plan_of(project, more, budget=budget)
+    assert ("served" in plan.models) == (not why)
+    assert not why or f"its model is behind an API with a key and {why}" in plan.why_idle(Run.parse(RUN))
+
+
+def test_a_price_is_in_the_key_of_its_runs_and_shapes_no_answer(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    budget = "1\nbudget_tokens: 9"
+    priced, unpriced = (
+        key_of(plan_of(project, more, budget=budget), monkeypatch, project) for more in (KEY + PRICE, KEY)
+    )
+    assert priced.price is not None and priced.price.output == 8 and unpriced.price is None
+    assert priced.key == unpriced.key and "price" not in unpriced.model_dump(mode="json")
 
 
 def test_scores_are_refused_where_the_server_gives_none(project: Project) -> None:
@@ -111,11 +138,43 @@ def test_a_model_that_its_vendor_has_ended_is_named(
 
 
 @pytest.mark.parametrize(
+    ("more", "questions", "tokens", "said"),
+    [
+        (PRICE, 100, 50_000, "Money: $0.30 of `budget_usd` 5 are spent; to ask costs at most about $0.10 (prices of served "
+                             "2026-11-22, https://vendor.example/prices)."),
+        (PRICE, 100, None, "to ask costs at most about what nobody knows yet: nothing like it was asked here (prices"),
+        ("", 100, 50_000, "Price unknown: served. 7 of `budget_tokens` 9 are used; to ask takes at most about 50,100 tokens."),
+        (f"{PRICE}#", None, 5, "at most about what nobody knows yet"),
+    ],
+)  # fmt: skip
+def test_a_plan_says_what_was_spent_and_what_asking_costs_at_most(
+    project: Project, more: str, questions: int | None, tokens: float | None, said: str
+) -> None:
+    plan = plan_of(project, KEY + more, budget="5\nbudget_tokens: 9")
+    plan.store.root = project.root
+    ledger, all_of_it = Ledger(project.root), Budget(9.0, 9)
+    ledger.reserve("x", Entry(0.3, 8), all_of_it)
+    ledger.reserve("x", Entry(None, 7), all_of_it)
+    job = Job(Scored(Run.parse(RUN)), Path("k"), Path("r"))
+    free = Bill(Job(Scored(Run.parse(RUN.replace("served", "oracle"))), Path("k"), Path("r")), "oracle", 9, 9.0)
+    (line,) = money(plan, [Bill(job, "served", questions, tokens), free])
+    assert said in line
+    assert list(money(plan, [free])) == []
+
+
+@pytest.mark.parametrize(
     ("more", "message"),
     [
         ("served_until: {date: soon, source: x}\n", "served_until.date: "),
         ("served_until: {date: 2026-12-11}\n", "served_until.source: missing."),
         ("dtype: float16\n", "adapter 'openai' loads no weights. Remove: dtype."),
+        (PRICE, "price: this model has no settings.key, so that nobody is paid. Remove it, or name the key."),
+        (f"{KEY}price: {{input: 2, output: 8}}\n", "price.date: missing."),
+        (f"{KEY}price: 3\n", "price: should be a group of keys, found 3."),
+        (
+            f"{KEY}  limits: {{request_per_minute: 3}}\n",
+            "settings.limits.request_per_minute: unknown key. Did you mean",
+        ),
         ("  concurency: 4\n", "settings.concurency: unknown key. Did you mean 'concurrency'?"),
         ("  url: localhost:8000\n", "settings.url: should be an address such as http://127.0.0.1:8000/v1, without"),
         ("  url: https://user:secret@host/v1\n", "settings.url: should be an address"),

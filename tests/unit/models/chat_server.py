@@ -24,6 +24,8 @@ class Asked:
     path: str
     headers: Mapping[str, str]
     body: dict[str, Any]
+    method: str = "POST"
+    raw: bytes = b""
 
     @property
     def content(self) -> list[dict[str, Any]]:
@@ -105,6 +107,8 @@ def well(asked: Asked) -> Says:
 
 def seeing(asked: Asked) -> Says:
     """The same of a server that says something else about other frames: scores, or one of two letters and a digest."""
+    if asked.path == "/tokenize":
+        return well(asked)
     shown = "".join(asked.images)
     if "logprob_token_ids" in asked.body:
         return Says(completion(asked, logprobs=scored(asked, shown)))
@@ -187,7 +191,8 @@ async def _read(reader: asyncio.StreamReader) -> Asked | None:
         return None
     headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)}
     content = await reader.readexactly(int(headers.get("content-length", 0)))
-    return Asked(head[0].split()[1], headers, json.loads(content or b"{}"))
+    method, path, _ = head[0].split()
+    return Asked(path, headers, json.loads(content) if content[:1] == b"{" else {}, method, content)
 
 
 def _raw(says: Says) -> bytes:

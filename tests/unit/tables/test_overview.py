@@ -131,3 +131,11 @@ def test_hours_need_the_time_of_all_questions(tmp_path: Path) -> None:
     assert Spent.of([]) is None
     text = render(built(tmp_path, gpus=1, **{OURS: timings((6, 3.0, 0.0), (4, None, None))}).table(), "md")
     assert cells(text)["Ours"][2:] == ["0.80", "–"]
+
+
+def test_dollars_are_shown_where_anybody_was_paid(tmp_path: Path) -> None:
+    cost = timings((6, 2.0, 1.0)).with_columns(usd=pl.lit(0.25))
+    found = cells(render(built(tmp_path, **{OURS: cost}).table(), "md"))
+    assert found["Model"][-1] == "Cost: US dollars" and found["Ours"][-1] == "–", "the price of one run is unknown"
+    found = cells(render(built(tmp_path, **{OURS: cost, OTHER: cost}).table(), "md"))
+    assert found["Ours"][-1] == "0.50" and found["Theirs"][-1] == "–"

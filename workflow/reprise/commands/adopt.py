@@ -46,7 +46,7 @@ def adopt_run(name: str, why: str, sample: int, judge: str | None = None, suite:
         return
     _refuse_other_changes(plan, old_key, new, name)
     works = asked.works()
-    with lazy_model(new, plan.store, plan.config.models[asked.model].threads) as model:
+    with lazy_model(new, plan.store, plan.config.models[asked.model].threads, budget=plan.budget) as model:
         _check_sample(works, old, model, sample, name)
     carried = _copy_answers(works, journal_path(plan.store, old_key), Journal(journal_path(plan.store, new.key)))
     note = [name, old_key, new.key, why, sample, carried]

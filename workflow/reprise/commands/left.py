@@ -156,7 +156,8 @@ class Questions:
 
     def _tokens(self, job: Job, counts: Sequence[int]) -> float | None:
         """Of a prompt, in the mean; an adapter that loads weights and counts none does not say how many it reads."""
-        if not self._plan.config.models[slug_of(job)].has_weights:
+        model = self._plan.config.models[slug_of(job)]
+        if not (model.has_weights or model.is_remote):
             return 0.0
         counted = [count for count in counts if count]
         return fmean(counted) if counted else None

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from reprise.commands.left import Left, slug_of
+from reprise.commands.plan_money import Bill, money
 from reprise.commands.plans import call_for
 from reprise.config.model import Model
 from reprise.core.paths import Scored
@@ -13,6 +14,7 @@ from reprise.plan.asking import Asking, Askings
 from reprise.plan.costs import Estimate, Range, Sure
 from reprise.plan.runs import Plan
 from reprise.plan.sizes import Weights, data_left, weights_of
+from reprise.plan.targets import ended
 from reprise.tables.render.terminal import wrapped
 
 UNKNOWN = "?"
@@ -62,7 +64,9 @@ def lines(
     yield f"\n{HEADER}  run"
     yield from _runs(plan, planned, width, every=every)
     yield ""
-    for line in (*_sums(plan, planned), *_disk(plan, planned), *_legend(plan, planned, suite)):
+    ends = ended(plan, [one.asking.job.scored for one in planned])
+    for line in (*_sums(plan, planned), *money(plan, _bills(planned)), *ends, *_disk(plan, planned),
+                 *_legend(plan, planned, suite)):  # fmt: skip
         yield from wrapped(line, width)
 
 
@@ -184,6 +188,11 @@ def of_known(text: str, known: int, among: int) -> str:
     if known == among:
         return text
     return f"at least {text} (unknown of {among - known} of {among} runs)" if known else UNKNOWN
+
+
+def _bills(planned: Sequence[Planned]) -> Iterator[Bill]:
+    for one in planned:
+        yield Bill(one.asking.job, one.slug, one.questions, one.tokens)
 
 
 def _disk(plan: Plan, planned: Sequence[Planned]) -> Iterator[str]:

@@ -10,6 +10,7 @@ from reprise.core.errors import choices
 from reprise.core.names import REVISION
 from reprise.core.settings import InWords, Settings, mistake
 from reprise.models.adapters import ADAPTERS
+from reprise.models.money.prices import Price
 from reprise.models.serving.settings import ServedBy
 from reprise.models.settings import ImportSettings
 
@@ -36,7 +37,8 @@ class Model(Settings):
     label: str
     """The model's name, for people."""
     adapter: str
-    """How the model is asked: `transformers`, `contrastive`, `text`, `openai`, `import`, or one of the baselines."""
+    """How the model is asked: `transformers`, `contrastive`, `text`, `openai`, `anthropic`, `gemini`,
+    `import`, or one of the baselines."""
     checkpoint: str | None = None
     """Folder of weights (`*.safetensors`) on this machine; either this or `repo`."""
     repo: str | None = None
@@ -68,6 +70,9 @@ class Model(Settings):
     """Settings of the adapter."""
     served_until: ServedUntil | None = None
     """Of a vendor's model the last day; after it each run says so."""
+    price: Price | None = None
+    """What a vendor takes for its tokens; by default unknown. A model with a key and a price is asked within
+    `budget_usd:` of the suite, one without a price within `budget_tokens:`."""
 
     @field_validator("adapter")
     @classmethod
@@ -98,6 +103,12 @@ class Model(Settings):
         own = {"max_images": served.max_frames} if settings.get("frames") != "video" else {}
         found = adapter.settings.model_validate(HOSTED | SCORED | own | settings).model_dump()
         return {name: value for name, value in found.items() if name not in BY_JOB}
+
+    @model_validator(mode="after")
+    def _price_of_a_vendor(self) -> Self:
+        if self.price is not None and not ADAPTERS[self.adapter].is_paid(self.settings):
+            raise mistake("price: this model has no settings.key, so that nobody is paid. Remove it, or name the key.")
+        return self
 
     @model_validator(mode="after")
     def _one_place_of_weights(self) -> Self:

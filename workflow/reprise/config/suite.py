@@ -117,7 +117,7 @@ class Suite(Settings):
     run: list[Term]
     """The models that run here: slugs, `local` (no GPU, no download, no API), `gpus: N` (models that need at most N
     GPUs), `all`, `none`. Every other row shows its published value, marked. Models with `settings.key`, behind an API,
-    also need a budget."""
+    also need a budget: `budget_usd`, or `budget_tokens` where their price is unknown."""
     judges: list[Slug] = Field([])
     """Models that judge free answers, the first of which the tables show. They must be selected by `run:` too; without
     a judge the rows that need one show published values."""
@@ -126,8 +126,11 @@ class Suite(Settings):
     stand_in: Slug | None = None
     """A baseline that answers in place of every other model and judge. Labels stay; each model's slug is its seed."""
     budget_usd: float = Field(0, ge=0)
-    """US dollars that models behind an API may cost in all; at 0 none of them runs. Costs are not counted yet: any
-    number above 0 permits them, and stops none."""
+    """US dollars that models behind an API may cost in all, of whatever suite of this store: a job stops before a
+    question would cross it. At 0 no model with a `price:` runs."""
+    budget_tokens: int = Field(0, ge=0)
+    """Tokens, of prompts and answers, that models behind an API may take in all whose files name no `price:`; at 0 none
+    of them runs."""
     shards: int = Field(ge=1, le=4096)
     """Number of shards that the videos are divided into. Changing it repeats no work that is in the store."""
     missing_share_max: float = Field(ge=0, le=1)

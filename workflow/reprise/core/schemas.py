@@ -143,6 +143,9 @@ TIMINGS = _schema(
     encode=pl.Float64,
     resumed=pl.Int32,  # requests that were not asked in this job
     served=pl.List(pl.String),  # ids of the models that answered, as their server gave them; empty where none did
+    tokens_in=pl.Int64,  # of all prompts that were answered, and of the answers; 0 where nobody counts them
+    tokens_out=pl.Int64,
+    usd=pl.Float64,  # what its vendor takes for those answers; null where the price is not known, or nobody is paid
 )
 
 VERDICTS = _schema(

@@ -14,7 +14,7 @@ from reprise.core.files import canonical_json, value_digest
 from reprise.core.log import log
 from reprise.core.store import Store, append_line, read_lines
 from reprise.models.adapters.base import Answer
-from reprise.models.served import ServedAnswer, served_by
+from reprise.models.served import ServedAnswer, served_by, used_by
 
 # A power cut loses the answers of at most this long, a kill none. Waiting for the disk after each takes longer than a
 # quick model's answer.
@@ -89,7 +89,9 @@ class Journal:
             raise ValueError(f"no answer to keep: {answer}")
         values = [answer.text, answer.scores, answer.frames_shown, answer.tokens_in, answer.tokens_out, seconds]
         served = served_by(answer)
+        cached = used_by(answer).cached
         values += [parts or {}, served] if served else [parts] if parts else []
+        values += [cached] if served and cached else []
         is_due = time.monotonic() - self._synced >= SYNC_SECONDS
         append_line(self.path, canonical_json([entry, *values]), to_disk=is_due)
         self._take(entry, Entry(answer, seconds, parts or {}))
@@ -129,5 +131,5 @@ def _entries(path: Path) -> Iterator[tuple[str, Entry | None]]:
         parts = times[1] if len(times) > 1 else {}
         answer = Answer(text, tuple(scores), frames, tokens_in, tokens_out)
         if len(times) > 2:
-            answer = ServedAnswer(**vars(answer), served=times[2])
+            answer = ServedAnswer(**vars(answer), served=times[2], tokens_cached=times[3] if len(times) > 3 else 0)
         yield str(entry), Entry(answer, seconds, parts)

@@ -9,6 +9,7 @@ from reprise.core.files import value_digest
 from reprise.core.keyfile import Key
 from reprise.core.settings import Settings
 from reprise.models.adapters import ADAPTERS
+from reprise.models.money.prices import Price
 from reprise.models.serving.settings import Hosting, Serving
 
 
@@ -37,7 +38,7 @@ class RunKey(Settings):
 class ModelAnswers(Answers):
     """What shapes the answers of a model that is asked; a model's label or the table that shows it does not."""
 
-    CARRIERS = ("reprise.core.*", "reprise.models.settings")
+    CARRIERS = ("reprise.core.*", "reprise.models.settings", "reprise.models.remote_settings", "reprise.models.money.*")
     model_config = ConfigDict(extra="forbid", frozen=True)
     model: dict[str, str]
     """what the weights are: `repo` and `revision`, or the digest of a `checkpoint`; empty where there are none"""
@@ -68,5 +69,7 @@ class ModelRunKey(RunKey):
     gpus: int = 0
     serving: dict[str, Any] = Field({}, exclude_if=not_)
     """settings of the adapter that do not shape answers"""
+    price: Price | None = Field(None, exclude_if=not_)
+    """what the model's vendor takes, for the costs that stand beside the answers"""
     hosting: Hosting | None = Field(None, exclude_if=not_)
     """what else the job needs that starts its model's server"""

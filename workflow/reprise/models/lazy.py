@@ -15,8 +15,10 @@ from reprise.models.ahead import Ahead, Asked, serves
 from reprise.models.answering import Batch, described
 from reprise.models.devices import take_gpus
 from reprise.models.keys import ModelRunKey
+from reprise.models.money.calls import Account
+from reprise.models.money.prices import NO_BUDGET, Budget
 from reprise.models.preparing import Outcome, outcome_of, ready
-from reprise.models.served import Arrived, Due, ServedModel
+from reprise.models.served import Arrived, Due, ServedModel, ServedSpec
 from reprise.models.serving.host import Host
 from reprise.models.weights import weights_folder
 
@@ -59,9 +61,10 @@ class LazyModel:
         workers: int = 0,
         given: Given | None = None,
         options: Options = (),
+        budget: Budget = NO_BUDGET,
     ) -> None:
         self._key, self._store, self._threads, self._workers = key, store, threads, workers
-        self._given, self._options = given, options
+        self._given, self._options, self._budget = given, options, budget
         self._adapter: Adapter | None = None
         self._ahead: Ahead | None = None
         self._prepare: Callable[[Clip, Sequence[Request]], Outcome] | None = None
@@ -116,18 +119,7 @@ class LazyModel:
         if self._given is None:
             self._locks = take_gpus(self._key.gpus, self._store.root / "locks")
             self._given = Given(weights_folder(self._key, self._store))
-        spec = ModelSpec(
-            folder=self._given.weights,
-            device="cuda" if self._key.gpus else "cpu",
-            threads=self._threads,
-            dtype=answers.dtype,
-            attention=answers.attention,
-            trust_remote_code=answers.trust_remote_code,
-            settings=answers.settings | self._key.serving | self._found_settings(self._given),
-            prompt_start=constant_start(answers.prompt.get("user", "")),
-            shows_frames=answers.sampling.get("rule") != BLIND,
-            options=self._options,
-        )
+        spec = self._spec(self._given)
         log.info(f"loading the model of {self._key.run} by adapter {answers.adapter}")
         self._prepare_ahead(spec)
         try:
@@ -149,6 +141,21 @@ class LazyModel:
         del given  # for a model that this process loads there are none
         return {}
 
+    def _spec(self, given: Given) -> ModelSpec:
+        answers = self._key.answers
+        return ModelSpec(
+            folder=given.weights,
+            device="cuda" if self._key.gpus else "cpu",
+            threads=self._threads,
+            dtype=answers.dtype,
+            attention=answers.attention,
+            trust_remote_code=answers.trust_remote_code,
+            settings=answers.settings | self._key.serving | self._found_settings(given),
+            prompt_start=constant_start(answers.prompt.get("user", "")),
+            shows_frames=answers.sampling.get("rule") != BLIND,
+            options=self._options,
+        )
+
     def _prepare_ahead(self, spec: ModelSpec) -> None:
         """Begin with the first clips while the model loads."""
         target = ADAPTERS[self._key.answers.adapter].preparer
@@ -165,12 +172,16 @@ class LazyServedModel(LazyModel):
         """Every answer as soon as it is there; a run without questions needs no key."""
         return cast(ServedModel, self._loaded()).answers_in_any_order(dues) if dues else iter(())
 
+    def _spec(self, given: Given) -> ModelSpec:
+        account = Account(self._store.root, self._key.run, self._key.price, self._budget)
+        return ServedSpec(**vars(super()._spec(given)), account=account)
+
 
 class LazyHostedModel(LazyServedModel):
     """The same for a model whose server this job starts when the first answer is missing."""
 
-    def __init__(self, key: ModelRunKey, store: Store, threads: int, server_log: Path) -> None:
-        super().__init__(key, store, threads)
+    def __init__(self, key: ModelRunKey, store: Store, threads: int, budget: Budget, server_log: Path) -> None:
+        super().__init__(key, store, threads, budget=budget)
         self._server_log = server_log
         self._host: Host | None = None
 
@@ -207,13 +218,14 @@ def lazy_model(
     threads: int,
     workers: int = 0,
     options: Options = (),
+    budget: Budget = NO_BUDGET,
     server_log: Path | None = None,
 ) -> LazyModel:
     """The model of a run; the log of a server that it starts is a file of its own."""
     if key.hosting is not None:
-        return LazyHostedModel(key, store, threads, server_log or store.scratch("server.log"))
+        return LazyHostedModel(key, store, threads, budget, server_log or store.scratch("server.log"))
     kind = LazyServedModel if ADAPTERS[key.answers.adapter].is_remote else LazyModel
-    return kind(key, store, threads, workers, options=options)
+    return kind(key, store, threads, workers, options=options, budget=budget)
 
 
 def constant_start(template: str) -> str:

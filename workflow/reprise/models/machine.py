@@ -14,6 +14,7 @@ from reprise.models.copies import Copy
 from reprise.models.devices import free_memory, take_gpus
 from reprise.models.keys import ModelRunKey
 from reprise.models.lazy import Given, LazyModel, Options, lazy_model
+from reprise.models.money.prices import NO_BUDGET, Budget
 from reprise.models.placement import groups_of, needed
 from reprise.models.weights import weights_folder
 
@@ -26,6 +27,7 @@ def model_on(
     *,
     is_needed: bool,
     options: Options = (),
+    budget: Budget = NO_BUDGET,
     server_log: Path | None = None,
 ) -> Iterator[Model | Sequence[Copy]]:
     """A run's model, or a copy of it on each of the devices, or groups of them, that hold one.
@@ -34,7 +36,7 @@ def model_on(
     """
     workers = threads if key.gpus else 0
     if not is_needed or key.gpus < 2 or key.hosting is not None:
-        with lazy_model(key, store, threads, workers, options, server_log) as model:
+        with lazy_model(key, store, threads, workers, options, budget, server_log) as model:
             yield model
         return
     with ExitStack() as ends:

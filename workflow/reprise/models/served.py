@@ -4,7 +4,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from reprise.models.adapters.base import Answer, Clip, Request
+from reprise.models.adapters.base import Answer, Clip, ModelSpec, Request
+from reprise.models.money.calls import Account
+from reprise.models.money.prices import Used
 
 
 @dataclass(frozen=True)
@@ -13,11 +15,29 @@ class ServedAnswer(Answer):
 
     served: str = ""
     """id of the model that answered, by the server"""
+    tokens_cached: int = 0
+    """of its prompt, those that the server had read before"""
+
+
+@dataclass(frozen=True)
+class ServedSpec(ModelSpec):
+    """What an adapter of a server needs besides."""
+
+    account: Account | None = None
+    """who pays; without it, as in a trial, limits of other jobs are not known, and nothing is counted"""
 
 
 def served_by(answer: Answer | None) -> str:
     """Id of the model that answered; empty where no server did."""
     return answer.served if isinstance(answer, ServedAnswer) else ""
+
+
+def used_by(answer: Answer | None) -> Used:
+    """Tokens that an answer took."""
+    if answer is None:
+        return Used(0, 0)
+    cached = answer.tokens_cached if isinstance(answer, ServedAnswer) else 0
+    return Used(answer.tokens_in, answer.tokens_out, cached)
 
 
 class Due(NamedTuple):

@@ -1,16 +1,13 @@
 """`settings:` of every adapter. Imports neither torch nor an SDK, so that a configuration can."""
 
-import re
 from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from reprise.core.plain import SECRET_NAMES
 from reprise.core.settings import Settings, mistake
 from reprise.models.quantised import Quantised
+from reprise.models.remote_settings import RemoteSettings
 
-BARE_URL = re.compile(r"https?://[^\s@?#/]+(?:/[^\s@?#]*)?")
-VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # Fields of a request that other settings, or the question, determine.
 OWN_FIELDS = frozenset({
     "model", "messages", "max_tokens", "max_completion_tokens", "temperature", "stream", "n", "logprobs",
@@ -67,30 +64,18 @@ class TextSettings(Settings):
         return self
 
 
-class OpenAISettings(Settings):
+class OpenAISettings(RemoteSettings):
     """Settings of the adapter `openai`: a server, or a vendor, that answers OpenAI's chat completions."""
 
-    url: str
-    """Where the server answers, such as `http://127.0.0.1:8000/v1`."""
-    model: str = Field(min_length=1)
-    """The model's name at the server."""
-    served_as: str | None = None
-    """The model id that its answers carry, where that is another than `model`, such as a dated one. An answer of any
-    other id is a failure, `other_model`."""
     server: str | None = None
     """What answers there, such as `vllm 0.33.0, bfloat16`. It stands in the run's key in place of `url`, which may then
     change without a question being asked again. By default the `url`."""
     version: str | None = None
     """The version that a server of your own must say of itself at `/version`, such as `0.32.0`. By default any."""
-    key: str | None = None
-    """Name of the environment variable that holds the key; none for a server that asks for none. A model with a key
-    also needs `budget_usd:` above zero in the suite."""
 
     frames: Literal["images", "video"] = "images"
     """How frames are sent, always lossless: as `images`, one a frame, or as one `video`, a list of frames with their
     times as vLLM reads it (its server needs `--trust-request-mm-kwargs`)."""
-    max_images: int | None = Field(None, ge=1)
-    """Most frames that the server takes in a request. A run that shows more is refused before anything is asked."""
     check_frames: bool = True
     """Whether a server that counts the tokens of prompts is tested for cutting lists of frames: one more request for
     each clip that shows more frames than any before, two frames fewer, whose count must be smaller."""
@@ -100,22 +85,10 @@ class OpenAISettings(Settings):
     option_tokens: dict[str, int] = Field({})
     """Option -> its token, for scores at a server that has no `/tokenize`."""
 
-    max_tokens: int | None = Field(None, ge=1)
-    """Most tokens of an answer in place of the protocol's number: a model that thinks before it answers needs more."""
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
-    """The field of a request that says so."""
-    temperature: float | None = Field(0, ge=0)
-    """Temperature; `null` sends none, for models that refuse it."""
+    """The field of a request that says how many tokens an answer may have."""
     body: dict[str, Any] = Field({})
     """Other fields of every request, such as `reasoning_effort: low`."""
-
-    concurrency: int = Field(8, ge=1)
-    """Most questions on their way at a time."""
-    timeout_s: float = Field(300, gt=0)
-    """Seconds after which a request without an answer is sent again."""
-    retries: int = Field(5, ge=0)
-    """How often a request is sent again after a time-out, a lost connection, HTTP 429 or HTTP 5xx, ever later or when
-    the server says. After that the question fails, until the workflow runs again."""
 
     @model_validator(mode="before")
     @classmethod
@@ -123,25 +96,6 @@ class OpenAISettings(Settings):
         if isinstance(content, dict) and content.get("server") is None and "url" in content:
             return {**content, "server": content["url"]}
         return content
-
-    @field_validator("url")
-    @classmethod
-    def _bare_url(cls, url: str) -> str:
-        """What is wrong with it is not repeated: it may hold a key."""
-        if not BARE_URL.fullmatch(url):
-            raise mistake("should be an address such as http://127.0.0.1:8000/v1, without a user, a key or a query.")
-        return url
-
-    @field_validator("key")
-    @classmethod
-    def _hidden_key(cls, name: str | None) -> str | None:
-        """What logs hide, they know by the variable's name."""
-        if name is not None and not (VARIABLE.fullmatch(name) and SECRET_NAMES.search(name)):
-            raise mistake(
-                "should be the name of an environment variable, with API_KEY, TOKEN or SECRET in it, so that its "
-                "value is hidden in logs. Such as: OPENAI_API_KEY."
-            )
-        return name
 
     @field_validator("body")
     @classmethod

@@ -258,6 +258,7 @@ class _Keys:
             gpus=model.gpus,
             serving={key: model.settings[key] for key in sorted(beside)},
             hosting=server.hosting,
+            price=model.price,
         )
 
     def _identity(self, slug: str, model: Model) -> dict[str, str]:

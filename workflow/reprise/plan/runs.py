@@ -14,6 +14,7 @@ from reprise.core.paths import FIGURES, OVERVIEW, RUN_NAME, TABLES, Results, Run
 from reprise.core.store import Store
 from reprise.external import FOLDER
 from reprise.models.adapters import ADAPTERS
+from reprise.models.money.prices import Budget, needed_budget
 from reprise.plan.imported import Imports
 from reprise.plan.naming import fitting, listed, nearest
 
@@ -33,13 +34,14 @@ class Plan:
         self.results = Results(config.name)
         self.store = Store(Path(config.main.store))
         self.imports = Imports(config)
+        self.budget = Budget(config.suite.budget_usd, config.suite.budget_tokens)
         self.models = frozenset(slug for slug, model in config.models.items() if self._runs_here(slug, model))
         self._judges: dict[str, list[str]] = {}
 
     def _runs_here(self, slug: str, model: Model) -> bool:
         """Whether the suite's `run:` selects a model; one that somebody is paid for also needs a budget."""
         is_remote = model.is_remote
-        if ADAPTERS[model.adapter].is_paid(model.settings) and self.config.suite.budget_usd <= 0:
+        if ADAPTERS[model.adapter].is_paid(model.settings) and not self.budget.permits(model.price):
             return False
         for term in self.config.suite.run:
             if isinstance(term, OnGpus):
@@ -258,8 +260,12 @@ class Plan:
         model = self.config.models[run.model]
         where = f"config/suites/{self.config.name}.yaml"
         if run.model not in self.models:
-            if ADAPTERS[model.adapter].is_paid(model.settings) and self.config.suite.budget_usd <= 0:
-                return f"its model is behind an API with a key, and `budget_usd:` in {where} is 0."
+            if ADAPTERS[model.adapter].is_paid(model.settings) and not self.budget.permits(model.price):
+                named = "names no `price:`" if model.price is None else "names a `price:`"
+                return (
+                    f"its model is behind an API with a key and its file {named}, and "
+                    f"`{needed_budget(model.price)}:` in {where} is 0."
+                )
             needs = f" (it needs {model.gpus} GPUs)" if model.gpus else ""
             return f"`run:` in {where} does not select '{run.model}'{needs}."
         if not self.has_answers(run):

@@ -1,7 +1,7 @@
 """Checks what a user typed before any job is planned: profile, unknown targets, unpinned weights and data."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from difflib import get_close_matches
 from itertools import pairwise
@@ -206,11 +206,16 @@ def warn_of_unpinned(plan: Plan, targets: Sequence[str]) -> None:
 
 def warn_of_ended(plan: Plan, targets: Sequence[str]) -> None:
     """Name the models of these targets that their vendors have ended: some vendors let another model answer."""
-    asked = asked_by(plan, targets)
+    for line in ended(plan, asked_by(plan, targets)):
+        log.warning(line)
+
+
+def ended(plan: Plan, asked: Iterable[Scored]) -> Iterator[str]:
+    """Of these numbers' models those that their vendors have ended."""
     for slug in sorted({slug for one in asked for slug in (one.run.model, one.judge) if slug}):
         served = plan.config.models[slug].served_until
         if served is not None and date.today() > served.date:
-            log.warning(
+            yield (
                 f"Model {slug} was served until {served.date} ({served.source}). Answers that are there stay; new "
                 "questions to it will fail."
             )

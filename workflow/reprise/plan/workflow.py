@@ -125,6 +125,8 @@ class Workflow:
         self.suite = plan.config.name
         self.store = plan.config.main.store
         self.answer_attempts = plan.config.suite.answer_attempts
+        self.budget = f"{plan.budget.usd!r} {plan.budget.tokens}"
+        """dollars and tokens, for the jobs that ask"""
         self._plan = plan
         self._targets = targets
         self._results = plan.results

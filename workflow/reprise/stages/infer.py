@@ -28,8 +28,9 @@ from reprise.models.journal import Journal, asking_alone, entry_id, journal_path
 from reprise.models.keys import ModelRunKey, RunKey
 from reprise.models.lazy import Options, PreparingModel
 from reprise.models.machine import model_on
+from reprise.models.money.prices import Budget, Price
 from reprise.models.progress import ProgressLine
-from reprise.models.served import Arrived, Due, ServedModel, served_by
+from reprise.models.served import Arrived, Due, ServedModel, served_by, used_by
 from reprise.models.suspects import Suspects
 from reprise.stages.arguments import arguments
 
@@ -64,7 +65,7 @@ def main() -> None:
     args = arguments(
         "Ask a model the questions of a run.",
         key=Path, requests=Path, frames=[Path], ledgers=[Path], store=Path, threads=int, attempts=int, out=Path,
-        timings=Path, log=Path,
+        timings=Path, budget=[float], log=Path,
     )  # fmt: skip
     key = read_key(args.key, ModelRunKey)
     store = Store(args.store)
@@ -79,9 +80,15 @@ def main() -> None:
         journal = Journal(journal_path(store, key.key))
         failures = Failures(failures_path(store, key.key), args.attempts)
         is_needed = any(journal.get(one) is None and failures.is_due(one) for work in works for one in work.entries)
-        server_log = args.log.with_suffix(".server.log")
-        options = scored_options(works)
-        with model_on(key, store, args.threads, is_needed=is_needed, options=options, server_log=server_log) as model:
+        with model_on(
+            key,
+            store,
+            args.threads,
+            is_needed=is_needed,
+            options=scored_options(works),
+            budget=budget_of(args.budget),
+            server_log=args.log.with_suffix(".server.log"),
+        ) as model:
             responses, timings = ask_all(works, model, journal, failures, key)
         journal.sync()
     order = requests.select("request_id").with_row_index("place")
@@ -99,6 +106,12 @@ def main() -> None:
 def scored_options(works: Sequence[Work]) -> Options:
     """The options of all questions that ask for a score."""
     return tuple(sorted({one.options for work in works for one in work.requests if one.ask == "score"}))
+
+
+def budget_of(numbers: Sequence[float]) -> Budget:
+    """Dollars and tokens, as the workflow gives them; nothing where it gives none."""
+    usd, tokens = numbers or (0.0, 0.0)
+    return Budget(usd, int(tokens))
 
 
 def gather_work(requests: pl.DataFrame, plans: pl.DataFrame, ledger: pl.DataFrame, store: Store) -> list[Work]:
@@ -160,8 +173,9 @@ def ask_all(
     asking = Asking(models, journal, failures, key.run)
     asking.ask_due(works)
     responses, timings = [], []
+    price = key.price if isinstance(key, ModelRunKey) else None
     for work in works:
-        timings.append(timing(work, asking.asked[work.clip.clip_id], journal))
+        timings.append(timing(work, asking.asked[work.clip.clip_id], journal, price))
         for request, digest, entry in zip(work.requests, work.digests, work.entries, strict=True):
             answer = journal.get(entry) or failures.get(entry)
             assert answer is not None
@@ -354,18 +368,22 @@ def _stop_on_lost_device(failed: Mapping[str, Answer], failures: Failures) -> No
         raise MachineError(f"the GPU is lost to this job: {lost.message}. Run the same command again.")
 
 
-def timing(work: Work, asked: int, journal: Journal) -> dict[str, Any]:
-    """How long the answers about a clip took, whenever they were asked."""
+def timing(work: Work, asked: int, journal: Journal, price: Price | None = None) -> dict[str, Any]:
+    """How long the answers about a clip took and what they cost, whenever they were asked."""
     answered = [entry for entry in dict.fromkeys(work.entries) if journal.get(entry) is not None]
     seconds = [journal.seconds(entry) for entry in answered]
     known = [one for one in seconds if one is not None]
     parts = [journal.parts(entry) for entry in answered]
+    used = [used_by(journal.get(entry)) for entry in answered]
     return {
         "clip_id": work.clip.clip_id,
         "requests": len(work.requests),
         "seconds": sum(known) if len(known) == len(seconds) else None,
         "resumed": len(work.requests) - asked,
         "served": sorted({served for entry in answered if (served := served_by(journal.get(entry)))}),
+        "tokens_in": sum(one.input for one in used),
+        "tokens_out": sum(one.output for one in used),
+        "usd": None if price is None else sum(map(price.usd, used)),
         **{name: sum(found) if (found := [one[name] for one in parts if name in one]) else None for name in PARTS},
     }
 

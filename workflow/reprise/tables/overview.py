@@ -18,7 +18,7 @@ from reprise.tables.render import table as rendered
 from reprise.tables.render.numbers import EN_DASH
 
 SECONDS_AN_HOUR = 3600
-SPEED, HOURS = "seconds a question", "GPU hours"
+SPEED, HOURS, DOLLARS = "seconds a question", "GPU hours", "US dollars"
 
 
 class Spent(NamedTuple):
@@ -28,6 +28,8 @@ class Spent(NamedTuple):
     seconds: float
     is_whole: bool
     """whether it is known of all questions"""
+    usd: float | None = None
+    """what a vendor took for the answers; None where nobody was paid, or the price is unknown"""
 
     @classmethod
     def of(cls, timings: Sequence[pl.DataFrame]) -> "Spent | None":
@@ -37,7 +39,8 @@ class Spent(NamedTuple):
         if not known.height:
             return None
         seconds = float(known["seconds"].sum()) + float(known["waiting"].sum())
-        return cls(int(known["requests"].sum()), seconds, known.height == found.height)
+        usd = None if found["usd"].null_count() else float(found["usd"].sum())
+        return cls(int(known["requests"].sum()), seconds, known.height == found.height, usd)
 
 
 class OverviewBuilder:
@@ -73,6 +76,7 @@ class OverviewBuilder:
         """The table object."""
         tables = {part.key.benchmark_title: part.table() for part in self._parts}
         first, *_ = tables.values()
+        costs = rendered.ColumnGroup(tuple(map(rendered.Column, self._costs)), "Cost")
         rows = [self._row(index, tables) for index, _ in enumerate(first.rows())]
         return replace(
             first,
@@ -80,7 +84,7 @@ class OverviewBuilder:
             origin="",
             caption=self._caption(),
             label="tab:overview",
-            groups=(*chain.from_iterable(one.groups for one in tables.values()), _COST),
+            groups=(*chain.from_iterable(one.groups for one in tables.values()), costs),
             sections=(rendered.Section(tuple(rows)),),
             notes=tuple(f"{title}: {note}" for title, one in tables.items() for note in one.notes),
             provenance=tuple(dict.fromkeys(line for one in tables.values() for line in one.provenance)),
@@ -117,6 +121,12 @@ class OverviewBuilder:
     def _rows(self) -> dict[str, list[Row]]:
         return {part.benchmark: part.spec.rows() for part in self._key.parts}
 
+    @cached_property
+    def _costs(self) -> tuple[str, ...]:
+        """The columns of what it took; dollars where anybody was paid."""
+        is_paid = any(not timings["usd"].is_null().all() for timings in self._timings.values() if timings.height)
+        return (SPEED, HOURS, DOLLARS) if is_paid else (SPEED, HOURS)
+
     def _other_runs(self, asked: Sequence[tuple[Builder, Row]]) -> list[str]:
         """What a model is asked or shown that the others are not."""
         named = [
@@ -135,7 +145,8 @@ class OverviewBuilder:
         # Of several GPUs it is not recorded how many a question took.
         hours = spent.seconds / SECONDS_AN_HOUR if spent and spent.is_whole and gpus == 1 else None
         speed = spent.seconds / spent.questions if spent else None
-        for name, value in ((SPEED, speed), (HOURS, hours)):
+        values = {SPEED: speed, HOURS: hours, DOLLARS: spent.usd if spent else None}
+        for name, value in ((name, values[name]) for name in self._costs):
             if value is None or spent is None:
                 yield rendered.Text(EN_DASH)
                 continue
@@ -143,6 +154,3 @@ class OverviewBuilder:
             numbers = {"metric": name.replace(" ", "_"), "group": "", "value": value, "asked": spent.questions}
             self._times.append({**place, **numbers, "source": "reproduced"})
             yield rendered.Cell((rendered.Number(value, 2),))
-
-
-_COST = rendered.ColumnGroup((rendered.Column(SPEED), rendered.Column(HOURS)), "Cost")

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from reprise.core.settings import Settings
 from reprise.models.quantised import packages_of
+from reprise.models.remote_settings import BESIDE_ANSWERS, AnthropicSettings, GeminiSettings
 from reprise.models.settings import (
     ConstantSettings,
     ImportSettings,
@@ -99,7 +100,23 @@ ADAPTERS: dict[str, AdapterInfo] = {
         asks=("choose", "write"),
         heads={"logprob_token_ids": ("score", "choose", "write")},
         chosen_by="scores",
-        beside_answers=frozenset({"url", "key", "max_images", "check_frames", "concurrency", "timeout_s", "retries"}),
+        beside_answers=BESIDE_ANSWERS | {"check_frames"},
+    ),
+    "anthropic": AdapterInfo(
+        "reprise.models.adapters.anthropic:AnthropicAdapter",
+        AnthropicSettings,
+        is_remote=True,
+        packages=("av", "pillow"),
+        asks=("choose", "write"),
+        beside_answers=BESIDE_ANSWERS,
+    ),
+    "gemini": AdapterInfo(
+        "reprise.models.adapters.gemini:GeminiAdapter",
+        GeminiSettings,
+        is_remote=True,
+        packages=("av", "pillow"),
+        asks=("choose", "write"),
+        beside_answers=BESIDE_ANSWERS | {"upload_s"},
     ),
     "wordmatch": AdapterInfo("reprise.models.adapters.wordmatch:WordMatch", WordMatchSettings, asks=("write",)),
     "import": AdapterInfo("reprise.stages.import_answers:main", ImportSettings, is_import=True),

@@ -10,6 +10,7 @@ from PIL import Image as Picture
 
 from reprise.media.decoder import Footage, Image, read_footage
 from reprise.models.adapters.base import Clip, ModelSpec, Request
+from reprise.models.money.vendors import Shown
 
 FASTEST = 1  # of zlib's levels: the others make frames little smaller
 
@@ -22,6 +23,14 @@ class Encoded(NamedTuple):
     places: tuple[int, ...]
     rate: float
     total: int
+    width: int
+    height: int
+
+    @property
+    def shown(self) -> Shown:
+        """What a vendor's limits are about."""
+        sizes = [len(image) for image in self.images]
+        return Shown(len(sizes), self.width, self.height, max(sizes, default=0), sum(sizes))
 
 
 class ImagesPreparer:
@@ -38,7 +47,9 @@ class ImagesPreparer:
         """A frame that the plan shows several times is encoded once."""
         first = {index: at for at, index in reversed(list(enumerate(clip.indices)))}
         encoded = {index: as_png(frames.frames[at]) for index, at in first.items()}
-        return Encoded(tuple(encoded[index] for index in clip.indices), frames.places, frames.rate, frames.total)
+        height, width = frames.frames[0].shape[:2]
+        images = tuple(encoded[index] for index in clip.indices)
+        return Encoded(images, frames.places, frames.rate, frames.total, width, height)
 
 
 def as_png(frame: Image) -> bytes:

@@ -1,100 +1,66 @@
 """Adapter for servers and vendors that answer OpenAI's chat completions."""
 
-import asyncio
-import os
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 
 from openai import AsyncOpenAI
 
-from reprise.core.errors import UserError
-from reprise.models.adapters.base import Answer, AnswerError, Clip, ModelSpec, Request
+from reprise.models.adapters.base import Answer, AnswerError, ModelSpec, Request
 from reprise.models.adapters.chat import Chat
-from reprise.models.adapters.images import ImagesPreparer
+from reprise.models.adapters.images import Encoded
 from reprise.models.adapters.introduction import check_introduction
+from reprise.models.adapters.remote import RemoteAdapter
 from reprise.models.adapters.replies import Reply, answer_of
-from reprise.models.adapters.sending import send
 from reprise.models.adapters.server import Known, Server
-from reprise.models.ahead import Ahead, Asked
-from reprise.models.preparing import outcome_of, ready
-from reprise.models.served import Arrived, Due
+from reprise.models.money.estimates import Estimates
+from reprise.models.money.prices import Used
+from reprise.models.money.vendors import Shown, limits_of
+from reprise.models.served import Due
 from reprise.models.settings import OpenAISettings
 
-PREPARER = f"{ImagesPreparer.__module__}:{ImagesPreparer.__name__}"
-NO_KEY = "none"
 # A server that takes frames in pairs counts as much for one frame less.
 FEWER = 2
 # Of a request that is only sent to count its prompt; some models refuse to write a single token.
 FEW_TOKENS = 16
 
 
-class OpenAIAdapter:
-    """A model at a server: many questions are on their way at a time, and each answer must be of the named model."""
+class OpenAIAdapter(RemoteAdapter):
+    """A model at a server of chat completions."""
 
     def __init__(self, spec: ModelSpec) -> None:
-        self._spec = spec
         self._settings = OpenAISettings.model_validate(spec.settings)
-        self._key = _key(self._settings)
+        super().__init__(spec, self._settings)
+        self.limits = limits_of(self._settings.url)
         self._known = Known(tokens=dict(self._settings.option_tokens))
-
-    def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
-        """The questions about one clip, sent together, answered in their order."""
-        due = Due(clip, tuple(requests))
-        found = {given.request.request_id: given.answer for given in self.answers_in_any_order([due])}
-        yield from (found[request.request_id] for request in due.requests)
-
-    def answers_in_any_order(self, dues: Sequence[Due]) -> Iterator[Arrived]:
-        """Every answer as soon as it is there."""
-        self._check_images(dues)
-        return send(lambda: self._line(dues), dues, self._settings.concurrency)
-
-    def _check_images(self, dues: Sequence[Due]) -> None:
-        most = max((due.clip for due in dues), key=lambda clip: len(clip.indices), default=None)
-        limit = self._settings.max_images
-        if most is not None and limit is not None and len(most.indices) > limit:
-            raise UserError(
-                f"clip '{most.clip_id}' is shown with {len(most.indices)} frames, but settings.max_images of the "
-                f"model's file is {limit}. Use a sampling of fewer frames, or correct that number."
-            )
+        self._estimates = Estimates(self._settings.image_tokens, self.limits, is_paid=self.is_paid)
 
     @asynccontextmanager
-    async def _line(self, dues: Sequence[Due]) -> AsyncIterator["Line"]:
-        """A connection for these questions. Where clips follow each other, the next ones are prepared ahead."""
-        shown = [Asked(due.clip, due.requests) for due in dues if due.clip.indices]
-        with Ahead(PREPARER, self._spec, self._spec.threads) if len(shown) > 1 else nullcontext() as ahead:
-            if ahead is not None:
-                ahead.expect(iter(shown))
-            async with _client(self._settings, self._key) as client:
-                if not self._known.is_introduced:
-                    await check_introduction(client, self._settings)
-                    self._known.is_introduced = True
-                yield Line(Server(client, self._settings, self._known), self._spec, ahead)
+    async def connected(self) -> AsyncIterator["Chats"]:
+        async with _client(self._settings, self._key) as client:
+            if not self._known.is_introduced:
+                await check_introduction(client, self._settings)
+                self._known.is_introduced = True
+            yield Chats(Server(client, self._settings, self._known, self._account), self._estimates)
 
 
-class Line:
-    """The connection of one call, and who prepares clips for it."""
+class Chats:
+    """A connection to a server of chat completions."""
 
-    def __init__(self, server: Server, spec: ModelSpec, ahead: Ahead | None) -> None:
-        self._server, self._ahead = server, ahead
-        self._preparer = ImagesPreparer(spec)
+    def __init__(self, server: Server, estimates: Estimates) -> None:
+        self._server, self._estimates = server, estimates
 
-    async def open(self, due: Due) -> "AskedClip":
-        await asyncio.to_thread(due.check)
-        if not due.clip.indices:
-            return AskedClip(self._server, Chat(self._server.settings, None), {})
-        if self._ahead is not None:
-            outcome = await asyncio.to_thread(self._ahead.take, due.clip, due.requests)
-        else:
-            outcome = await asyncio.to_thread(outcome_of, self._preparer, due.clip, due.requests)
-        prepared = ready(outcome)
-        return AskedClip(self._server, Chat(self._server.settings, prepared.value), prepared.seconds)
+    async def show(self, due: Due, frames: Encoded | None, seconds: dict[str, float]) -> "AskedClip":
+        return AskedClip(self._server, Chat(self._server.settings, frames), self._estimates, frames, seconds)
 
 
 class AskedClip:
     """A clip whose frames are encoded, at its server."""
 
-    def __init__(self, server: Server, chat: Chat, seconds: dict[str, float]) -> None:
-        self._server, self._chat = server, chat
+    def __init__(
+        self, server: Server, chat: Chat, estimates: Estimates, frames: Encoded | None, seconds: dict[str, float]
+    ) -> None:
+        self._server, self._chat, self._estimates = server, chat, estimates
+        self._shown: Shown | None = frames.shown if frames else None
         self.size, self.seconds = chat.size, seconds
         self._cut = ""
 
@@ -106,10 +72,18 @@ class AskedClip:
         tokens = await server.tokens_of(request.options) if request.ask == "score" else ()
         async with server.learning if self._is_unproven else nullcontext():
             fewer = await self._count_with_fewer(request) if self._is_unproven else None
-            reply = await server.complete(chat.ask(request, tokens))
+            limit = 1 if tokens else server.settings.max_tokens or request.max_tokens
+            reply = await server.complete(chat.ask(request, tokens), self._worst(request, limit))
+            self._estimates.learn(self._shown, reply.tokens_in)
             if fewer is not None:
                 self._compare(fewer, reply)
         return answer_of(reply, request, tokens, chat.frames)
+
+    async def close(self) -> None:
+        """Nothing is left at the server."""
+
+    def _worst(self, request: Request, tokens_out: int) -> Used:
+        return self._estimates.worst(request.system + request.prompt, self._shown, tokens_out)
 
     @property
     def _is_unproven(self) -> bool:
@@ -118,7 +92,8 @@ class AskedClip:
 
     async def _count_with_fewer(self, request: Request) -> int:
         frames = max(0, self._chat.frames - FEWER)
-        return (await self._server.complete(self._chat.ask_with(frames, request, FEW_TOKENS))).tokens_in
+        body = self._chat.ask_with(frames, request, FEW_TOKENS)
+        return (await self._server.complete(body, self._worst(request, FEW_TOKENS))).tokens_in
 
     def _compare(self, fewer: int, reply: Reply) -> None:
         frames = self._chat.frames
@@ -138,21 +113,7 @@ def _client(settings: OpenAISettings, key: str) -> AsyncOpenAI:
         api_key=key,
         default_headers={"Authorization": f"Bearer {key}"},
         timeout=settings.timeout_s,
-        max_retries=settings.retries,
+        max_retries=0,  # each try is paid for, and counted, by itself
     )
     client.organization = client.project = client.admin_api_key = None
     return client
-
-
-def _key(settings: OpenAISettings) -> str:
-    if settings.key is None:
-        return NO_KEY
-    key = os.environ.get(settings.key, "").strip()
-    if not key:
-        raise UserError(
-            f"settings.key of the model's file: the environment variable '{settings.key}' is not set. Export it with "
-            f"the key of {settings.url}, then run the same command again."
-        )
-    if not key.isascii() or not key.isprintable() or " " in key:
-        raise UserError(f"the environment variable '{settings.key}' holds no key: it has signs that no key has.")
-    return key

@@ -8,6 +8,8 @@ from typing import Any
 from pydantic import BaseModel, Field, ValidationError
 
 from reprise.models.adapters.base import AnswerError, Request
+from reprise.models.money.prices import Used
+from reprise.models.remote_settings import RemoteSettings
 from reprise.models.served import ServedAnswer
 
 THOUGHT = re.compile(r"\A\s*(?:<think>)?(?:(?!</think>).)*</think>\s*", re.DOTALL)
@@ -49,9 +51,27 @@ class Choice(BaseModel):
     logprobs: Logprobs | None = None
 
 
+class Cached(BaseModel):
+    """Of the prompt's tokens, those that the server had read before."""
+
+    cached_tokens: int | None = Field(None, ge=0)
+
+
 class Usage(BaseModel):
     prompt_tokens: int = Field(0, ge=0)
     completion_tokens: int = Field(0, ge=0)
+    prompt_tokens_details: Cached | None = None
+
+    @property
+    def used(self) -> Used:
+        cached = self.prompt_tokens_details.cached_tokens if self.prompt_tokens_details else None
+        return Used(self.prompt_tokens, self.completion_tokens, min(cached or 0, self.prompt_tokens))
+
+
+class Counted(BaseModel):
+    """A reply of which only the counts matter."""
+
+    usage: Usage | None = None
 
 
 class Reply(BaseModel):
@@ -67,17 +87,37 @@ class Reply(BaseModel):
         return self.usage.prompt_tokens if self.usage else 0
 
 
-def read_reply(content: bytes, served_as: str) -> Reply:
+def used_by(content: bytes) -> Used | None:
+    """The tokens that a reply says it took, whatever else is wrong with it."""
+    try:
+        usage = Counted.model_validate_json(content).usage
+    except ValidationError:
+        return None
+    return usage.used if usage else None
+
+
+def read_reply(content: bytes, settings: RemoteSettings) -> Reply:
     """The reply of the model that was asked, and of no other."""
     try:
         reply = Reply.model_validate_json(content)
     except ValidationError as error:
-        first: Any = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"])) or "(whole reply)"
-        raise AnswerError("malformed", f"no chat completion: {place}: {first['msg']}") from None
-    if reply.model != served_as:
-        raise AnswerError("other_model", f"'{reply.model}' answered, not '{served_as}'")
+        raise AnswerError("malformed", f"no chat completion: {mistake_of(error)}") from None
+    of_pinned(reply.model, settings)
     return reply
+
+
+def mistake_of(error: ValidationError) -> str:
+    """The first thing that is wrong with a reply, and where."""
+    first: Any = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(map(str, first["loc"])) or "(whole reply)"
+    return f"{place}: {first['msg']}"
+
+
+def of_pinned(model: str, settings: RemoteSettings) -> None:
+    """Only the model that was asked may answer: vendors route requests to others."""
+    pinned = settings.served_as or settings.model
+    if model != pinned:
+        raise AnswerError("other_model", f"'{model}' answered, not '{pinned}'")
 
 
 def answer_of(reply: Reply, request: Request, tokens: Sequence[int], frames: int) -> ServedAnswer:
@@ -93,6 +133,7 @@ def answer_of(reply: Reply, request: Request, tokens: Sequence[int], frames: int
         frames_shown=frames,
         tokens_in=reply.tokens_in,
         tokens_out=reply.usage.completion_tokens if reply.usage else 0,
+        tokens_cached=reply.usage.used.cached if reply.usage else 0,
         served=reply.model,
     )
 

@@ -34,6 +34,10 @@ class Opened(Protocol):
 
     async def answer(self, request: Request) -> Answer: ...
 
+    async def close(self) -> None:
+        """All its questions are asked, or none will be any more."""
+        ...
+
 
 class Line(Protocol):
     """A connection to a server."""
@@ -132,9 +136,12 @@ class _Sending:
 
     async def _ask_about(self, due: Due, opened: Opened) -> None:
         first, *others = due.requests
-        await self._ask(due, opened, first)
-        self._sendable += len(others)
-        await asyncio.gather(*(self._ask(due, opened, request) for request in others))
+        try:
+            await self._ask(due, opened, first)
+            self._sendable += len(others)
+            await asyncio.gather(*(self._ask(due, opened, request) for request in others))
+        finally:
+            await opened.close()
         self._bytes -= opened.size
         self._room.set()
 

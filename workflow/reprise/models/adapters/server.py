@@ -5,15 +5,18 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import httpx2
-from openai import AsyncOpenAI, OpenAIError
+from openai import AsyncOpenAI
 from pydantic import BaseModel, ValidationError
 
 from reprise.core.errors import UserError
 from reprise.core.log import log
-from reprise.models.adapters.replies import Reply, read_reply
+from reprise.models.adapters.replies import Reply, read_reply, used_by
 from reprise.models.adapters.server_errors import failure_of_server
+from reprise.models.money.calls import Account, Calls
+from reprise.models.money.prices import Used
 from reprise.models.settings import OpenAISettings
 
 
@@ -44,14 +47,17 @@ class Tokenized(BaseModel):
 class Server:
     """The connection of one call; what it learns is kept for the next."""
 
-    def __init__(self, client: AsyncOpenAI, settings: OpenAISettings, known: Known) -> None:
+    def __init__(
+        self, client: AsyncOpenAI, settings: OpenAISettings, known: Known, account: Account | None = None
+    ) -> None:
         self._client, self.settings, self.known = client, settings, known
+        self._calls = Calls(account, settings, partial(failure_of_server, settings=settings))
         self.learning = asyncio.Lock()
 
-    async def complete(self, body: bytes) -> Reply:
-        """The reply to a request."""
-        content = await self._post("/chat/completions", body)
-        return read_reply(content, self.settings.served_as or self.settings.model)
+    async def complete(self, body: bytes, worst: Used) -> Reply:
+        """The reply to a request, which takes at most so many tokens."""
+        content = await self._calls.call(worst, lambda: self._post("/chat/completions", body), used_by)
+        return read_reply(content, self.settings)
 
     async def tokens_of(self, options: Sequence[str]) -> tuple[int, ...]:
         """The token of each option, which must be one."""
@@ -72,7 +78,8 @@ class Server:
         url = f"{self.settings.url.rstrip('/').removesuffix('/v1')}/tokenize"
         body = {"model": self.settings.model, "prompt": option, "add_special_tokens": False}
         try:
-            tokens = Tokenized.model_validate_json(await self._post(url, json.dumps(body).encode())).tokens
+            content = await self._calls.call_free(lambda: self._post(url, json.dumps(body).encode()))
+            tokens = Tokenized.model_validate_json(content).tokens
         except (ValidationError, UserError) as error:
             raise UserError(
                 f"{url}: no tokens of '{option}' ({error}). Write `option_tokens: {{{option}: <token>, ...}}` into the "
@@ -87,10 +94,5 @@ class Server:
 
     async def _post(self, path: str, body: bytes) -> bytes:
         headers = {"Content-Type": "application/json"}
-        try:
-            response = await self._client.post(
-                path, cast_to=httpx2.Response, content=body, options={"headers": headers}
-            )
-        except OpenAIError as error:
-            raise failure_of_server(error, self.settings) from error
+        response = await self._client.post(path, cast_to=httpx2.Response, content=body, options={"headers": headers})
         return bytes(response.content)

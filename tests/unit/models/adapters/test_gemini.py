@@ -1,0 +1,275 @@
+"""Gemini on the wire: frames as images, or a video that is uploaded once and deleted; what each reply means."""
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from google.genai import types
+from PIL import Image as Picture
+from reprise.core.errors import UserError
+from reprise.media.decoder import read_frames
+from reprise.models.adapters.base import Answer, Clip, Request
+from reprise.models.adapters.gemini import GeminiAdapter
+from reprise.models.adapters.uploads import own_uploads
+from reprise.models.money.calls import Account
+from reprise.models.money.prices import Budget
+from reprise.models.served import Due, ServedAnswer, ServedSpec
+
+from tests.unit.asked import BLIND, request, shown, spec
+from tests.unit.models.chat_server import MODEL, TEXT_TOKENS, Asked, ChatServer, Says
+from tests.unit.models.vendor_servers import (
+    Behaviour,
+    Files,
+    gemini_error,
+    gemini_well,
+    generated,
+    images_of,
+    parts_of,
+    prompt_of,
+)
+from tests.unit.videos import RATE, barcode_video
+
+WRITE = request("say this", "write", system="Be brief.")
+
+
+@pytest.fixture(scope="module")
+def video(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return barcode_video(tmp_path_factory.mktemp("video") / "v.mp4", 72, width=32, height=32)
+
+
+def adapter(server: ChatServer, store: Path | None = None, **settings: Any) -> GeminiAdapter:
+    own = {"url": server.url.removesuffix("/v1"), "model": MODEL, "key": None, "retries": 0, **settings}
+    plain = spec(**own)
+    if store is None:
+        return GeminiAdapter(plain)
+    return GeminiAdapter(ServedSpec(**vars(plain), account=Account(store, "run", None, Budget(tokens=10**9))))
+
+
+def answer(says: Behaviour, asked: Request = WRITE, clip: Clip = BLIND, **settings: Any) -> Answer:
+    with ChatServer(says) as server:
+        (found,) = adapter(server, **settings).answers(clip, [asked])
+    return found
+
+
+def by_second(video: Path) -> Clip:
+    """Shown as the vendor does: a frame a second."""
+    return shown(video, tuple(range(0, 72, RATE)))
+
+
+def test_frames_are_those_of_the_plan_and_lossless(video: Path) -> None:
+    with ChatServer(gemini_well) as server:
+        (found,) = adapter(server, temperature=0.5, resolution="low", thinking=0).answers(
+            shown(video, (3, 40)), [WRITE]
+        )
+        (asked,) = server.asked
+    sent = [np.asarray(Picture.open(BytesIO(image))) for image in images_of(asked)]
+    assert np.array_equal(np.stack(sent), read_frames(video, (3, 40)))
+    assert asked.path == f"/v1beta/models/{MODEL}:generateContent" and prompt_of(asked) == "say this"
+    assert asked.body["systemInstruction"]["parts"] == [{"text": "Be brief."}]
+    assert asked.body["generationConfig"] == {
+        "temperature": 0.5, "maxOutputTokens": 8, "mediaResolution": "MEDIA_RESOLUTION_LOW",
+        "thinkingConfig": {"thinking_budget": 0},
+    }  # fmt: skip
+    assert isinstance(found, ServedAnswer)
+    assert (found.text, found.frames_shown, found.served, found.tokens_in) == ("this", 2, MODEL, TEXT_TOKENS + 20)
+
+
+def test_a_level_of_thoughts_and_no_temperature_are_sent_as_they_are_set() -> None:
+    with ChatServer(gemini_well) as server:
+        list(adapter(server, thinking="low", temperature=None, max_tokens=99).answers(BLIND, [WRITE]))
+        (asked,) = server.asked
+    assert asked.body["generationConfig"] == {"maxOutputTokens": 99, "thinkingConfig": {"thinking_level": "LOW"}}
+
+
+def test_thoughts_are_no_answer_but_are_paid_for() -> None:
+    parts = [types.Part(text="Hm", thought=True), types.Part(text="B")]
+    usage = {"prompt_token_count": 5, "candidates_token_count": 2, "thoughts_token_count": 30,
+             "cached_content_token_count": 4}  # fmt: skip
+    found = answer(lambda asked: Says(generated(asked, parts=parts, usage=usage)))
+    assert isinstance(found, ServedAnswer)
+    assert (found.text, found.tokens_in, found.tokens_out, found.tokens_cached) == ("B", 5, 32, 4)
+
+
+@pytest.mark.parametrize(
+    ("reply", "outcome", "message"),
+    [
+        ({"model_version": "toy-2"}, "other_model", "'toy-2' answered, not 'toy-1'"),
+        ({"model_version": None}, "other_model", "'' answered, not 'toy-1'"),
+        ({"finish_reason": types.FinishReason.SAFETY, "parts": []}, "content_filter", "SAFETY"),
+        ({"finish_reason": types.FinishReason.PROHIBITED_CONTENT}, "content_filter", "PROHIBITED_CONTENT"),
+        ({"finish_reason": types.FinishReason.MAX_TOKENS, "parts": []}, "still_thinking", "settings.max_tokens"),
+        ({"parts": []}, "empty", "STOP"),
+        ({"text": " "}, "empty", "STOP"),
+    ],
+)
+def test_what_is_no_answer_has_a_name(reply: dict[str, Any], outcome: str, message: str) -> None:
+    found = answer(lambda asked: Says(generated(asked, **reply)))
+    assert found.error == outcome and message in found.message and found.text == ""
+
+
+def test_a_blocked_prompt_is_filtered() -> None:
+    blocked = {"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}, "modelVersion": MODEL}
+    found = answer(lambda _: Says(blocked))
+    assert found.error == "content_filter" and "PROHIBITED_CONTENT" in found.message
+
+
+@pytest.mark.parametrize(
+    "body", [b"<html>busy</html>", b"", b"{}", b'{"candidates": 3}', b'{"candidates": [{"avgLogprobs": "x"}]}']
+)
+def test_a_reply_of_another_kind_is_a_failure(body: bytes) -> None:
+    assert answer(lambda _: Says(body)).error == "malformed"
+
+
+@pytest.mark.parametrize(
+    ("says", "outcome"),
+    [
+        (gemini_error(429, "RESOURCE_EXHAUSTED"), "rate_limited"),
+        (gemini_error(500, "INTERNAL"), "server_error"),
+        (gemini_error(503, "UNAVAILABLE", "overloaded"), "server_error"),
+        (Says(b"<html>", 502), "server_error"),
+        (Says(b"", delay=5), "timeout"),
+        (Says({"candidates": "many words"}, is_cut=True), "network"),
+        (gemini_error(400, "INVALID_ARGUMENT", "The input token count (9) exceeds the maximum"), "beyond_context"),
+        (gemini_error(400, "INVALID_ARGUMENT"), "bad_request"),
+    ],
+)
+def test_an_error_of_the_server_has_a_name(says: Says, outcome: str) -> None:
+    with ChatServer(lambda _: says) as server:
+        (found,) = adapter(server, timeout_s=0.5).answers(BLIND, [WRITE])
+        assert found.error == outcome and len(server.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("says", "message"),
+    [
+        (gemini_error(400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key."), "refuses the key"),
+        (gemini_error(400, "FAILED_PRECONDITION", "User location is not supported for the API use."), "this region"),
+        (gemini_error(429, "RESOURCE_EXHAUSTED", details=[{"violations": [{"quotaId": "RequestsPerDay"}]}]),
+         "no credit left"),
+        (gemini_error(404, "NOT_FOUND", "models/toy-1 is not found"), "does not know the model"),
+    ],
+)  # fmt: skip
+def test_what_no_question_could_pass_ends_the_job(says: Says, message: str) -> None:
+    with pytest.raises(UserError, match=rf"the server .*{message}.*Answers so far are kept"):
+        answer(lambda _: says)
+
+
+def test_the_server_says_how_long_to_wait() -> None:
+    delays = iter([gemini_error(429, details=[{"retryDelay": "0.1s"}]), None])
+    found = answer(lambda asked: next(delays) or gemini_well(asked), retries=1)
+    assert found.text == "this"
+    long = gemini_error(429, details=[{"retryDelay": "3600s"}])
+    with ChatServer(lambda _: long) as server:
+        (failed,) = adapter(server, retries=3).answers(BLIND, [WRITE])
+        assert failed.error == "rate_limited" and len(server.asked) == 1, "an hour is not waited for"
+
+
+# --- uploads ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    with ChatServer() as running:
+        running.says = Files(running)
+        yield running
+
+
+def files_of(server: ChatServer) -> Files:
+    assert isinstance(server.says, Files)
+    return server.says
+
+
+def test_a_video_is_uploaded_once_asked_about_and_deleted(server: ChatServer, video: Path, tmp_path: Path) -> None:
+    clip = by_second(video)
+    asked = [request(f"say {at}", "write") for at in range(4)]
+    found = list(adapter(server, tmp_path, frames="video", fps=1).answers(clip, asked))
+    files, questions = files_of(server), [one for one in server.asked if "generateContent" in one.path]
+    assert [one.text for one in found] == ["0", "1", "2", "3"]
+    assert {one.frames_shown for one in found} == {math.ceil(72 / RATE)}
+    assert len(files.deleted) == 1 and files.there == {}
+    (put,) = [one for one in server.asked if one.path.startswith("/put/")]
+    assert put.raw == video.read_bytes()
+    assert files.looked == {files.deleted[0]: 2}, "asked about when it was ready"
+    parts = [parts_of(one)[0] for one in questions]
+    uris = {(part["fileData"]["file_uri"], part["videoMetadata"]["fps"]) for part in parts}
+    assert uris == {(f"https://host/v1beta/{files.deleted[0]}", 1.0)}
+    assert list((tmp_path / "uploads").rglob("*.jsonl")) == [], "nothing is left to delete"
+
+
+def test_a_blind_question_uploads_nothing(server: ChatServer, tmp_path: Path) -> None:
+    (found,) = adapter(server, tmp_path, frames="video").answers(BLIND, [WRITE])
+    assert found.text == "this" and len(server.asked) == 1
+
+
+def test_another_sampling_than_the_vendors_is_not_asked(server: ChatServer, video: Path, tmp_path: Path) -> None:
+    clip = shown(video, tuple(range(16)))
+    found = list(adapter(server, tmp_path, frames="video").answers(clip, [WRITE, request("x", "write")]))
+    assert [one.error for one in found] == ["not_shown"] * 2 and server.asked == []
+    assert "takes 3 frames at settings.fps 1, the run's sampling shows 16" in found[0].message
+
+
+@pytest.mark.parametrize("fault", ["question", "key", "unreadable", "slow"])
+def test_an_uploaded_video_is_deleted_after_every_failure(
+    server: ChatServer, video: Path, tmp_path: Path, fault: str
+) -> None:
+    files, expected = files_of(server), {"unreadable": "bad_request", "slow": "timeout", "question": "server_error"}
+    if fault == "key":
+        files.then = lambda _: gemini_error(401)
+    elif fault == "question":
+        files.then = lambda _: gemini_error(500)
+    else:
+        files.state = "FAILED" if fault == "unreadable" else "PROCESSING"
+    own = adapter(server, tmp_path, frames="video", upload_s=0.3)
+    if fault == "key":
+        with pytest.raises(UserError, match="refuses the key"):
+            list(own.answers(by_second(video), [WRITE]))
+    else:
+        (found,) = own.answers(by_second(video), [WRITE])
+        assert found.error == expected[fault]
+    assert files.there == {} and len(files.deleted) == 1
+
+
+def test_what_a_killed_job_left_is_deleted_by_the_next(server: ChatServer, video: Path, tmp_path: Path) -> None:
+    files = files_of(server)
+    folder = tmp_path / "uploads" / server.url.split("/")[2].replace(":", "_")
+    with own_uploads(folder) as killed:
+        names = [killed.new_name() for _ in range(2)]
+        files.there[f"files/{names[0]}"] = b"left"
+        list(adapter(server, tmp_path, frames="video").answers(by_second(video), [WRITE]))
+        assert f"files/{names[0]}" in files.there, "its job lives"
+    list(adapter(server, tmp_path, frames="video").answers(by_second(video), [WRITE]))
+    assert files.there == {} and Counter(files.deleted)[f"files/{names[0]}"] == 1
+    assert list(folder.glob("*.jsonl")) == []
+
+
+def test_what_cannot_be_deleted_now_is_deleted_later(server: ChatServer, video: Path, tmp_path: Path) -> None:
+    files = files_of(server)
+    server.says = lambda asked: gemini_error(503) if asked.method == "DELETE" else files(asked)
+    (found,) = adapter(server, tmp_path, frames="video").answers(by_second(video), [WRITE])
+    assert found.text == "this" and len(files.there) == 1
+    server.says = files
+    list(adapter(server, tmp_path, frames="video").answers_in_any_order([Due(by_second(video), (WRITE,))]))
+    assert files.there == {} and len(files.deleted) == 2
+
+
+def test_an_upload_that_fails_is_tried_again_under_another_name(
+    server: ChatServer, video: Path, tmp_path: Path
+) -> None:
+    files = files_of(server)
+    broken: list[Asked] = []
+
+    def says(asked: Asked) -> Says:
+        if asked.path.startswith("/put/") and not broken:
+            files(asked)
+            broken.append(asked)
+            return Says(b"{", is_cut=True)
+        return files(asked)
+
+    server.says = says
+    (found,) = adapter(server, tmp_path, frames="video", retries=1).answers(by_second(video), [WRITE])
+    assert found.text == "this" and files.there == {} and len(set(files.deleted)) == 2

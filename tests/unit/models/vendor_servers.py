@@ -1,0 +1,121 @@
+"""What Anthropic's and Gemini's interfaces say, by the types of their SDKs, on the server of `chat_server`."""
+
+from base64 import urlsafe_b64decode
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from anthropic.types import Message, TextBlock, ThinkingBlock, Usage
+from google.genai import types
+
+from tests.unit.models.chat_server import FRAME_TOKENS, TEXT_TOKENS, Asked, ChatServer, Says
+
+Behaviour = Callable[[Asked], Says]
+
+# --- Anthropic -------------------------------------------------------------------------------------------------------
+
+
+def message(asked: Asked, text: str | None = None, **changes: Any) -> dict[str, Any]:
+    """A message of the model; by default its text is the prompt's last word. `changes` are of its fields."""
+    frames = sum(part["type"] == "image" for part in asked.content)
+    own: dict[str, Any] = {
+        "id": "x", "type": "message", "role": "assistant", "model": asked.body["model"], "stop_reason": "end_turn",
+        "content": [TextBlock(type="text", text=asked.prompt.split()[-1] if text is None else text)],
+        "usage": Usage(input_tokens=TEXT_TOKENS + FRAME_TOKENS * frames, output_tokens=1),
+    }  # fmt: skip
+    return Message.model_construct(**own | changes).model_dump(mode="json")
+
+
+def thought(text: str) -> ThinkingBlock:
+    return ThinkingBlock(type="thinking", thinking=text, signature="s")
+
+
+def anthropic_well(asked: Asked) -> Says:
+    return Says(message(asked))
+
+
+def anthropic_error(status: int, kind: str = "x", said: str = "it says no", **headers: str) -> Says:
+    body = {"type": "error", "error": {"type": kind, "message": said}, "request_id": "x"}
+    return Says(body, status, {name.replace("_", "-"): value for name, value in headers.items()})
+
+
+# --- Gemini ----------------------------------------------------------------------------------------------------------
+
+
+def parts_of(asked: Asked) -> list[dict[str, Any]]:
+    return list(asked.body["contents"][-1]["parts"])
+
+
+def prompt_of(asked: Asked) -> str:
+    return str(parts_of(asked)[-1]["text"])
+
+
+def images_of(asked: Asked) -> list[bytes]:
+    return [urlsafe_b64decode(part["inlineData"]["data"]) for part in parts_of(asked) if "inlineData" in part]
+
+
+def generated(asked: Asked, text: str | None = None, **changes: Any) -> dict[str, Any]:
+    """A reply; by default its text is the prompt's last word. `changes` are of its candidate, but for those named."""
+    model = asked.path.split("/models/")[1].split(":")[0]
+    said = changes.pop("parts", [types.Part(text=prompt_of(asked).split()[-1] if text is None else text)])
+    version = changes.pop("model_version", model)
+    counts = changes.pop("usage", {"prompt_token_count": TEXT_TOKENS + FRAME_TOKENS * (len(parts_of(asked)) - 1),
+                                   "candidates_token_count": 1})  # fmt: skip
+    own = {"content": types.Content(role="model", parts=said), "finish_reason": types.FinishReason.STOP, **changes}
+    reply = types.GenerateContentResponse(
+        candidates=[types.Candidate(**own)],
+        model_version=version,
+        usage_metadata=types.GenerateContentResponseUsageMetadata(**counts) if counts else None,
+    )
+    return reply.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def gemini_well(asked: Asked) -> Says:
+    return Says(generated(asked))
+
+
+def gemini_error(status: int, kind: str = "X", said: str = "it says no", details: Any = (), **headers: str) -> Says:
+    body = {"error": {"code": status, "message": said, "status": kind, "details": list(details)}}
+    return Says(body, status, {name.replace("_", "-"): value for name, value in headers.items()})
+
+
+class Files:
+    """The Files interface: uploads in two steps, a file that is ready after some looks, deletion."""
+
+    def __init__(self, server: ChatServer, then: Behaviour = gemini_well, looks: int = 2) -> None:
+        self.there: dict[str, bytes] = {}
+        self.deleted: list[str] = []
+        self.looked: dict[str, int] = {}
+        self.then, self._looks, self._server = then, looks, server
+        self.state = "ACTIVE"
+
+    def __call__(self, asked: Asked) -> Says:
+        if asked.path.startswith("/upload/v1beta/files"):
+            name = asked.body["file"]["name"]
+            address = self._server.url.replace("/v1", f"/put/{name}")
+            return Says({}, headers={"X-Goog-Upload-URL": address, "X-Goog-Upload-Status": "active"})
+        if asked.path.startswith("/put/"):
+            name = asked.path.removeprefix("/put/")
+            self.there[name] = asked.raw
+            self.looked[name] = 0
+            return Says({"file": self._file(name)}, headers={"X-Goog-Upload-Status": "final"})
+        if asked.path.startswith("/v1beta/files/"):
+            name = asked.path.removeprefix("/v1beta/")
+            if name not in self.there:
+                return gemini_error(403, "PERMISSION_DENIED", "it may not exist")
+            if asked.method == "DELETE":
+                del self.there[name]
+                self.deleted.append(name)
+                return Says({})
+            self.looked[name] += 1
+            return Says(self._file(name))
+        return self.then(asked)
+
+    def _file(self, name: str) -> dict[str, Any]:
+        state = self.state if self.looked[name] >= self._looks else "PROCESSING"
+        uri = f"https://host/v1beta/{name}"
+        return {"name": name, "uri": uri, "mimeType": "video/mp4", "state": state}
+
+
+def slowly(says: Behaviour, seconds: float) -> Behaviour:
+    return lambda asked: replace(says(asked), delay=seconds)

@@ -1,0 +1,135 @@
+"""Whole jobs of the stage `infer` that ask a server: their key, their inputs, and how they are started and killed."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, write_table
+from reprise.core.store import Store, read_lines
+from reprise.models.adapters import ADAPTERS
+from reprise.models.adapters.base import Clip
+from reprise.models.failures import Failures, failures_path
+from reprise.models.journal import Journal, entry_id, journal_path
+from reprise.models.keys import ModelRunKey
+from reprise.models.lazy import lazy_model
+from reprise.models.money.prices import Budget
+from reprise.stages.infer import Work, ask_all, prompt_digest
+
+from tests.unit.asked import request
+from tests.unit.models.chat_server import MODEL, ChatServer
+from tests.unit.rows import request_row
+from tests.unit.videos import RATE, barcode_video
+
+KEY = "sk-test-0123456789abcdefghij"
+IS_WHOLE = os.environ.get("FAULTS") == "whole"
+KILLS, CLIPS = (20, 40) if IS_WHOLE else (1, 3)
+QUESTIONS, FRAMES = 6, (2, 9, 30)
+# What a vendor takes in these tests, for a million tokens.
+PRICE = {"input": 1000, "output": 10_000, "date": "2026-11-22", "source": "a page"}
+BUDGET = ("100", "0")
+PLENTY = Budget(100.0, 0)
+
+
+def key_of(
+    server: ChatServer, adapter: str = "openai", price: dict[str, Any] | None = None, **settings: Any
+) -> ModelRunKey:
+    """The key of a run, its settings divided as planning does."""
+    place = {"url": server.url, "server": "toy"} if adapter == "openai" else {"url": server.url.removesuffix("/v1")}
+    own = {**place, "model": MODEL, "retries": 0, "key": None, **settings}
+    whole = ADAPTERS[adapter].settings.model_validate(own).model_dump()
+    beside = ADAPTERS[adapter].beside_answers
+    return ModelRunKey.model_validate({
+        "run": "b/p/s/m",
+        "key": "k" * 64,
+        "price": price,
+        "serving": {name: value for name, value in whole.items() if name in beside},
+        "answers": {
+            "adapter": adapter, "sampling": {"rule": "linspace"}, "model": {}, "dtype": "float32",
+            "settings": {name: value for name, value in whole.items() if name not in beside},
+            "attention": "sdpa", "trust_remote_code": False, "prompt": {"system": "", "user": "{x}"}, "form": "f",
+            "ask": "write", "max_tokens": 8, "versions": {},
+        },
+    })  # fmt: skip
+
+
+def asked_here(
+    key: ModelRunKey, works: Sequence[Work], folder: Path, budget: Budget = PLENTY
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Rows of responses and of timings of a job in this process."""
+    store = Store(folder)
+    with lazy_model(key, store, 1, budget=budget) as model:
+        journal, failures = Journal(journal_path(store, key.key)), Failures(failures_path(store, key.key), 3)
+        return ask_all(works, model, journal, failures, key)
+
+
+def blind_works(clips: int = 4, questions: int = 4) -> list[Work]:
+    """Questions about clips of which nothing is shown."""
+    return [
+        Work(Clip(f"c{at}", None, (), ()), f"recipe {at}", tuple(
+            request(f"c{at} {n}", "write", request_id=f"c{at}#{n}") for n in range(questions)
+        ))
+        for at in range(clips)
+    ]  # fmt: skip
+
+
+class Job:
+    """The inputs of the stage: clips in a store, frames of them, and questions."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.store = folder, Store(folder / "store")
+        video = barcode_video(folder / "v.mp4", 48, width=32, height=32)
+        ledger, plans, rows = [], [], []
+        for at in range(CLIPS):
+            name, copy = f"c{at}", folder / f"{at}.mp4"
+            copy.write_bytes(video.read_bytes())
+            kept = self.store.keep_file(copy, "clips", f"{at:064d}", ".mp4")
+            plans.append({"clip_id": name, "indices": FRAMES, "times_s": [one / RATE for one in FRAMES], "note": ""})
+            ledger.append({
+                "clip_id": name, "unit": name, "status": "ok", "object": str(kept.relative_to(self.store.root)),
+                "recipe": f"recipe {at}", "sha256": self.store.digest(kept), "bytes": kept.stat().st_size,
+                "black_start": None, "black_end": None, "message": "",
+            })  # fmt: skip
+            rows += [
+                request_row(
+                    f"{name}.{n}#pos", clip_id=name, ask="write", prompt=f"{name} {n}", max_tokens=8, options=[]
+                )
+                for n in range(QUESTIONS)
+            ]
+        write_table(pl.DataFrame(ledger, schema=CLIP_LEDGER), folder / "clips.parquet", CLIP_LEDGER)
+        write_table(pl.DataFrame(plans, schema=FRAME_PLAN), folder / "frames.parquet", FRAME_PLAN)
+        write_table(pl.DataFrame(rows, schema=REQUESTS), folder / "requests.parquet", REQUESTS)
+        self.entries = {
+            entry_id(f"recipe {at}", prompt_digest(request(f"c{at} {n}", "write", max_tokens=8))): f"c{at} {n}"
+            for at in range(CLIPS)
+            for n in range(QUESTIONS)
+        }
+
+    def start(
+        self, key: ModelRunKey, store: Path | None = None, budget: tuple[str, str] = BUDGET, **environment: str
+    ) -> subprocess.Popen[bytes]:
+        (self.folder / "key.json").write_text(key.model_dump_json())
+        inputs = {
+            "key": "key.json", "requests": "requests.parquet", "frames": "frames.parquet", "ledgers": "clips.parquet",
+            "store": str(store or "store"), "threads": "1", "attempts": "3", "out": "out.parquet", "timings": "t.parquet",
+            "log": "log",
+        }  # fmt: skip
+        command = [sys.executable, "-m", "reprise.stages.infer"]
+        command += [word for name, value in inputs.items() for word in (f"--{name}", value)]
+        command += ["--budget", *budget]
+        with (self.folder / "log").open("ab") as log:
+            return subprocess.Popen(command, cwd=self.folder, stderr=log, env=os.environ | environment)
+
+    def run(self, key: ModelRunKey, budget: tuple[str, str] = BUDGET, **environment: str) -> int:
+        return self.start(key, budget=budget, **environment).wait(120)
+
+    @property
+    def log(self) -> str:
+        return (self.folder / "log").read_text()
+
+    def journaled(self, key: ModelRunKey) -> set[str]:
+        """The prompts whose answers are kept."""
+        return {self.entries[str(line[0])] for line in read_lines(journal_path(self.store, key.key))}

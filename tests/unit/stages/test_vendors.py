@@ -1,0 +1,266 @@
+"""Jobs that ask each of the three kinds of vendors: money, kills, secrets."""
+
+import random
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from reprise.core.errors import UserError
+from reprise.core.schemas import RESPONSES, TIMINGS, read_table
+from reprise.core.store import Store
+from reprise.models.journal import Journal, journal_path
+from reprise.models.keys import ModelRunKey
+from reprise.models.money.estimates import TEMPLATE_TOKENS
+from reprise.models.money.ledger import Ledger
+from reprise.models.money.prices import Budget
+
+from tests.unit.models import vendor_servers as vendors
+from tests.unit.models.chat_server import (
+    FRAME_TOKENS,
+    MODEL,
+    TEXT_TOKENS,
+    Asked,
+    ChatServer,
+    Says,
+    completion,
+    error,
+    well,
+)
+from tests.unit.stages.served_job import (
+    CLIPS,
+    FRAMES,
+    KEY,
+    KILLS,
+    PRICE,
+    QUESTIONS,
+    Job,
+    asked_here,
+    blind_works,
+    key_of,
+)
+
+# What is reserved for a question of four letters, without frames.
+RESERVED = ((4 + TEMPLATE_TOKENS) * 1000 + 8 * 10_000) / 1_000_000
+
+
+def usd_of(frames: int) -> float:
+    """What an answer costs on these servers, by their own counts."""
+    return ((TEXT_TOKENS + frames * FRAME_TOKENS) * 1000 + 1 * 10_000) / 1_000_000
+
+
+class Vendor(NamedTuple):
+    """How a vendor is asked, and how it answers."""
+
+    well: vendors.Behaviour
+    error: Callable[..., Says]
+    prompt: Callable[[Asked], str]
+    says: Callable[[Asked, str], dict[str, Any]]
+    key_header: str
+    settings: dict[str, Any]
+
+
+VENDORS = {
+    "openai": Vendor(
+        well, error, lambda asked: asked.prompt, completion, "authorization",
+        {"check_frames": False, "image_tokens": 50},
+    ),
+    "anthropic": Vendor(
+        vendors.anthropic_well, vendors.anthropic_error, lambda asked: asked.prompt, vendors.message, "authorization", {},
+    ),
+    "gemini": Vendor(
+        vendors.gemini_well, vendors.gemini_error, vendors.prompt_of, vendors.generated, "x-goog-api-key", {},
+    ),
+}  # fmt: skip
+each_vendor = pytest.mark.parametrize("name", VENDORS)
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Job:
+    return Job(tmp_path)
+
+
+def paid(server: ChatServer, name: str, **settings: Any) -> ModelRunKey:
+    own = {"price": PRICE, "key": "VENDOR_API_KEY", **VENDORS[name].settings, **settings}
+    return key_of(server, name, **own)
+
+
+def prompts(server: ChatServer, name: str, since: int = 0) -> list[str]:
+    return [VENDORS[name].prompt(asked) for asked in server.asked[since:]]
+
+
+def spent(store: Path) -> float:
+    return Ledger(store).spent().usd
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VENDOR_API_KEY", KEY)
+
+
+@each_vendor
+def test_the_budget_stops_before_it_is_crossed_and_nothing_is_lost(tmp_path: Path, name: str) -> None:
+    works, all_of_them, usd = blind_works(), 16, usd_of(frames=0)
+    with ChatServer(VENDORS[name].well) as server:
+        key, budget = paid(server, name, concurrency=3), Budget(9.5 * usd_of(frames=0) + RESERVED)
+        for _ in range(2):
+            with pytest.raises(UserError) as stopped:
+                asked_here(key, works, tmp_path, budget)
+            answered = len(server.asked)
+            assert spent(tmp_path) == pytest.approx(answered * usd) and spent(tmp_path) <= budget.usd
+        assert 3 <= answered < 12 and len(Journal(journal_path(Store(tmp_path), key.key))) == answered
+        assert f"b/p/s/m: the budget does not hold another question: ${answered * usd:.4f} of $" in str(stopped.value)
+        assert "Answers so far are kept" in str(stopped.value) and "Raise `budget_usd:`" in str(stopped.value)
+        rows, timings = asked_here(key, works, tmp_path)
+        asked = prompts(server, name)
+        assert len(asked) == len(set(asked)) == all_of_them == len(rows), "nothing is paid for twice"
+        assert spent(tmp_path) == pytest.approx(all_of_them * usd)
+        assert asked_here(key, works, tmp_path, Budget())[0] == rows, "answers that are there need no budget"
+        assert len(server.asked) == all_of_them
+    assert sum(one["usd"] for one in timings) == pytest.approx(all_of_them * usd)
+    assert sum(one["tokens_in"] for one in timings) == all_of_them * TEXT_TOKENS
+    assert sum(one["tokens_out"] for one in timings) == all_of_them and timings[0]["served"] == [MODEL]
+
+
+@each_vendor
+def test_no_budget_asks_nothing(tmp_path: Path, name: str) -> None:
+    with ChatServer(VENDORS[name].well) as server:
+        with pytest.raises(UserError, match=r"\$0\.0000 of \$0 are spent"):
+            asked_here(paid(server, name), blind_works(), tmp_path, Budget(0, 10**6))
+        with pytest.raises(UserError, match="0 tokens of 0 are used.*Raise `budget_tokens:`"):
+            asked_here(paid(server, name, price=None), blind_works(), tmp_path, Budget(1000, 0))
+        assert server.asked == []
+
+
+def test_a_model_of_unknown_price_stops_at_its_tokens(tmp_path: Path) -> None:
+    with ChatServer() as server:
+        key = paid(server, "openai", price=None, concurrency=2)
+        with pytest.raises(UserError, match="tokens of 300 are used"):
+            asked_here(key, blind_works(), tmp_path, Budget(0, 300))
+        used = Ledger(tmp_path).spent().tokens
+        assert used == len(server.asked) * (TEXT_TOKENS + 1) <= 300 and len(server.asked) >= 3
+        _, timings = asked_here(key, blind_works(), tmp_path, Budget(0, 10**6))
+    assert {one["usd"] for one in timings} == {None}
+
+
+def test_a_failure_that_may_have_been_paid_for_counts_with_its_worst_case(tmp_path: Path) -> None:
+    def says(asked: Asked) -> Says:
+        faults = {"c0 1": replace(well(asked), delay=5), "c0 2": error(500), "c0 3": Says(b"<html>")}
+        return faults.get(asked.prompt, well(asked))
+
+    with ChatServer(says) as server:
+        rows, _ = asked_here(paid(server, "openai", timeout_s=0.5), blind_works(clips=1), tmp_path)
+    assert [row["error"] for row in rows] == ["", "timeout", "server_error", "malformed"]
+    assert spent(tmp_path) == pytest.approx(usd_of(frames=0) + 2 * RESERVED), "nothing for HTTP 500"
+
+
+def test_what_is_spent_and_answered_counts_in_all_suites_and_without_results(job: Job) -> None:
+    with ChatServer() as server:
+        key = paid(server, "openai")
+        assert job.run(key, VENDOR_API_KEY=KEY) == 0, job.log
+        timings = read_table(job.folder / "t.parquet", TIMINGS)
+        assert timings["usd"].sum() == pytest.approx(spent(job.store.root)) == CLIPS * QUESTIONS * usd_of(len(FRAMES))
+        for made in ("out.parquet", "t.parquet"):
+            (job.folder / made).unlink()
+        asked, before = len(server.asked), spent(job.store.root)
+        assert job.run(key.model_copy(update={"run": "b/p/s/other"}), ("0", "0")) == 0, "the same in another suite"
+        other = key.model_copy(update={"key": "o" * 64, "run": "b/p/s/second"})
+        assert job.run(other, (f"{before}", "0"), VENDOR_API_KEY=KEY) == 1
+        assert len(server.asked) == asked and spent(job.store.root) == before
+    assert "b/p/s/second: the budget does not hold another question" in job.log
+
+
+@each_vendor
+def test_kills_pay_for_no_answer_twice_and_end_the_same(job: Job, name: str) -> None:
+    """At random moments, 20 of them with FAULTS=whole: what was kept when a job died is not asked again."""
+    vendor, draw = VENDORS[name], random.Random(13)
+    delays = {f"c{clip} {n}": draw.uniform(0.01, 0.3) for clip in range(CLIPS) for n in range(QUESTIONS)}
+    with ChatServer(lambda asked: replace(vendor.well(asked), delay=delays[vendor.prompt(asked)])) as server:
+        key = paid(server, name, concurrency=3)
+        for kill in range(KILLS):
+            kept, before = job.journaled(key), len(server.asked)
+            process = job.start(key, VENDOR_API_KEY=KEY)
+            enough = before + draw.randrange(4, 9)
+            while len(server.asked) < enough:
+                assert process.poll() is None, job.log
+                time.sleep(0.002)
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            assert not kept & set(prompts(server, name, before)), kill
+        kept, before = job.journaled(key), len(server.asked)
+        assert 2 <= len(kept) < CLIPS * QUESTIONS
+        assert job.run(key, VENDOR_API_KEY=KEY) == 0, job.log
+        assert sorted(prompts(server, name, before)) == sorted(set(delays) - kept), "each of the others once"
+        assert spent(job.store.root) >= len(server.asked) * usd_of(len(FRAMES)) - 1e-9, (
+            "what was on its way at a kill counts"
+        )
+        resumed = (job.folder / "out.parquet").read_bytes()
+        journal_path(job.store, key.key).unlink()
+        assert job.run(key, VENDOR_API_KEY=KEY) == 0
+    assert (job.folder / "out.parquet").read_bytes() == resumed, "as without a kill"
+
+
+@each_vendor
+def test_no_secret_is_left_anywhere(job: Job, name: str) -> None:
+    """Of a server that repeats the key in answers and errors, with the SDKs' own logs turned on."""
+    vendor = VENDORS[name]
+
+    def says(asked: Asked) -> Says:
+        if vendor.prompt(asked).endswith("1"):
+            return vendor.error(400, "x", f"your key {KEY} is odd")
+        if vendor.prompt(asked).endswith("2"):
+            return Says(b"<html>" + KEY.encode())
+        return Says(vendor.says(asked, "yes"))
+
+    loud = {"OPENAI_LOG": "debug", "ANTHROPIC_LOG": "debug", "VENDOR_API_KEY": KEY}
+    with ChatServer(says) as server:
+        key = paid(server, name)
+        assert job.run(key, **loud) == 0, job.log
+        assert {asked.headers[vendor.key_header].removeprefix("Bearer ") for asked in server.asked} == {KEY}
+        server.says = lambda asked: vendor.error(401, "x", f"Incorrect API key provided: {KEY}")
+        journal_path(job.store, key.key).unlink()
+        assert job.run(key, **loud) == 1
+    failed = read_table(job.folder / "out.parquet", RESPONSES).filter(error="bad_request")
+    assert failed.height == CLIPS and "is odd" in failed["message"][0] and "refuses the key" in job.log
+    holding = [path for path in job.folder.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
+    assert holding == []
+
+
+@each_vendor
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        ("no key", "the environment variable 'VENDOR_API_KEY' is not set"),
+        ("wrong key", "the server refuses the key"),
+        ("unknown model", "the server does not know the model"),
+        ("another model", "questions all failed: other_model"),
+        ("no JSON", "questions all failed: malformed"),
+        ("dies", "server_error"),
+    ],
+)
+def test_what_goes_wrong_is_one_clear_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, broken: str, said: str
+) -> None:
+    vendor = VENDORS[name]
+    faults: dict[str, vendors.Behaviour] = {
+        "wrong key": lambda _: vendor.error(401, "x"),
+        "unknown model": lambda _: vendor.error(404, "x"),
+        "another model": lambda asked: Says(_of_another_model(name, vendor.says(asked, "yes"))),
+        "no JSON": lambda _: Says(b"<html>busy</html>"),
+        "dies": lambda asked: vendor.well(asked) if vendor.prompt(asked)[1] == "0" else vendor.error(503, "x"),
+    }
+    if broken == "no key":
+        monkeypatch.delenv("VENDOR_API_KEY")
+    with ChatServer(faults.get(broken, vendor.well)) as server:
+        key = paid(server, name, concurrency=2)
+        with pytest.raises(UserError, match=said):
+            asked_here(key, blind_works(), tmp_path)
+    kept = len(Journal(journal_path(Store(tmp_path), key.key)))
+    assert kept == (4 if broken == "dies" else 0), "answers so far are kept"
+
+
+def _of_another_model(name: str, reply: dict[str, Any]) -> dict[str, Any]:
+    return {**reply, ("modelVersion" if name == "gemini" else "model"): "toy-2"}

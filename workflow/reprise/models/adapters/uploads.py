@@ -1,0 +1,88 @@
+"""Files that this machine has put at a vendor and must delete: a small ledger for each job, held by a lock while the
+job lives. What a killed job left is deleted by the next one."""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import uuid4
+
+from filelock import FileLock, Timeout
+
+from reprise.core.store import append_line, read_lines
+
+
+class Uploads:
+    """The files of one job, by the names that they have at the vendor."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def new_name(self) -> str:
+        """A name that no other file has; it is written down before anything is sent."""
+        name = f"reprise-{uuid4().hex[:24]}"
+        append_line(self._path, json.dumps(["uploaded", name]))
+        return name
+
+    def deleted(self, name: str) -> None:
+        """The vendor has it no more."""
+        append_line(self._path, json.dumps(["deleted", name]), to_disk=False)
+
+    def left(self) -> list[str]:
+        """What is still there, as far as is known."""
+        found: dict[str, None] = {}
+        for kind, name in read_lines(self._path, skip_damaged=True):
+            if kind == "uploaded":
+                found[str(name)] = None
+            else:
+                found.pop(str(name), None)
+        return list(found)
+
+    def forget_if_empty(self) -> None:
+        """Remove the ledger of a job that left nothing."""
+        if not self.left():
+            self._path.unlink(missing_ok=True)
+
+
+@contextmanager
+def own_uploads(folder: Path) -> Iterator[Uploads]:
+    """The ledger of this job."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{os.getpid()}-{uuid4().hex}.jsonl"
+    with _lock(path):
+        uploads = Uploads(path)
+        try:
+            yield uploads
+        finally:
+            uploads.forget_if_empty()
+    if not path.exists():
+        path.with_suffix(".lock").unlink(missing_ok=True)
+
+
+@contextmanager
+def leftovers(folder: Path) -> Iterator[list[Uploads]]:
+    """The ledgers of jobs that have ended without deleting everything."""
+    held: list[tuple[FileLock, Path]] = []
+    for path in sorted(folder.glob("*.jsonl")):
+        lock = _lock(path)
+        try:
+            lock.acquire(blocking=False)
+        except Timeout:
+            continue  # its job lives
+        held.append((lock, path))
+    found = [Uploads(path) for _, path in held]
+    try:
+        yield found
+    finally:
+        for one in found:
+            one.forget_if_empty()
+        for lock, path in held:
+            lock.release()
+            if not path.exists():
+                path.with_suffix(".lock").unlink(missing_ok=True)
+
+
+def _lock(path: Path) -> FileLock:
+    """The operating system's lock: it ends with its process, also by a kill."""
+    return FileLock(path.with_suffix(".lock"), fallback_to_soft=False, thread_local=False)

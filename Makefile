@@ -5,7 +5,7 @@ READY := .venv/ready
 # Test files side by side; more processes than these gain little and take memory.
 SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile
 
-.PHONY: help setup demo rehearsal pdf test test-faults test-models coverage check reference docs bench bench-gpu clean
+.PHONY: help setup demo rehearsal pdf test test-faults test-models test-serve coverage check reference docs bench bench-gpu clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,6 +29,9 @@ test-faults: $(READY)  ## kills, full disks, damage, odd clocks and faulty model
 
 test-models: $(READY)  ## every native class of models with many frames, long prompts and none: minutes
 	$(BIN)/pytest tests/models
+
+test-serve: $(READY)  ## vLLM on the processor behind the adapter openai: installs it first, 3.5 GB, then minutes
+	$(BIN)/pytest tests/serve
 
 coverage: $(READY)  ## the unit tests, and which lines of the library they run
 	$(BIN)/pytest $(SIDE_BY_SIDE) tests/unit --cov --cov-report=term

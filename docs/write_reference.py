@@ -27,6 +27,7 @@ from reprise.core import names
 from reprise.core.files import write_if_changed
 from reprise.core.settings import InWords, Settings
 from reprise.models.adapters import ADAPTERS
+from reprise.models.serving.engine import MODULES as ENGINES
 
 ROOT = Path(__file__).parents[1]
 FOLDER = "config/schemas"
@@ -61,6 +62,7 @@ def schema(kind: str) -> dict[str, Any]:
     made = schema_of(KINDS[kind][0])
     if kind == "model":
         made["properties"]["adapter"]["enum"] = sorted(ADAPTERS)
+        made["properties"]["served_by"]["anyOf"].insert(0, {"enum": list(ENGINES)})
         made["allOf"] = [_settings_of(name) for name in sorted(ADAPTERS)]
         for one in made["allOf"]:  # a reference is read from the root
             made["$defs"] |= one["then"]["properties"]["settings"].pop("$defs", {})
@@ -68,11 +70,13 @@ def schema(kind: str) -> dict[str, Any]:
 
 
 def _settings_of(adapter: str) -> dict[str, Any]:
-    """The settings of a model that names this adapter."""
-    return {
-        "if": {"properties": {"adapter": {"const": adapter}}},
-        "then": {"properties": {"settings": schema_of(ADAPTERS[adapter].settings)}},
-    }
+    """The settings of a model that names this adapter; a job that starts its server says what else is required."""
+    settings = schema_of(ADAPTERS[adapter].settings)
+    then: dict[str, Any] = {"properties": {"settings": settings}}
+    if ADAPTERS[adapter].is_hosted:
+        required = {"properties": {"settings": {"required": settings.pop("required")}}}
+        then |= {"if": {"not": {"required": ["served_by"]}}, "then": required}
+    return {"if": {"properties": {"adapter": {"const": adapter}}}, "then": then}
 
 
 def schema_of(kind: type[BaseModel]) -> dict[str, Any]:

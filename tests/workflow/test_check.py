@@ -1,9 +1,12 @@
-"""`reprise check` in a finished copy: a checkpoint that sees its clips, and the same one with its pictures wiped out."""
+"""`reprise check` in a finished copy: a checkpoint that sees its clips, the same one with its pictures wiped out, servers."""
 
 import shutil
 
+from reprise.core.store import Store
 from safetensors.torch import load_file, save_file
 
+from tests.unit.models.chat_server import MODEL, ChatServer, seeing
+from tests.unit.models.serving.engines import ENVIRONMENT, are_gone, processes, stand_in_environment
 from tests.workflow.conftest import ROOT, Project
 
 CHECK = ("reprise", "check", "toy-llava-ov", "--questions", "8")
@@ -26,3 +29,41 @@ def test_a_model_that_sees_and_one_that_is_blind(toy: Project) -> None:
     file.write_text("\n".join([*lines, "checkpoint: blind"]) + "\n")
     done = toy.reprise(*CHECK)
     assert done.returncode == 1 and "the model is blind" in done.stderr, done.stdout + done.stderr
+
+
+SERVED = """
+label: Served
+adapter: openai
+settings: {{url: "{url}", model: {model}, scores: logprob_token_ids{more}}}
+"""
+HOSTED = """
+label: Hosted
+adapter: openai
+checkpoint: resources/demo/checkpoints/llava-ov-late
+served_by: {{engine: vllm, environment: {environment}, variables: {{VLLM_PIDS: {pids}}}}}
+"""
+
+
+def test_a_server_that_runs_is_checked_and_one_that_is_blind_is_named(toy: Project) -> None:
+    with ChatServer(seeing) as server:
+        toy.write("config/models/served.yaml", SERVED.format(url=server.url, model=MODEL, more=""))
+        done = toy.reprise("reprise", "check", "served", "--questions", "8")
+        assert done.returncode == 0 and "served sees its clips." in done.stdout, done.stdout + done.stderr
+        assert "frames that reached it" in done.stdout and "main memory" not in done.stdout
+    with ChatServer() as server:
+        toy.write("config/models/served.yaml", SERVED.format(url=server.url, model=MODEL, more=", check_frames: false"))
+        done = toy.reprise("reprise", "check", "served", "--questions", "8")
+        assert done.returncode == 1 and "the model is blind" in done.stderr, done.stdout + done.stderr
+        toy.write("config/models/served.yaml", SERVED.format(url=server.url, model=MODEL, more=", key: OUR_API_KEY"))
+        done = toy.reprise("reprise", "check", "served")
+        assert done.returncode == 1 and "servers of your own, are checked" in done.stderr
+
+
+def test_the_server_that_a_job_would_start_is_started_and_ended(toy: Project) -> None:
+    pids = toy.root / "pids"
+    toy.write("config/models/hosted.yaml", HOSTED.format(environment=ENVIRONMENT, pids=pids))
+    stand_in_environment(toy.root, Store(toy.root / "resources/store"))
+    done = toy.reprise("reprise", "check", "hosted", "--questions", "8")
+    assert done.returncode == 0 and "hosted sees its clips." in done.stdout, done.stdout + done.stderr
+    assert are_gone(processes(pids))
+    assert "ready" in next(toy.root.glob("results/*/logs/check/hosted.server.log")).read_text()

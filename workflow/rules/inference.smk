@@ -18,6 +18,19 @@ rule weights:
         " --model {wildcards.model:q} --code {params.code:q} --store {STORE:q} --out {output:q} 2> {log:q}"
 
 
+rule serve_environment:
+    input:
+        pins="envs/{environment}.txt",
+    output:
+        "results/{suite}/environments/{environment}.json",
+    log:
+        "results/{suite}/logs/environments/{environment}.log",
+    localrule: True
+    shell:
+        "{PYTHON:q} -m reprise.stages.serve_environment --environment {wildcards.environment:q} --store {STORE:q}"
+        " --out {output:q} 2> {log:q}"
+
+
 rule infer:
     input:
         key="results/{suite}/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
@@ -25,6 +38,7 @@ rule infer:
         frames="results/{suite}/frames/{benchmark}/{sampling}.parquet",
         ledgers=PLAN.ledgers("clips"),
         weights=PLAN.weights,
+        environment=PLAN.environment,
         retry=PLAN.answer_retry,
     output:
         responses="results/{suite}/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
@@ -40,7 +54,8 @@ rule infer:
     shell:
         "{PYTHON:q} -m reprise.stages.infer --key {input.key:q} --requests {input.requests:q} --frames {input.frames:q}"
         " --ledgers {input.ledgers:q} --store {STORE:q} --threads {threads}"
-        " --attempts {ATTEMPTS} --budget {BUDGET} --out {output.responses:q} --timings {output.timings:q} 2> {log:q}"
+        " --attempts {ATTEMPTS} --budget {BUDGET} --out {output.responses:q} --timings {output.timings:q}"
+        " --log {log:q} 2> {log:q}"
 
 
 rule import_answers:

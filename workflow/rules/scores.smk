@@ -50,6 +50,7 @@ rule judge:
         key="results/{suite}/keys/judges/{benchmark}/{protocol}/{judge}.json",
         requests="results/{suite}/judge_requests/{benchmark}/{protocol}/{sampling}/{model}.parquet",
         weights=PLAN.weights,
+        environment=PLAN.environment,
         retry=PLAN.answer_retry,
     output:
         responses="results/{suite}/judge_responses/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
@@ -64,7 +65,8 @@ rule judge:
         mem_mb=PLAN.memory_mb,
     shell:
         "{PYTHON:q} -m reprise.stages.infer --key {input.key:q} --requests {input.requests:q} --store {STORE:q}"
-        " --threads {threads} --attempts {ATTEMPTS} --budget {BUDGET} --out {output.responses:q} --timings {output.timings:q} 2> {log:q}"
+        " --threads {threads} --attempts {ATTEMPTS} --budget {BUDGET} --out {output.responses:q}"
+        " --timings {output.timings:q} --log {log:q} 2> {log:q}"
 
 
 rule import_ratings:

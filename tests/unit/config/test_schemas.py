@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel
+from reprise.config.model import HOSTED
 from reprise.core.yaml_files import load_yaml
 from reprise.models.adapters import ADAPTERS
 from write_reference import FOLDER, KINDS, generated, write
@@ -100,5 +101,6 @@ def test_no_file_restates_a_default(kind: str, path: Path) -> None:
     content = load_yaml(ROOT / path)
     assert list(restated(KINDS[kind][0].model_validate(content), "")) == []
     if kind == "model":
-        settings = ADAPTERS[content["adapter"]].settings.model_validate(content.get("settings", {}))
+        by_job = HOSTED if "served_by" in content else {}
+        settings = ADAPTERS[content["adapter"]].settings.model_validate(by_job | content.get("settings", {}))
         assert list(restated(settings, "settings")) == []

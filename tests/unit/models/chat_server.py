@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 MODEL = "toy-1"
+# Where a server says what it is.
+INTRODUCTIONS = ("/v1/models", "/version")
+VERSION = "0.0.1"
 TOKENS = {"Yes": 7, "No": 8, "A": 9, "B": 10}
 # Counted for a prompt: these, and so many a frame.
 TEXT_TOKENS, FRAME_TOKENS = 20, 10
@@ -73,9 +76,16 @@ def completion(asked: Asked, text: str | None = "Yes", *, frames: int | None = N
     return {"id": "x", "object": "chat.completion", "created": 1, "model": model, "choices": [choice], "usage": usage}
 
 
-def scored(asked: Asked) -> dict[str, Any]:
-    """The logprobs of a server that knows `logprob_token_ids`, drawn from the prompt."""
-    yes = probability_of_yes(asked.prompt)
+def introduced(asked: Asked) -> Says:
+    """What a server says of itself."""
+    if asked.path == "/version":
+        return Says({"version": VERSION})
+    return Says({"object": "list", "data": [{"id": MODEL, "object": "model"}]})
+
+
+def scored(asked: Asked, shown: str = "") -> dict[str, Any]:
+    """The logprobs of a server that knows `logprob_token_ids`, drawn from the prompt and what it is shown."""
+    yes = probability_of_yes(asked.prompt + shown)
     chances = dict(zip(TOKENS.values(), (yes, 0.9 - yes, 0.02, 0.01), strict=True))
     top = [
         {"token": f"token_id:{token}", "logprob": math.log(chances[token]), "bytes": None}
@@ -97,6 +107,15 @@ def well(asked: Asked) -> Says:
     return Says(completion(asked, asked.prompt.split()[-1]))
 
 
+def seeing(asked: Asked) -> Says:
+    """The same of a server that says something else about other frames: scores, or one of two letters and a digest."""
+    shown = "".join(asked.images)
+    if "logprob_token_ids" in asked.body:
+        return Says(completion(asked, logprobs=scored(asked, shown)))
+    digest = zlib.crc32(shown.encode())
+    return Says(completion(asked, f"{'AB'[digest % 2]} {digest}"))
+
+
 def error(status: int, code: str = "", message: str = "it says no", **headers: str) -> Says:
     """An error as the interface describes it."""
     names = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -104,11 +123,14 @@ def error(status: int, code: str = "", message: str = "it says no", **headers: s
 
 
 class ChatServer:
-    """Serves on a free port, in a thread of its own, until its context ends."""
+    """Serves on a free port, or on this one, in a thread of its own, until its context ends."""
 
-    def __init__(self, says: Callable[[Asked], Says] = well) -> None:
+    def __init__(self, says: Callable[[Asked], Says] = well, port: int = 0) -> None:
         self.says = says
+        self.introduces: Callable[[Asked], Says] = introduced
+        self.port = port
         self.asked: list[Asked] = []
+        self.looked_at: list[Asked] = []
         self.most_at_once = 0
         self._now = 0
 
@@ -121,7 +143,7 @@ class ChatServer:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="chat server")
         self._thread.start()
-        start = asyncio.start_server(self._serve, "127.0.0.1", 0, limit=2**26)
+        start = asyncio.start_server(self._serve, "127.0.0.1", self.port, limit=2**26)
         self._server = asyncio.run_coroutine_threadsafe(start, self._loop).result()
         host, port = self._server.sockets[0].getsockname()
         self.url = f"http://{host}:{port}/v1"
@@ -143,10 +165,11 @@ class ChatServer:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while (asked := await _read(reader)) is not None:
-                self.asked.append(asked)
+                is_looked_at = asked.path in INTRODUCTIONS
+                (self.looked_at if is_looked_at else self.asked).append(asked)
                 self._now += 1
                 self.most_at_once = max(self.most_at_once, self._now)
-                says = self.says(asked)
+                says = self.introduces(asked) if is_looked_at else self.says(asked)
                 try:
                     await asyncio.sleep(says.delay)
                 finally:

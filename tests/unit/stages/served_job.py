@@ -80,6 +80,7 @@ class Job:
     """The inputs of the stage: clips in a store, frames of them, and questions."""
 
     def __init__(self, folder: Path) -> None:
+        folder.mkdir(exist_ok=True)
         self.folder, self.store = folder, Store(folder / "store")
         video = barcode_video(folder / "v.mp4", 48, width=32, height=32)
         ledger, plans, rows = [], [], []
@@ -115,6 +116,7 @@ class Job:
         inputs = {
             "key": "key.json", "requests": "requests.parquet", "frames": "frames.parquet", "ledgers": "clips.parquet",
             "store": str(store or "store"), "threads": "1", "attempts": "3", "out": "out.parquet", "timings": "t.parquet",
+            "log": "log",
         }  # fmt: skip
         command = [sys.executable, "-m", "reprise.stages.infer"]
         command += [word for name, value in inputs.items() for word in (f"--{name}", value)]

@@ -46,8 +46,8 @@ def adopt_run(name: str, why: str, sample: int, judge: str | None = None, suite:
         return
     _refuse_other_changes(plan, old_key, new, name)
     works = asked.works()
-    model = lazy_model(new, plan.store, plan.config.models[asked.model].threads, budget=plan.budget)
-    _check_sample(works, old, model, sample, name)
+    with lazy_model(new, plan.store, plan.config.models[asked.model].threads, budget=plan.budget) as model:
+        _check_sample(works, old, model, sample, name)
     carried = _copy_answers(works, journal_path(plan.store, old_key), Journal(journal_path(plan.store, new.key)))
     note = [name, old_key, new.key, why, sample, carried]
     append_line(plan.store.root / "adopted.jsonl", canonical_json(note))

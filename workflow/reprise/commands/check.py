@@ -4,6 +4,7 @@ import random
 import resource
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
@@ -17,8 +18,10 @@ from reprise.models.adapters import ADAPTERS, load_adapter
 from reprise.models.adapters.base import Adapter, ModelSpec
 from reprise.models.devices import take_gpus
 from reprise.models.reasons import REASONS
+from reprise.models.serving.host import Host
 from reprise.models.sight import PLAN, Asked, Sight, sight_of
 from reprise.models.weights import WEIGHTS, snapshot_folder
+from reprise.plan.identity import server_of, weights_identity
 from reprise.plan.runs import Plan
 from reprise.stages.infer import Work, gather_work
 
@@ -35,24 +38,28 @@ def check_model(slug: str, questions: int, suite: str | None = None) -> None:
         raise unknown("model", slug, plan.config.models, "check")
     if not sees_frames(model):
         raise UserError(
-            f"check: '{slug}' has adapter '{model.adapter}'; only models with weights that see frames are checked."
+            f"check: '{slug}' has adapter '{model.adapter}'; only models with weights that see frames, and servers of "
+            "your own, are checked."
         )
     runs = _runs_with_data(plan, slug, model)
-    adapter = _loaded(plan, slug, model)
     problems: list[str] = []
-    for run in runs:
-        sight = sight_of(adapter, _sample(plan, run, questions // len(runs)))
-        print("\n".join(_lines(run, sight)))
-        problems += _problems(run, sight)
-    print("\n".join(_memory(model)))
+    with _loaded(plan, slug, model) as adapter:
+        for run in runs:
+            sight = sight_of(adapter, _sample(plan, run, questions // len(runs)))
+            print("\n".join(_lines(run, sight)))
+            problems += _problems(run, sight)
+    if ADAPTERS[model.adapter].needs_weights:
+        print("\n".join(_memory(model)))
     if problems:
         raise UserError(f"{slug}: " + " ".join(problems))
     print(f"{slug} sees its clips.")
 
 
 def sees_frames(model: Model) -> bool:
-    """Whether there is something to check of a model: it has weights, and may be shown frames."""
-    return ADAPTERS[model.adapter].frames == "shown" and ADAPTERS[model.adapter].needs_weights
+    """Whether there is something to check of a model: it may be shown frames, and is no vendor's who is paid for it."""
+    adapter = ADAPTERS[model.adapter]
+    is_model = model.has_weights or (adapter.is_remote and not adapter.is_paid(model.settings))
+    return adapter.frames == "shown" and is_model
 
 
 def is_checked(plan: Plan, run: Run) -> bool:
@@ -109,19 +116,36 @@ def _asked(work: Work, count: int) -> Asked:
     return Asked(work.clip, work.requests[:count])
 
 
-def _loaded(plan: Plan, slug: str, model: Model) -> Adapter:
+@contextmanager
+def _loaded(plan: Plan, slug: str, model: Model) -> Iterator[Adapter]:
+    """A model that can be asked: loaded here, or by the server that is started for it, or at a server that runs."""
+    folder = _weights(plan, slug, model) if model.has_weights else None
+    take_gpus(model.gpus, plan.store.root / "locks")
+    host, settings = None, model.settings
+    serving, hosting, _, own = server_of(model, weights_identity(slug, model, plan.store), plan.store)
+    if serving is not None and hosting is not None and folder is not None:
+        log_file = plan.results.log("check", slug).with_suffix(".server.log")
+        host = Host(serving, hosting, weights=folder, name=own["model"], store=plan.store, log_file=log_file)
+        settings = settings | own | host.start()
+    device = "cuda" if model.gpus else "cpu"
+    try:
+        yield load_adapter(model.adapter)(
+            ModelSpec(
+                folder, device, model.threads, model.dtype, model.attention, model.trust_remote_code, settings
+            )
+        )  # fmt: skip
+    finally:
+        if host is not None:
+            host.close()
+
+
+def _weights(plan: Plan, slug: str, model: Model) -> Path:
     fetched = snapshot_folder(str(model.repo), str(model.revision), plan.store)
     folder = Path(model.checkpoint) if model.checkpoint else fetched
     if not any(folder.glob(WEIGHTS)):
         how = f"Fetch them first: snakemake {plan.results.weights(slug)}" if model.repo else "Correct `checkpoint`."
         raise UserError(f"config/models/{slug}.yaml: no weights in {folder}. {how}")
-    take_gpus(model.gpus, plan.store.root / "locks")
-    device = "cuda" if model.gpus else "cpu"
-    spec = ModelSpec(
-        folder, device, model.threads, model.dtype, model.attention, model.trust_remote_code, model.settings
-    )
-    adapter: Adapter = load_adapter(model.adapter)(spec)
-    return adapter
+    return folder
 
 
 # --- words -----------------------------------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ from reprise.core.errors import UserError
 from reprise.core.schemas import CLIP_LEDGER, CLIPS, FRAME_PLAN, REQUESTS, RESPONSES, TIMINGS, read_table
 from reprise.core.settings import Settings
 from reprise.media.sampling import frames_shown
-from reprise.models.adapters import ADAPTERS
 from reprise.models.failures import Failures, failures_path
 from reprise.models.journal import Journal, journal_path
 from reprise.models.keys import RunKey
@@ -109,7 +108,7 @@ class Questions:
     def _factor(self, one: str, other: str) -> float | None:
         """How many times more the other model computes; None where nothing says that they are of about one size."""
         mine, its = self._plan.config.models[one], self._plan.config.models[other]
-        if mine.adapter != its.adapter or not ADAPTERS[mine.adapter].needs_weights:
+        if mine.adapter != its.adapter or not mine.has_weights:
             return None
         sizes = self._loaded[one], self._loaded[other]
         if sizes[0] and sizes[1]:
@@ -157,8 +156,8 @@ class Questions:
 
     def _tokens(self, job: Job, counts: Sequence[int]) -> float | None:
         """Of a prompt, in the mean; an adapter that loads weights and counts none does not say how many it reads."""
-        adapter = ADAPTERS[self._plan.config.models[slug_of(job)].adapter]
-        if not (adapter.needs_weights or adapter.is_remote):
+        model = self._plan.config.models[slug_of(job)]
+        if not (model.has_weights or model.is_remote):
             return 0.0
         counted = [count for count in counts if count]
         return fmean(counted) if counted else None
@@ -176,7 +175,7 @@ class Questions:
 
     def _is_shown(self, job: Job) -> bool:
         """Whether the model looks at frames; a judge does not, nor does a baseline."""
-        return not job.scored.judge and ADAPTERS[self._plan.config.models[slug_of(job)].adapter].needs_weights
+        return not job.scored.judge and self._plan.config.models[slug_of(job)].has_weights
 
     def _key(self, job: Job) -> str:
         key = self._keys[job.key]

@@ -16,7 +16,7 @@ from reprise.core.files import write_text
 from reprise.core.names import SLUG, SLUG_IN_WORDS
 from reprise.models.devices import visible_gpus
 from reprise.models.weights import WEIGHTS
-from reprise.plan.keys import UNPINNED
+from reprise.plan.identity import UNPINNED
 from reprise.plan.repositories import model_differences, sizes_of
 
 HEAD = "# yaml-language-server: $schema=../schemas/model.schema.json\n# Written by `reprise eval`.\n"

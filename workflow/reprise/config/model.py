@@ -11,10 +11,15 @@ from reprise.core.names import REVISION
 from reprise.core.settings import InWords, Settings, mistake
 from reprise.models.adapters import ADAPTERS
 from reprise.models.money.prices import Price
+from reprise.models.serving.settings import ServedBy
 from reprise.models.settings import ImportSettings
 
 # Settings for models with weights only.
 OF_WEIGHTS = ("checkpoint", "repo", "revision", "dtype", "attention", "trust_remote_code")
+# What the job says that starts a model's server, and what is so while nobody says otherwise.
+BY_JOB = ("url", "model", "server", "served_as", "key", "version")
+HOSTED = {"url": "http://127.0.0.1/v1", "model": "(by the job)"}
+SCORED = {"scores": "logprob_token_ids"}
 
 
 class ServedUntil(Settings):
@@ -55,6 +60,9 @@ class Model(Settings):
     """Implementation of attention."""
     trust_remote_code: bool = False
     """Whether code of the repository may run on this machine."""
+    served_by: ServedBy | None = None
+    """The server that the run's job starts for the model, asks by adapter `openai`, and ends: `vllm`, or a group of
+    settings. By default none: another adapter loads the weights itself, or the server runs already."""
     settings: dict[str, Any] = Field({})
     """Settings of the adapter."""
     served_until: ServedUntil | None = None
@@ -70,12 +78,28 @@ class Model(Settings):
             raise mistake(f"unknown adapter '{name}'.{choices(name, ADAPTERS)}")
         return name
 
+    @model_validator(mode="before")
+    @classmethod
+    def _settings_to_complete(cls, content: Any) -> Any:
+        """The adapter's settings of a model with a server are completed, also where none is given."""
+        is_served = isinstance(content, dict) and content.get("served_by") is not None
+        return {"settings": {}, **content} if is_served else content
+
     @field_validator("settings")
     @classmethod
     def _checked_settings(cls, settings: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
         """The settings of the adapter, its defaults included."""
-        adapter = ADAPTERS.get(info.data.get("adapter", ""))
-        return adapter.settings.model_validate(settings).model_dump() if adapter else settings
+        adapter, served = ADAPTERS.get(info.data.get("adapter", "")), info.data.get("served_by")
+        if adapter is None or "served_by" not in info.data:  # it has mistakes of its own
+            return settings
+        if served is None or not adapter.is_hosted:
+            return adapter.settings.model_validate(settings).model_dump()
+        needless = [name for name in BY_JOB if name in settings]
+        if needless:
+            raise mistake(f"served_by: the job starts the server, and says {', '.join(needless)}. Remove them here.")
+        own = {"max_images": served.max_frames} if settings.get("frames") != "video" else {}
+        found = adapter.settings.model_validate(HOSTED | SCORED | own | settings).model_dump()
+        return {name: value for name, value in found.items() if name not in BY_JOB}
 
     @model_validator(mode="after")
     def _price_of_a_vendor(self) -> Self:
@@ -85,7 +109,12 @@ class Model(Settings):
 
     @model_validator(mode="after")
     def _one_place_of_weights(self) -> Self:
-        if not ADAPTERS[self.adapter].needs_weights:
+        if self.served_by is not None and not ADAPTERS[self.adapter].is_hosted:
+            hosted = ", ".join(name for name, one in ADAPTERS.items() if one.is_hosted)
+            raise mistake(f"served_by: adapter '{self.adapter}' asks no server of that kind. Use: {hosted}.")
+        if self.served_by is not None and "attention" in self.model_fields_set:
+            raise mistake("attention: the server chooses it. Remove it.")
+        if not self.has_weights:
             needless = [name for name in OF_WEIGHTS if name in self.model_fields_set]
             if needless:
                 raise mistake(f"adapter '{self.adapter}' loads no weights. Remove: {', '.join(needless)}.")
@@ -94,6 +123,22 @@ class Model(Settings):
         elif self.repo is not None and self.revision is None:
             raise mistake("revision: missing; write `unpinned` and run `python -m reprise pin` to resolve it.")
         return self
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether a job loads weights for it, itself or by a server that it starts."""
+        return ADAPTERS[self.adapter].needs_weights or self.served_by is not None
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether it runs elsewhere, so that this machine's GPUs say nothing of it."""
+        return ADAPTERS[self.adapter].is_remote and self.served_by is None
+
+    @property
+    def quantised(self) -> str | None:
+        """How its weights are quantised; None where they are not."""
+        found = self.served_by.quantised if self.served_by else self.settings.get("quantised")
+        return None if found is None else str(found)
 
 
 class ExternalModel(ImportSettings):

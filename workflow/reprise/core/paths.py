@@ -151,6 +151,10 @@ class Results:
         """The note of a snapshot that was fetched."""
         return self.folder / "weights" / f"{model}.json"
 
+    def environment(self, name: str) -> Path:
+        """The note of an environment of a server that was made."""
+        return self.folder / "environments" / f"{name}.json"
+
     def responses(self, run: Run) -> Path:
         return self.folder / "responses" / f"{run.name}.parquet"
 

@@ -17,7 +17,7 @@ from reprise.core.errors import UserError
 from reprise.core.faults import named
 from reprise.core.files import canonical_json, file_digest, value_digest, whole_file
 
-KINDS = ("release", "sources", "clips", "facts", "weights", "journal", "failures", "embeddings")
+KINDS = ("release", "sources", "clips", "facts", "weights", "environments", "journal", "failures", "embeddings")
 # Where a line of a journal has its entry, 32 digits: `["<entry>",...`
 ENTRY = slice(2, 34)
 DAY_S = 24 * 3600

@@ -10,6 +10,7 @@ from reprise.core.keyfile import Key
 from reprise.core.settings import Settings
 from reprise.models.adapters import ADAPTERS
 from reprise.models.money.prices import Price
+from reprise.models.serving.settings import Hosting, Serving
 
 
 class Answers(Key):
@@ -51,6 +52,8 @@ class ModelAnswers(Answers):
     ask: str
     max_tokens: int
     versions: dict[str, str]
+    serving: Serving | None = Field(None, exclude_if=not_)
+    """how the job starts its model's server, where it does"""
 
     def modules(self) -> tuple[str, ...]:
         return (ADAPTERS[self.adapter].module,)
@@ -68,3 +71,5 @@ class ModelRunKey(RunKey):
     """settings of the adapter that do not shape answers"""
     price: Price | None = Field(None, exclude_if=not_)
     """what the model's vendor takes, for the costs that stand beside the answers"""
+    hosting: Hosting | None = Field(None, exclude_if=not_)
+    """what else the job needs that starts its model's server"""

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Protocol, Self, cast, runtime_checkable
+from typing import Any, NamedTuple, Protocol, Self, cast, runtime_checkable
 
 from reprise.core.errors import UserError, stop_on_fault
 from reprise.core.log import log
@@ -19,6 +19,7 @@ from reprise.models.money.calls import Account
 from reprise.models.money.prices import NO_BUDGET, Budget
 from reprise.models.preparing import Outcome, outcome_of, ready
 from reprise.models.served import Arrived, Due, ServedModel, ServedSpec
+from reprise.models.serving.host import Host
 from reprise.models.weights import weights_folder
 
 
@@ -113,7 +114,7 @@ class LazyModel:
         if self._given is None:
             self._locks = take_gpus(self._key.gpus, self._store.root / "locks")
             self._given = Given(weights_folder(self._key, self._store))
-        spec = self._spec(self._given.weights)
+        spec = self._spec(self._given)
         log.info(f"loading the model of {self._key.run} by adapter {answers.adapter}")
         self._prepare_ahead(spec)
         try:
@@ -130,18 +131,23 @@ class LazyModel:
             self._prepare = partial(outcome_of, cast(PreparingAdapter, adapter).preparer)
         return adapter
 
-    def _spec(self, weights: Path | None) -> ModelSpec:
+    def _spec(self, given: Given) -> ModelSpec:
         answers = self._key.answers
         return ModelSpec(
-            folder=weights,
+            folder=given.weights,
             device="cuda" if self._key.gpus else "cpu",
             threads=self._threads,
             dtype=answers.dtype,
             attention=answers.attention,
             trust_remote_code=answers.trust_remote_code,
-            settings=answers.settings | self._key.serving,
+            settings=answers.settings | self._key.serving | self._found_settings(given),
             prompt_start=constant_start(answers.prompt.get("user", "")),
         )
+
+    def _found_settings(self, given: Given) -> dict[str, Any]:
+        """Settings of the adapter that only the job knows."""
+        del given  # for a model that this process loads there are none
+        return {}
 
     def _prepare_ahead(self, spec: ModelSpec) -> None:
         """Begin with the first clips while the model loads."""
@@ -159,13 +165,58 @@ class LazyServedModel(LazyModel):
         """Every answer as soon as it is there; a run without questions needs no key."""
         return cast(ServedModel, self._loaded()).answers_in_any_order(dues) if dues else iter(())
 
-    def _spec(self, weights: Path | None) -> ModelSpec:
+    def _spec(self, given: Given) -> ModelSpec:
         account = Account(self._store.root, self._key.run, self._key.price, self._budget)
-        return ServedSpec(**vars(super()._spec(weights)), account=account)
+        return ServedSpec(**vars(super()._spec(given)), account=account)
 
 
-def lazy_model(key: ModelRunKey, store: Store, threads: int, workers: int = 0, budget: Budget = NO_BUDGET) -> LazyModel:
-    """The model of a run."""
+class LazyHostedModel(LazyServedModel):
+    """The same for a model whose server this job starts when the first answer is missing."""
+
+    def __init__(self, key: ModelRunKey, store: Store, threads: int, server_log: Path) -> None:
+        super().__init__(key, store, threads)
+        self._server_log = server_log
+        self._host: Host | None = None
+
+    def answers_in_any_order(self, dues: Sequence[Due]) -> Iterator[Arrived]:
+        """Every answer as soon as it is there. What fails because the server has ended is no failure of a question."""
+        for arrived in super().answers_in_any_order(dues):
+            if arrived.answer.error == "network" and self._host is not None:
+                self._host.check()
+            yield arrived
+
+    def close(self) -> None:
+        """End the server."""
+        super().close()
+        if self._host is not None:
+            self._host.close()
+
+    def _found_settings(self, given: Given) -> dict[str, Any]:
+        serving, hosting = self._key.answers.serving, self._key.hosting
+        assert serving is not None and hosting is not None and given.weights is not None
+        self._host = Host(
+            serving,
+            hosting,
+            weights=given.weights,
+            name=self._key.answers.settings["model"],
+            store=self._store,
+            log_file=self._server_log,
+        )
+        return self._host.start()
+
+
+def lazy_model(
+    key: ModelRunKey,
+    store: Store,
+    threads: int,
+    workers: int = 0,
+    *,
+    budget: Budget = NO_BUDGET,
+    server_log: Path | None = None,
+) -> LazyModel:
+    """The model of a run; the log of a server that it starts is a file of its own."""
+    if key.hosting is not None:
+        return LazyHostedModel(key, store, threads, server_log or store.scratch("server.log"))
     kind = LazyServedModel if ADAPTERS[key.answers.adapter].is_remote else LazyModel
     return kind(key, store, threads, workers, budget=budget)
 

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
+from pathlib import Path
 
 from reprise.core.log import log
 from reprise.core.store import Store
@@ -20,12 +21,21 @@ from reprise.models.weights import weights_folder
 
 @contextmanager
 def model_on(
-    key: ModelRunKey, store: Store, threads: int, *, is_needed: bool, budget: Budget = NO_BUDGET
+    key: ModelRunKey,
+    store: Store,
+    threads: int,
+    *,
+    is_needed: bool,
+    budget: Budget = NO_BUDGET,
+    server_log: Path | None = None,
 ) -> Iterator[Model | Sequence[Copy]]:
-    """A run's model, or a copy of it on each of the devices, or groups of them, that hold one."""
+    """A run's model, or a copy of it on each of the devices, or groups of them, that hold one.
+
+    A server that the job starts spreads its model itself.
+    """
     workers = threads if key.gpus else 0
-    if not is_needed or key.gpus < 2:
-        with lazy_model(key, store, threads, workers, budget) as model:
+    if not is_needed or key.gpus < 2 or key.hosting is not None:
+        with lazy_model(key, store, threads, workers, budget=budget, server_log=server_log) as model:
             yield model
         return
     with ExitStack() as ends:

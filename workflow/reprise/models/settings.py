@@ -70,6 +70,8 @@ class OpenAISettings(RemoteSettings):
     server: str | None = None
     """What answers there, such as `vllm 0.33.0, bfloat16`. It stands in the run's key in place of `url`, which may then
     change without a question being asked again. By default the `url`."""
+    version: str | None = None
+    """The version that a server of your own must say of itself at `/version`, such as `0.32.0`. By default any."""
 
     frames: Literal["images", "video"] = "images"
     """How frames are sent, always lossless: as `images`, one a frame, or as one `video`, a list of frames with their

@@ -13,7 +13,7 @@ from reprise.config.model import Model
 from reprise.config.suite import SubsetFile
 from reprise.config.tables import TableSpec
 from reprise.core.code_digest import CodeDigests
-from reprise.core.errors import UserError, suggestion
+from reprise.core.errors import UserError
 from reprise.core.files import canonical_json, is_other, matching_files, write_text
 from reprise.core.keyfile import Key
 from reprise.core.paths import OVERVIEW, Run
@@ -28,13 +28,13 @@ from reprise.models.adapters import ADAPTERS
 from reprise.models.embeddings import DISTRIBUTION as EMBEDDER
 from reprise.models.keys import ModelAnswers, ModelRunKey, RunKey
 from reprise.plan.changes import remember
+from reprise.plan.identity import server_of, weights_identity
 from reprise.plan.reproduction import reproduction_key
 from reprise.plan.runs import Plan
 from reprise.reading.keys import JudgementsKey, VerdictsKey
 from reprise.tables.keys import OverviewKey, TableKey
 from reprise.tables.published import published_file
 
-UNPINNED = "unpinned"
 NO_FRAMES = {"rule": "none"}
 K = TypeVar("K", bound=Key)
 
@@ -225,16 +225,19 @@ class _Keys:
         """The key of a model that is asked by this prompt, be it for answers or as a judge of answers."""
         model = self._config.models[slug]
         beside = ADAPTERS[model.adapter].beside_answers & model.settings.keys()
+        identity, versions = self._identity(slug, model), ADAPTERS[model.adapter].versioned(model.settings)
+        server = server_of(model, identity, self._plan.store)
         answers = self._coded(
             ModelAnswers(
                 adapter=model.adapter,
-                model=self._identity(slug, model),
-                settings={key: value for key, value in model.settings.items() if key not in beside},
+                model=identity,
+                settings={key: value for key, value in model.settings.items() if key not in beside} | server.settings,
                 dtype=model.dtype,
                 attention=model.attention,
                 trust_remote_code=model.trust_remote_code,
                 prompt={"system": prompt.system, "user": prompt.user},
-                versions={name: _version(name) for name in ADAPTERS[model.adapter].versioned(model.settings)},
+                versions={name: _version(name) for name in versions} | server.versions,
+                serving=server.serving,
                 **asked,
             )
         )
@@ -246,33 +249,14 @@ class _Keys:
             gpus=model.gpus,
             serving={key: model.settings[key] for key in sorted(beside)},
             price=model.price,
+            hosting=server.hosting,
         )
 
     def _identity(self, slug: str, model: Model) -> dict[str, str]:
         """What the weights are: a hub revision, or the digest of a local folder's files."""
         if slug not in self._weights:
-            self._weights[slug] = self._weights_of(slug, model)
+            self._weights[slug] = weights_identity(slug, model, self._plan.store)
         return self._weights[slug]
-
-    def _weights_of(self, slug: str, model: Model) -> dict[str, str]:
-        if model.repo is not None:
-            return {"repo": model.repo, "revision": model.revision or UNPINNED}
-        if model.checkpoint is None:
-            return {}
-        folder = Path(model.checkpoint)
-        if not folder.is_dir():
-            is_inside = not folder.is_absolute() and ".." not in folder.parts
-            there = [str(path) for path in folder.parent.glob("*/")] if is_inside else []
-            raise UserError(
-                f"config/models/{slug}.yaml: checkpoint: no folder '{folder}'.{suggestion(str(folder), there)} "
-                "Put the weights there, or correct the path."
-            )
-        if not any(folder.glob("*.safetensors")):
-            raise UserError(
-                f"config/models/{slug}.yaml: checkpoint: '{folder}' holds no weights (*.safetensors). "
-                f"Found: {', '.join(sorted(path.name for path in folder.iterdir())) or 'nothing'}."
-            )
-        return {"checkpoint": self._plan.store.folder_digest(folder)}
 
     def _imported_run(self, run: Run, form: str, sampling: dict[str, Any]) -> ImportedRunKey:
         files = self._plan.imports.answer_files(run)
@@ -353,8 +337,8 @@ class _Keys:
 
     def _quantised(self, shown: set[str]) -> dict[str, str]:
         """Model -> how its weights are quantised, of those models whose are."""
-        found = {slug: self._config.models[slug].settings.get("quantised") for slug in sorted(shown)}
-        return {slug: str(how) for slug, how in found.items() if how}
+        found = {slug: self._config.models[slug].quantised for slug in sorted(shown)}
+        return {slug: how for slug, how in found.items() if how}
 
     def _adopted(self) -> dict[str, str]:
         """Key -> why its answers were carried over from another key."""

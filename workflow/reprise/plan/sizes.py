@@ -64,7 +64,7 @@ def weights_of(model: Model, store: Store) -> Weights | None:
 def _loaded(model: Model, folder: Path) -> int | None:
     """What the headers of the files say; None where one is missing or damaged."""
     try:
-        return needed(folder, model.dtype, model.settings.get("quantised")).weights or None
+        return needed(folder, model.dtype, model.quantised).weights or None
     except UserError:
         return None
 

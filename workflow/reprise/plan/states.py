@@ -133,6 +133,10 @@ class States:
         yield Step("requests", requests, log("requests", run.benchmark, run.protocol))
         if self._plan.config.models[run.model].repo and not is_imported:
             yield Step("weights", results.weights(run.model), log("weights", run.model))
+        served = self._plan.config.models[run.model].served_by
+        if served is not None:
+            name = served.environment
+            yield Step("environment", results.environment(name), log("environments", name))
         rule = "import_answers" if is_imported else "infer"
         yield Step("answers", results.responses(run), log(rule, *names))
         if one.judge:

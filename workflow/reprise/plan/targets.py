@@ -21,7 +21,7 @@ from reprise.core.paths import (
     tables_pdf_file,
 )
 from reprise.fetch.settings import Huggingface, ReleaseHub
-from reprise.plan.keys import UNPINNED
+from reprise.plan.identity import UNPINNED
 from reprise.plan.runs import Plan
 from reprise.tables.render.latex_document import MISSING, has_latex
 

@@ -27,7 +27,8 @@ from reprise.core.paths import (
 )
 from reprise.fetch.settings import ReleaseHub, Remote
 from reprise.plan.answers import failed_answers, summary
-from reprise.plan.keys import UNPINNED, changed_keys, write_keys
+from reprise.plan.identity import UNPINNED
+from reprise.plan.keys import changed_keys, write_keys
 from reprise.plan.outcome import outcome
 from reprise.plan.retries import write_answer_retries, write_retries
 from reprise.plan.runs import Plan
@@ -139,6 +140,7 @@ class Workflow:
             "sampling": one_of(config.main.samplings),
             "model": one_of(config.models),
             "judge": one_of(self._judges()),
+            "environment": one_of(one.served_by.environment for one in config.models.values() if one.served_by),
             "shard": r"\d+",
             "table": r"table\d+",
             "kind": one_of(READ_AS),
@@ -207,6 +209,11 @@ class Workflow:
     def weights(self, wildcards: Wildcards) -> list[Path]:
         """The note of a fetched snapshot; nothing for a local checkpoint or a model without weights."""
         return [self._results.weights(_slug(wildcards))] if self.model(wildcards).repo else []
+
+    def environment(self, wildcards: Wildcards) -> list[Path]:
+        """The note of the environment of the server that a job starts; nothing where it starts none."""
+        served = self.model(wildcards).served_by
+        return [self._results.environment(served.environment)] if served else []
 
     def answer_retry(self, wildcards: Wildcards) -> list[Path]:
         """What changes when questions that failed are to be asked again; nothing where none has failed yet."""

@@ -65,7 +65,7 @@ def main() -> None:
     args = arguments(
         "Ask a model the questions of a run.",
         key=Path, requests=Path, frames=[Path], ledgers=[Path], store=Path, threads=int, attempts=int, out=Path,
-        timings=Path, budget=[float],
+        timings=Path, log=Path, budget=[float],
     )  # fmt: skip
     key = read_key(args.key, ModelRunKey)
     store = Store(args.store)
@@ -80,8 +80,8 @@ def main() -> None:
         journal = Journal(journal_path(store, key.key))
         failures = Failures(failures_path(store, key.key), args.attempts)
         is_needed = any(journal.get(one) is None and failures.is_due(one) for work in works for one in work.entries)
-        budget = budget_of(args.budget)
-        with model_on(key, store, args.threads, is_needed=is_needed, budget=budget) as model:
+        budget, server_log = budget_of(args.budget), args.log.with_suffix(".server.log")
+        with model_on(key, store, args.threads, is_needed=is_needed, budget=budget, server_log=server_log) as model:
             responses, timings = ask_all(works, model, journal, failures, key)
         journal.sync()
     order = requests.select("request_id").with_row_index("place")

@@ -30,6 +30,8 @@ class AdapterInfo:
     """what `settings:` of a model's file can say"""
     needs_weights: bool = False
     is_remote: bool = False
+    is_hosted: bool = False
+    """it can ask a server that the job starts"""
     packages: tuple[str, ...] = ()
     """distributions whose versions shape the answers of all models"""
     asks: tuple[str, ...] = ("score", "choose", "write")
@@ -93,6 +95,7 @@ ADAPTERS: dict[str, AdapterInfo] = {
         "reprise.models.adapters.openai:OpenAIAdapter",
         OpenAISettings,
         is_remote=True,
+        is_hosted=True,
         packages=("av", "pillow"),
         asks=("choose", "write"),
         heads={"logprob_token_ids": ("score", "choose", "write")},

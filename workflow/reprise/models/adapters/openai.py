@@ -8,6 +8,7 @@ from openai import AsyncOpenAI
 from reprise.models.adapters.base import Answer, AnswerError, ModelSpec, Request
 from reprise.models.adapters.chat import Chat
 from reprise.models.adapters.images import Encoded
+from reprise.models.adapters.introduction import check_introduction
 from reprise.models.adapters.remote import RemoteAdapter
 from reprise.models.adapters.replies import Reply, answer_of
 from reprise.models.adapters.server import Known, Server
@@ -36,6 +37,9 @@ class OpenAIAdapter(RemoteAdapter):
     @asynccontextmanager
     async def connected(self) -> AsyncIterator["Chats"]:
         async with _client(self._settings, self._key) as client:
+            if not self._known.is_introduced:
+                await check_introduction(client, self._settings)
+                self._known.is_introduced = True
             yield Chats(Server(client, self._settings, self._known, self._account), self._estimates)
 
 

@@ -26,6 +26,8 @@ class Known:
 
     tokens: dict[str, int] = field(default_factory=dict)
     """option -> its token"""
+    is_introduced: bool = False
+    """whether it has said what it is"""
     frames: int = 0
     """how many frames of a clip reach the model"""
 

@@ -1,0 +1,149 @@
+"""Models whose server a job starts, as the configuration and the plan see them: what is allowed, and what their keys hold."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from reprise.config.load import load
+from reprise.core.code_digest import CodeDigests
+from reprise.core.errors import UserError
+from reprise.models.keys import ModelRunKey
+from reprise.plan.keys import collect_keys
+from reprise.plan.runs import Plan
+
+from tests.unit.config.conftest import Project
+
+FILE = "config/models/hosted.yaml"
+HOSTED = """
+label: Hosted
+adapter: openai
+repo: owner/name
+revision: 0123456789012345678901234567890123456789
+"""
+RUN = "velociti/entail/fps1/hosted"
+CODE = CodeDigests()
+
+
+def plan_of(project: Project, more: str, run: str = "[local, hosted]") -> Plan:
+    """A plan of the demo with one more run, of a model whose file has these lines too."""
+    project.write(FILE, HOSTED + more)
+    project.write("envs/serve.txt", "vllm==0.32.0\ntorch==2.13.0\ncertifi==1\n")
+    suite = "config/suites/demo.yaml"
+    text = (Path(__file__).parents[3] / suite).read_text().replace("run: [local]", f"run: {run}")
+    project.write(suite, text.replace("    clips: ids\n", "    clips: ids\n    extra_runs: [entail/fps1/hosted]\n", 1))
+    return Plan(load(project.root))
+
+
+def key_of(project: Project, monkeypatch: pytest.MonkeyPatch, more: str) -> ModelRunKey:
+    plan = plan_of(project, more)
+    monkeypatch.chdir(project.root)
+    (found,) = (key for path, key in collect_keys(plan, CODE).items() if str(path).endswith(f"{RUN}.json"))
+    assert isinstance(found, ModelRunKey)
+    return found
+
+
+def test_the_key_holds_what_the_server_is_told_and_where_it_is_installed(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = key_of(project, monkeypatch, "gpus: 4\ndtype: bfloat16\ntrust_remote_code: true\nserved_by: vllm\n")
+    assert key.answers.serving is not None and key.hosting is not None
+    told = " ".join(key.answers.serving.arguments)
+    assert told == (
+        '--dtype bfloat16 --tensor-parallel-size 4 --limit-mm-per-prompt {"image":128,"video":0} --trust-remote-code '
+        "--seed 0 --generation-config auto --enable-prompt-tokens-details"
+    )
+    assert {"vllm": "0.32.0", "torch": "2.13.0"}.items() <= key.answers.versions.items()
+    assert key.answers.settings["model"] == "owner/name@0123456789012345678901234567890123456789"
+    assert key.answers.settings["scores"] == "logprob_token_ids" and key.serving["max_images"] == 128
+    assert not {"url", "key", "server"} & (key.serving.keys() | key.answers.settings.keys())
+
+
+def test_what_shapes_answers_changes_the_key_and_nothing_else_does(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def key(served_by: str, more: str = "") -> str:
+        return key_of(project, monkeypatch, f"served_by: {{engine: vllm{served_by}}}\n{more}").key
+
+    first = key("")
+    assert key(", gpu_memory: 0.5, start_minutes: 90") == first == key("", "settings: {concurrency: 64}\n")
+    others = [
+        key(", max_model_len: 4096"),
+        key(", quantised: fp8"),
+        key(", tensor_parallel: 2"),
+        key(", max_frames: 8"),
+        key(", arguments: [--enforce-eager]"),
+        key(", variables: {VLLM_USE_V1: '1'}"),
+        key("", "dtype: float16\n"),
+        key("", "settings: {frames: video}\n"),
+    ]
+    assert len({first, *others}) == 9
+    project.write("envs/other.txt", "vllm==0.32.0\n")
+    assert key(", environment: other") not in {first, *others}
+
+
+@pytest.mark.parametrize(
+    ("more", "run", "runs"),
+    [
+        ("", "[{gpus: 1}]", False), ("", "[{gpus: 2}]", True), ("", "[hosted]", True), ("", "[local]", False),
+    ],
+)  # fmt: skip
+def test_its_gpus_say_where_it_runs(project: Project, more: str, run: str, runs: bool) -> None:
+    plan = plan_of(project, f"gpus: 2\nserved_by: vllm\n{more}", run)
+    assert ("hosted" in plan.models) == runs
+
+
+def test_quantised_weights_are_said_to_be(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = plan_of(project, "served_by: {engine: vllm, quantised: awq}\n").config.models["hosted"]
+    assert model.quantised == "awq"
+    key = key_of(project, monkeypatch, "served_by: {engine: vllm, quantised: awq}\n")
+    assert key.answers.serving is not None and "--quantization" in key.answers.serving.arguments
+
+
+MISTAKES: list[tuple[str, str]] = [
+    ("served_by: vlm\n", "served_by.engine: should be 'vllm', found 'vlm'. Did you mean 'vllm'?"),
+    ("served_by: {engine: vllm, max_len: 1}\n", "served_by.max_len: unknown key."),
+    (
+        "served_by: vllm\nsettings: {url: 'http://127.0.0.1:8000/v1', model: x}\n",
+        "settings: served_by: the job starts the server, and says url, model. Remove them here.",
+    ),
+    ("served_by: vllm\nattention: eager\n", "attention: the server chooses it. Remove it."),
+    ("served_by: {engine: vllm, arguments: [--port=1]}\n", "'--port=1': not here; other settings, or the job"),
+    ("served_by: {engine: vllm, arguments: [--enforce-eager, --api_key, x]}\n", "'--api_key': not here"),
+    ("served_by: {engine: vllm, arguments: [--mod, x]}\n", "'--mod': not here"),
+    ("served_by: {engine: vllm, arguments: [-tp, '2']}\n", "'-tp': write arguments with their long names"),
+    ("served_by: {engine: vllm, arguments: [x]}\n", "'x' belongs to no argument"),
+    ("served_by: {engine: vllm, variables: {LD_PRELOAD: x}}\n", "'LD_PRELOAD': only variables named VLLM_..."),
+    ("served_by: {engine: vllm, variables: {VLLM_API_KEY: x}}\n", "'VLLM_API_KEY': only variables named VLLM_..."),
+    ("served_by: {engine: vllm, environment: ../x}\n", "served_by.environment: should be a name"),
+]
+
+
+@pytest.mark.parametrize(("more", "message"), MISTAKES)
+def test_a_mistake_in_the_models_file_is_named(project: Project, more: str, message: str) -> None:
+    project.write(FILE, HOSTED + more)
+    said = project.message()
+    assert said.startswith(f"{FILE}: ") and message in said
+
+
+def test_a_model_that_this_process_loads_has_no_server(project: Project) -> None:
+    project.write(FILE, HOSTED.replace("openai", "transformers") + "served_by: vllm\n")
+    assert "served_by: adapter 'transformers' asks no server of that kind. Use: openai." in project.message()
+
+
+@pytest.mark.parametrize(
+    ("pins", "message"),
+    [
+        ("vllm>=0.32\n", r"envs/serve\.txt: line 1: 'vllm>=0\.32' is no pin"),
+        ("-r base.txt\n", r"envs/serve\.txt: line 1: '-r base\.txt' is no pin"),
+        (None, r"envs/serve\.txt: no such file\. `served_by\.environment` of a model's file names one of: none"),
+    ],
+)
+def test_an_environment_is_pinned_whole(
+    project: Project, monkeypatch: pytest.MonkeyPatch, pins: Any, message: str
+) -> None:
+    plan = plan_of(project, "served_by: vllm\n")
+    path = project.root / "envs" / "serve.txt"
+    path.unlink() if pins is None else path.write_text(pins)
+    monkeypatch.chdir(project.root)
+    with pytest.raises(UserError, match=message):
+        collect_keys(plan, CODE)

@@ -1,0 +1,64 @@
+"""A program that stands in for an engine: it takes vLLM's command line, and serves as VLLM_STAND_IN says.
+
+Run as a file by `stand_in_environment`, without any package of the project's environment.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[4]))
+
+from tests.unit.models.chat_server import Asked, ChatServer, Says, error, introduced, seeing
+
+SLEEP = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
+
+
+def main() -> None:
+    given = dict(zip(sys.argv[3::2], sys.argv[4::2], strict=False))
+    name, how = given["--served-model-name"], os.environ.get("VLLM_STAND_IN", "")
+    worker = subprocess.Popen([sys.executable, "-c", SLEEP])
+    Path(os.environ["VLLM_PIDS"]).write_text(f"{os.getpid()} {worker.pid}")
+    print("loading the weights", flush=True)
+    if how == "fails":
+        sys.exit("RuntimeError: the weights are not of this class")
+    if how == "sleeps":
+        time.sleep(600)
+    answered = 0
+
+    def introduces(asked: Asked) -> Says:
+        if asked.path == "/version":
+            return introduced(asked)
+        if not is_known(asked):
+            return error(401, message="Unauthorized")
+        return Says({"object": "list", "data": [{"id": "another" if how == "another" else name}]})
+
+    def says(asked: Asked) -> Says:
+        nonlocal answered
+        if not is_known(asked):
+            return error(401, message="Unauthorized")
+        answered += asked.path.endswith("/chat/completions")
+        if how == "ends" and answered > 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return replace(seeing(asked), delay=0.05)
+
+    try:
+        with ChatServer(says, int(given["--port"])) as server:
+            server.introduces = introduces
+            print("ready", flush=True)
+            signal.pause()
+    except OSError as fault:
+        print(fault, flush=True)
+        os._exit(1)  # its thread runs
+
+
+def is_known(asked: Asked) -> bool:
+    return asked.headers.get("authorization") == f"Bearer {os.environ['VLLM_API_KEY']}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,148 @@
+"""The server of a job: started, waited for, named when it fails, and gone with all its processes however the job ends."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+
+import httpx2
+import pytest
+from reprise.core.errors import MachineError, UserError
+from reprise.core.store import Store
+from reprise.models.adapters.openai import OpenAIAdapter
+from reprise.models.serving.engine import environment
+from reprise.models.serving.host import HOST, KEY_VARIABLE, Host, free_ports
+
+from tests.unit.asked import BLIND, request, spec
+from tests.unit.models.chat_server import ChatServer
+from tests.unit.models.serving.engines import are_gone, processes, served_by, stand_in_environment
+
+ROOT = Path(__file__).parents[4]
+NAME = "toy@1"
+# What a job does that a test kills: it starts a server, says so, and waits.
+JOB = """
+import sys, time
+from pathlib import Path
+from reprise.core.store import Store
+from tests.unit.models.serving.test_host import host_in
+host = host_in(Path(sys.argv[1]), how=sys.argv[2])
+if sys.argv[3] == "answering":
+    host.start()
+    print("started", flush=True)
+    time.sleep(600)
+host.start()
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A clone with an environment for servers."""
+    monkeypatch.chdir(tmp_path)
+    stand_in_environment(tmp_path, Store(tmp_path / "store"))
+    (tmp_path / "weights").mkdir()
+    return tmp_path
+
+
+def host_in(root: Path, how: str = "", minutes: float = 1, ports: Iterator[int] | None = None) -> Host:
+    serving, hosting = served_by(root / "pids", how, minutes)
+    return Host(
+        serving, hosting, weights=root / "weights", name=NAME, store=Store(root / "store"),
+        log_file=root / "logs" / "run.server.log", ports=ports,
+    )  # fmt: skip
+
+
+def test_a_server_answers_and_is_gone_when_it_is_closed(root: Path) -> None:
+    host = host_in(root)
+    found = host.start()
+    assert found["key"] == KEY_VARIABLE and httpx2.get(f"{found['url']}/models").status_code == 401, (
+        "for this job alone"
+    )
+    adapter = OpenAIAdapter(spec(**found, model=NAME, scores="logprob_token_ids", retries=0))
+    (answer,) = adapter.answers(BLIND, [request("Is it so?", "score", ("Yes", "No"))])
+    assert len(answer.scores) == 2 and not answer.error
+    host.check()
+    host.close()
+    assert are_gone(processes(root / "pids")), "a worker that does not hear is ended too"
+    host.close()
+    assert "ready" in (root / "logs" / "run.server.log").read_text()
+
+
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("how", ["", "sleeps"])
+def test_no_server_is_left_when_the_job_is_killed(root: Path, how: str, end: signal.Signals) -> None:
+    """Neither one that answers nor one that still starts."""
+    words = [sys.executable, "-c", JOB, str(root), how, "starting" if how else "answering"]
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    job = subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=os.environ | {"PYTHONPATH": path}
+    )
+    assert job.stdout is not None
+    if not how:
+        assert job.stdout.readline() == b"started\n"
+    found = processes(root / "pids")
+    job.send_signal(end)
+    job.wait(30)
+    job.stdout.close()
+    assert are_gone(found)
+
+
+def test_no_server_is_left_when_its_keeper_is_killed(root: Path) -> None:
+    host = host_in(root)
+    host.start()
+    found = processes(root / "pids")
+    os.kill(os.getpgid(found[0]), signal.SIGKILL)  # the keeper leads the group
+    with pytest.raises(MachineError, match="the server of this job has ended"):
+        host.check()
+    host.close()
+    assert are_gone(found)
+
+
+@pytest.mark.parametrize(
+    ("how", "minutes", "message"),
+    [
+        ("fails", 1, r"vllm does not start: loading the weights / RuntimeError: the weights are not of this class / the "
+                     r"server ended with code 1\. See .*run\.server\.log; correct `served_by` or the weights"),
+        ("sleeps", 0.03, r"vllm does not answer as .toy@1. after 0\.03 minutes: loading the weights\. See .*; give it longer by "
+                         r"`served_by\.start_minutes`"),
+        ("another", 0.03, r"vllm does not answer as 'toy@1' after 0\.03 minutes"),
+    ],
+)  # fmt: skip
+def test_a_server_that_does_not_start_is_explained(root: Path, how: str, minutes: float, message: str) -> None:
+    host = host_in(root, how, minutes)
+    with pytest.raises(UserError, match=message):
+        host.start()
+    assert are_gone(processes(root / "pids"))
+
+
+def test_a_taken_port_is_left_to_who_has_it(root: Path) -> None:
+    with ChatServer() as other, socket.socket() as silent:
+        silent.bind((HOST, 0))
+        silent.listen()
+        taken = [int(other.url.removesuffix("/v1").rpartition(":")[2]), silent.getsockname()[1]]
+        host = host_in(root, ports=chain(taken, free_ports()))
+        found = host.start()
+        assert not any(f":{port}/" in found["url"] for port in taken)
+        host.close()
+        host = host_in(root, ports=iter(3 * taken[:1]))
+        with pytest.raises(UserError, match="vllm does not start: .*address already in use"):
+            host.start()
+
+
+def test_an_environment_that_is_not_there_is_named(root: Path) -> None:
+    (root / "envs" / "toy.txt").write_text("vllm==0.0.2\n")
+    with pytest.raises(UserError, match=r"envs/toy\.txt: no environment with these packages in .*store/environments/.*"
+                                        r"Run snakemake, whose rule serve_environment makes it"):  # fmt: skip
+        host_in(root)
+
+
+def test_no_secret_and_no_path_of_python_reaches_a_server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("VENDOR_API_KEY", "sk-test-0123456789")
+    monkeypatch.setenv("HF_TOKEN", "hf-test-0123456789")
+    monkeypatch.setenv("PYTHONPATH", "/elsewhere")
+    passed = environment(served_by(tmp_path / "pids")[0], "its own")
+    assert not {"VENDOR_API_KEY", "HF_TOKEN", "PYTHONPATH"} & passed.keys()
+    assert (passed["VLLM_API_KEY"], passed["HF_HUB_OFFLINE"]) == ("its own", "1")

@@ -1,0 +1,84 @@
+"""The inference job that starts the server of its model: kills, a server that ends in the middle, nothing left running."""
+
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from reprise.core.store import Store
+from reprise.models.adapters import ADAPTERS
+from reprise.models.failures import Failures, failures_path
+from reprise.models.journal import journal_path
+from reprise.models.keys import ModelRunKey
+from reprise.models.settings import OpenAISettings
+
+from tests.unit.models.serving.engines import are_gone, processes, served_by, stand_in_environment
+from tests.unit.stages.served_job import CLIPS, QUESTIONS, Job
+
+NAME = "toy@1"
+
+
+def hosted_key(job: Job, how: str = "") -> ModelRunKey:
+    """The key of a run whose job starts its server."""
+    serving, hosting = served_by(job.folder / "pids", how)
+    whole = OpenAISettings(url="http://127.0.0.1/v1", model=NAME, concurrency=3, retries=0).model_dump()
+    beside = ADAPTERS["openai"].beside_answers
+    (job.folder / "weights").mkdir(exist_ok=True)
+    return ModelRunKey.model_validate({
+        "run": "b/p/s/m", "key": "k" * 64, "checkpoint": str(job.folder / "weights"), "hosting": hosting,
+        "serving": {name: value for name, value in whole.items() if name in beside - {"url", "key"}},
+        "answers": {
+            "adapter": "openai", "sampling": {"rule": "linspace"}, "model": {"checkpoint": "1"}, "dtype": "float32",
+            "settings": {name: value for name, value in whole.items() if name not in beside}, "serving": serving,
+            "attention": "sdpa", "trust_remote_code": False, "prompt": {"system": "", "user": "{x}"}, "form": "f",
+            "ask": "write", "max_tokens": 8, "versions": {},
+        },
+    })  # fmt: skip
+
+
+@pytest.fixture
+def hosted(tmp_path: Path) -> Job:
+    job = Job(tmp_path)
+    stand_in_environment(tmp_path, job.store)
+    return job
+
+
+def test_a_killed_job_leaves_no_server_and_the_next_one_goes_on(hosted: Job) -> None:
+    key = hosted_key(hosted)
+    kept: set[str] = set()
+    for enough in (4, 9):
+        process = hosted.start(key)
+        while len(hosted.journaled(key)) < enough:
+            assert process.poll() is None, (hosted.folder / "log").read_text()
+            time.sleep(0.005)
+        found = processes(hosted.folder / "pids")
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert are_gone(found)
+        assert kept <= (kept := hosted.journaled(key)) and len(kept) < CLIPS * QUESTIONS
+    assert hosted.run(key) == 0, (hosted.folder / "log").read_text()
+    assert are_gone(processes(hosted.folder / "pids"))
+    resumed = (hosted.folder / "out.parquet").read_bytes()
+    (hosted.folder / "pids").unlink()
+    assert hosted.run(key) == 0 and not (hosted.folder / "pids").exists(), "all is answered: no server is started"
+    journal_path(hosted.store, key.key).unlink()
+    assert hosted.run(key) == 0
+    assert (hosted.folder / "out.parquet").read_bytes() == resumed, "as without a kill"
+    said = (hosted.folder / "log").read_text()
+    assert "vllm 0.0.1 answers after" in said and "its log: log.server.log" in said
+    assert "ready" in (hosted.folder / "log.server.log").read_text()
+
+
+def test_a_server_that_ends_in_the_middle_ends_its_job_and_loses_nothing(hosted: Job) -> None:
+    key = hosted_key(hosted, "ends")
+    assert hosted.run(key) == 1
+    said = (hosted.folder / "log").read_text()
+    assert (
+        "Error: the server of this job has ended: loading the weights / ready / the server ended with code -9" in said
+    )
+    assert "Traceback" not in said
+    assert 1 <= len(hosted.journaled(key)) < CLIPS * QUESTIONS
+    failures = Failures(failures_path(Store(hosted.store.root), key.key), 3)
+    assert not any(failures.get(entry) for entry in hosted.entries), "no question is at fault"
+    assert are_gone(processes(hosted.folder / "pids"))
+    assert hosted.run(hosted_key(hosted)) == 0, "the same answers are asked for, of a server that stays"

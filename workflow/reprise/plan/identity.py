@@ -1,0 +1,69 @@
+"""What a model is: its weights by revision or digest, and the server that a job starts for it."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from reprise.config.model import Model
+from reprise.core.errors import UserError, suggestion
+from reprise.core.store import Store
+from reprise.models.serving.engine import hosting_of, serving_of
+from reprise.models.serving.environment import named_versions, pins_file
+from reprise.models.serving.settings import Hosting, Serving
+
+UNPINNED = "unpinned"
+DIGITS = 12
+
+
+class ModelServer(NamedTuple):
+    """What a run's key holds of the server that its job starts; nothing where it starts none."""
+
+    serving: Serving | None
+    hosting: Hosting | None
+    versions: dict[str, str]
+    settings: dict[str, Any]
+
+
+def weights_identity(slug: str, model: Model, store: Store) -> dict[str, str]:
+    """What the weights are: a hub revision, or the digest of a local folder's files; nothing where there are none."""
+    if model.repo is not None:
+        return {"repo": model.repo, "revision": model.revision or UNPINNED}
+    if model.checkpoint is None:
+        return {}
+    folder = Path(model.checkpoint)
+    if not folder.is_dir():
+        is_inside = not folder.is_absolute() and ".." not in folder.parts
+        there = [str(path) for path in folder.parent.glob("*/")] if is_inside else []
+        raise UserError(
+            f"config/models/{slug}.yaml: checkpoint: no folder '{folder}'.{suggestion(str(folder), there)} "
+            "Put the weights there, or correct the path."
+        )
+    if not any(folder.glob("*.safetensors")):
+        raise UserError(
+            f"config/models/{slug}.yaml: checkpoint: '{folder}' holds no weights (*.safetensors). "
+            f"Found: {', '.join(sorted(path.name for path in folder.iterdir())) or 'nothing'}."
+        )
+    return {"checkpoint": store.folder_digest(folder)}
+
+
+def server_of(model: Model, identity: dict[str, str], store: Store) -> ModelServer:
+    """The server that a job starts for a model. Its name for the model is one that no other weights have."""
+    served = model.served_by
+    if served is None:
+        return ModelServer(None, None, {}, {})
+    path = pins_file(served.environment)
+    versions = named_versions(path)
+    serving = serving_of(
+        served,
+        store.digest(path),
+        dtype=model.dtype,
+        gpus=model.gpus,
+        trust_remote_code=model.trust_remote_code,
+        is_video=model.settings["frames"] == "video",
+    )
+    return ModelServer(serving, hosting_of(served), versions, {"model": _name(model, identity)})
+
+
+def _name(model: Model, identity: dict[str, str]) -> str:
+    if model.repo is not None:
+        return f"{model.repo}@{model.revision}"
+    return f"{Path(str(model.checkpoint)).name}@{identity['checkpoint'][:DIGITS]}"

@@ -91,27 +91,36 @@ def plain(adapter: TransformersAdapter, clip: Clip, asked: list[Request]) -> lis
 def by_hand(processor: Any, clip: Clip, request: Request) -> Any:
     """A clip, decoded and preprocessed with one prompt."""
     assert clip.path is not None
-    content = [{"type": "video"}, {"type": "text", "text": request.prompt}]
-    text = processor.apply_chat_template(
+    frames = read_frames(clip.path, clip.indices)
+    text = rendered(processor, request.prompt)
+    return processor(text=[text], videos=[frames], return_tensors="pt", do_sample_frames=False)
+
+
+def rendered(processor: Any, prompt: str) -> str:
+    content = [{"type": "video"}, {"type": "text", "text": prompt}]
+    made = processor.apply_chat_template(
         [{"role": "user", "content": content}], add_generation_prompt=True, tokenize=False
     )
-    frames = read_frames(clip.path, clip.indices)
-    return processor(text=[text], videos=[frames], return_tensors="pt", do_sample_frames=False)
+    return str(made)
 
 
 def ideal(adapter: TransformersAdapter, clip: Clip, asked: list[Request]) -> Any:
     """All that is needed, once, and the questions' own tokens in one forward that looks at nothing else."""
     processor, model = adapter.preparer.processor.processor, adapter.model
     inputs = by_hand(processor, clip, asked[0])
-    words = processor.tokenizer
-    texts = [words(request.prompt, add_special_tokens=False)["input_ids"] for request in asked]
-    tail = words(END, add_special_tokens=False)["input_ids"]
-    shared = len(common_start([*texts, words(START + "1", add_special_tokens=False)["input_ids"]]))
-    after = [token for text in texts for token in [*text[shared:], *tail[:4]]]
-    length = inputs["input_ids"].shape[1] - (len(texts[0]) - shared) - 4
-    own = {name: value for name, value in inputs.items() if name != "attention_mask"}
-    cut = {name: own[name][:, :length] for name in ("input_ids", "mm_token_type_ids") if name in own}
+    first, *others = own_tokens(processor, [request.prompt for request in asked])
+    length = inputs["input_ids"].shape[1] - len(first)
+    given = {name: value for name, value in inputs.items() if name != "attention_mask"}
+    cut = {name: given[name][:, :length] for name in ("input_ids", "mm_token_type_ids") if name in given}
     with torch.inference_mode():
-        model(**{**own, **cut}, logits_to_keep=1, use_cache=True)
-        embedded = model.get_input_embeddings()(torch.tensor([after]))
+        model(**{**given, **cut}, logits_to_keep=1, use_cache=True)
+        embedded = model.get_input_embeddings()(torch.tensor([sum(others, first)]))
         return model.model.language_model(inputs_embeds=embedded, use_cache=False)
+
+
+def own_tokens(processor: Any, prompts: list[str]) -> list[list[int]]:
+    """The tokens of each prompt after those that all prompts with this start have after the clip's."""
+    texts = [rendered(processor, prompt).rpartition(processor.video_token)[2] for prompt in [*prompts, f"{START}1"]]
+    tokens = [list(ids) for ids in processor.tokenizer(texts, add_special_tokens=False)["input_ids"]]
+    shared = len(common_start(tokens))
+    return [ids[shared:] for ids in tokens[:-1]]

@@ -30,7 +30,7 @@ NEWER_REVISION = "76543210fedcba9876543210fedcba9876543210"
 SUITE = """\
 title: Reduced
 show_published: false
-run: [pixels, hub-siglip, o3, gpt-4v, last-letter]
+run: [pixels, hub-siglip, o3, gpt-4v, gpt-4o, last-letter]
 overview: [pixels]
 shards: 2
 missing_share_max: 0.0
@@ -46,7 +46,7 @@ benchmarks:
     release: {kind: folder, path: release/mmbench}
     clips: release
     route: {kind: folder, path: videos}
-    judges: [gpt-4v]
+    judges: [gpt-4v, gpt-4o]
 """
 VINOGROUND = """\
 benchmark: vinoground
@@ -86,6 +86,7 @@ MODELS = {
     "hub-siglip": f"label: SigLIP\nadapter: contrastive\nrepo: toy/siglip\nrevision: {REVISION}\n",
 }
 PREVIEW = "results/reduced/frames/preview/vinoground/0.pos.linspace4.png"
+AGREEMENT = "results/tables/judges.md"
 STARTED = re.compile(r"^(?:local)?rule (\w+):\n(?:    .*\n)*?    jobid: (\d+)$", re.MULTILINE)
 ENDED = re.compile(r"^Finished jobid: (\d+)", re.MULTILINE)
 PLANNED = re.compile(r"^(?:local)?rule (\w+):\n((?:    .*\n)+)", re.MULTILINE)
@@ -177,7 +178,7 @@ class Run:
 class Reduced(Project):
     """A copy of the project with the reduced suite."""
 
-    targets: tuple[str, ...] = ("all", PREVIEW)
+    targets: tuple[str, ...] = ("all", PREVIEW, AGREEMENT)
 
     def command(self, *arguments: str) -> list[str]:
         return [sys.executable, "-m", "snakemake", "--cores", "2", FULL, *arguments]
@@ -270,7 +271,8 @@ def reduced_suite(root: Path) -> Reduced:
     _write_tsv(project, "release/mmbench/MMBench-Video.tsv", [QUESTION_COLUMNS, *questions])
     _write_tsv(project, IMPORTED.format("o3"), [["index", "prediction"], *([str(i), f"circle {i}"] for i in range(3))])
     ratings = [["index", "score"], *([str(i), str(i + 1)] for i in range(3))]
-    _write_tsv(project, IMPORTED.format("gpt-4v").replace("none/", "none/o3/"), ratings)
+    for judge in ("gpt-4v", "gpt-4o"):
+        _write_tsv(project, IMPORTED.format(judge).replace("none/", "none/o3/"), ratings)
     return project
 
 

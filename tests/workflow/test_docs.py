@@ -17,7 +17,17 @@ import pytest
 from tests.workflow.conftest import COMMIT, ROOT, Project
 
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-PLAYED = {"tutorial", "add-benchmark", "add-model", "cluster", "evaluate-my-model", "import-answers", "why-wrong"}
+PLAYED = {
+    "tutorial",
+    "add-benchmark",
+    "add-model",
+    "cluster",
+    "evaluate-my-model",
+    "import-answers",
+    "import-harness",
+    "judges",  # by `test_judged_suite.py`
+    "why-wrong",
+}
 PAGES = sorted(path for path in (ROOT / "docs").rglob("*.md") if path.stem not in PLAYED)
 DOCS = [ROOT / "README.md", *(path for path in PAGES if path.stem not in ("architecture", "commands"))]
 

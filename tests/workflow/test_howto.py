@@ -259,6 +259,23 @@ def test_importing_answers(demo: Project) -> None:
     assert (demo.root / "results/demo/responses/velociti/entail/fps1/somebody.problems.csv").is_file()
 
 
+# --- import-harness.md ---------------------------------------------------------------------------------------------
+
+
+LOGS = Page("howto/import-harness.md")
+
+
+def test_importing_a_log(demo: Project) -> None:
+    demo.edit("config/suites/demo.yaml", "run: [oracle]", "run: [my-log]")
+    *_, shown = LOGS.play(demo)
+    (footnote,) = re.findall(
+        r"^Problems of imported answers: .*\.$", (ROOT / "docs/howto/import-harness.md").read_text(), re.M
+    )
+    assert footnote in " ".join(shown.split()), shown
+    said = pl.read_parquet(demo.root / "results/demo/responses/vinoground/authors/linspace32/my-log.parquet")
+    assert said.filter(pl.col("error") != "no_answer")["error"].to_list() == ["", "failed_elsewhere"]
+
+
 # --- evaluate-my-model.md ------------------------------------------------------------------------------------------
 
 

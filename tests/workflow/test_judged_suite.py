@@ -1,6 +1,7 @@
 """A suite whose answers are put to judges: two rate, one extracts a letter; they are changed, fail, and are killed."""
 
 import csv
+import re
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -9,6 +10,7 @@ import polars as pl
 import pytest
 from reprise.commands.plan import show_plan
 
+from tests.unit.models.chat_server import Asked, ChatServer, Says, completion
 from tests.unit.rows import PAIR_COLUMNS, QUESTION_COLUMNS
 from tests.workflow.conftest import Project, copy_project, make_video
 
@@ -229,3 +231,71 @@ def test_adopting_a_judges_replies(judged: Project) -> None:
     done = judged.reprise("reprise", "adopt", run, "--judge", "oracle", "--why", "hope")
     assert done.returncode == 1
     assert f"'oracle' does not judge {run} in suite 'judged'. Its judges: wordmatch, wordmatch-recall." in done.stderr
+
+
+# --- a judge at a server, and the agreement of judges ----------------------------------------------------------------
+
+SERVED = "label: Served\nadapter: openai\nsettings: {{url: {url}, model: toy-1, server: ours}}\n"
+
+
+def as_a_judge(asked: Asked) -> Says:
+    """Rates as it likes, except what it has no opinion about; of a chain of thought it says the last letter."""
+    if thought := re.search(r"=====\n?(.*?)\n?=====\nProvide", asked.prompt, re.DOTALL):
+        return Says(completion(asked, re.findall(r"\b[AB]\b", thought[1])[-1]))
+    if "spins" in asked.prompt:
+        return Says(completion(asked, "I would rather not."))
+    return Says(completion(asked, "3" if asked.prompt.count("the circle") == 2 else "1"))
+
+
+def test_a_judge_at_a_server_rates_and_extracts_and_is_compared_with_others(judged: Project) -> None:
+    with ChatServer(as_a_judge) as server:
+        judged.write("config/models/served.yaml", SERVED.format(url=server.url))
+        judged.edit("config/suites/judged.yaml", "run: [local]", "run: [local, served]")
+        judged.edit("config/suites/judged.yaml", "judges: [wordmatch, wordmatch-recall]", "judges: [served, wordmatch]")
+        judged.edit("config/suites/judged.yaml", "judges: [last-letter]", "judges: [last-letter, served]")
+        jobs = Counter(judged.made("results/tables/judges.md"))
+        assert (jobs["judge"], jobs["agreement"], jobs["infer"]) == (4, 1, 0), (
+            "whom the tables do not show is asked too"
+        )
+        questions = [one.body for one in server.asked]
+        judged.made("results/tables/judges.md", "results/tables/mmbench_video/table3.md")
+        assert len(server.asked) == len(questions), "a reply is not asked for twice"
+    assert len(questions) == 8 + 2, "ratings; and letters, of which two answers are the same"
+    assert {one["temperature"] for one in questions} == {0} and not any(one.images for one in server.asked)
+    systems = {one["messages"][0]["content"][:60] for one in questions if one["messages"][0]["role"] == "system"}
+    assert systems == {"As an AI assistant, your task is to evaluate a candidate ans"}
+    rated = cells(judged, "mmbench_video")["Oracle", "ALL"]
+    assert (rated["judge"], rated["value"], rated["unparsed"]) == ("served", "2.25", "1")
+    found = agreement(judged)
+    assert set(found) == {
+        ("served, wordmatch", "MMBench-Video, unpacked"),
+        ("last-letter, served", "Vinoground, cot.judged"),
+    }
+    ratings = found["served, wordmatch", "MMBench-Video, unpacked"]
+    row = ratings["agreement"]
+    assert (row["asked"], row["scored"], row["unparsed"], ratings["second_only"]["value"]) == ("8", "6", "2", "2.0")
+    assert float(row["value"]) == 50 and float(ratings["difference"]["value"]) == 0.5
+    letters = found["last-letter, served", "Vinoground, cot.judged"]
+    assert (letters["agreement"]["value"], letters["kappa"]["value"], letters["agreement"]["asked"]) == (
+        "100.0",
+        "1.0",
+        "16",
+    )
+    assert "| Served / word overlap" in (judged.root / "results/tables/judges.md").read_text()
+
+
+def agreement(project: Project) -> dict[tuple[str, str], dict[str, dict[str, str]]]:
+    """Pair and protocol -> number -> its row in the csv."""
+    found: dict[tuple[str, str], dict[str, dict[str, str]]] = {}
+    with (project.root / "results/tables/judges.csv").open() as stream:
+        for row in csv.DictReader(stream):
+            found.setdefault((row["row"], row["section"]), {})[row["metric"]] = row
+    return found
+
+
+def test_a_suite_with_one_judge_has_no_agreement(judged: Project) -> None:
+    judged.edit("config/suites/judged.yaml", "judges: [wordmatch, wordmatch-recall]", "judges: [wordmatch]")
+    judged.edit("config/tables/judged_mmbench.yaml", ", judges: [wordmatch-recall]", "")
+    done = judged.snakemake("results/tables/judges.md")
+    assert done.returncode != 0
+    assert "results/tables/judges.md: no two judges of suite 'judged' rate the same run. Name two in" in done.stderr

@@ -177,9 +177,29 @@ def test_comparing_a_run_with_itself_finds_no_difference(toy: Project) -> None:
     assert f"strict: better by {RUN}: 0 of" in done.stdout
 
 
+def test_a_cell_is_traced_to_its_sources(toy: Project) -> None:
+    done = toy.reprise("reprise", "trace", "velociti/table2", "--row", "Toy", "--column", "Avg")
+    assert done.returncode == 0, done.stderr
+    steps = [line.partition(":")[0] for line in done.stdout.splitlines() if line[0] != " "][1:]
+    expected = ["metrics", "verdicts", "answers", "requests", "frame plan", "facts", "clips", "sources"]
+    assert steps == [*expected, "annotations", "release"]
+    for settings in (
+        "answers.versions.transformers: ",
+        "answers.sampling.rule: fps_mid",
+        " sha256 ",
+        " 28 asked, 28 scored",
+    ):
+        assert settings in done.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["trace", "velociti/table2", "--row", "Toi", "--column", "Avg"], "trace: no row 'Toi'. Did you mean 'Toy'?"),
+        (
+            ["trace", "velociti/table2", "--row", "Toy", "--column", "Avgg"],
+            "trace: no column 'Avgg'. Did you mean 'Avg'?",
+        ),
         (["adopt", "velociti/entail/fps1/nobody", "--why", "x"], "no run 'velociti/entail/fps1/nobody'"),
         (["compare", RUN, "velociti/mc/fps1/toy-llava-ov"], "asks velociti entail"),
         (["compare", RUN, "velociti/entail/fps1/toy-llava"], "Did you mean 'velociti/entail/fps1/toy-llava-ov'?"),

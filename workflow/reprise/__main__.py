@@ -41,6 +41,21 @@ def show(
 
 
 @app.command(rich_help_panel=RESULTS)
+def trace(
+    table: Annotated[str, Argument(metavar="TABLE", help="<benchmark>/table<N>", autocompletion=completion.tables)],
+    row: Annotated[
+        str, Option(metavar="LABEL", help="its row's label, with its frames or run where that is not enough")
+    ],
+    column: Annotated[str, Option(metavar="TITLE", help="its column's header")],
+    suite: Suite = None,
+) -> None:
+    """Show what one cell was made from: numbers, answers, prompt, model, frames, clips, sources, code and versions."""
+    from reprise.commands.trace import trace_cell
+
+    trace_cell(table, row, column, suite)
+
+
+@app.command(rich_help_panel=RESULTS)
 def item(
     run: RunName,
     name: Annotated[

@@ -75,6 +75,25 @@ rule reproduction:
         "{PYTHON:q} -m reprise.stages.reproduction --key {input.key:q} --tables {input.tables:q} --out {output.md:q} 2> {log:q}"
 
 
+# Made when it is asked for: each judge is asked about each answer that it compares.
+rule agreement:
+    input:
+        stamp="results/suite.json",
+        key=f"results/{SUITE}/keys/tables/judges.json",
+        item_tables=PLAN.compared_items,
+        verdicts=PLAN.compared_verdicts,
+    output:
+        multiext(
+            "results/tables/judges", tex=".tex", csv=".csv", md=".md", html=".html"
+        ),
+    log:
+        f"results/{SUITE}/logs/tables/judges.log",
+    localrule: True
+    shell:
+        "{PYTHON:q} -m reprise.stages.agreement --key {input.key:q} --items {input.item_tables:q}"
+        " --verdicts {input.verdicts:q} --out {output.tex:q} 2> {log:q}"
+
+
 rule tables_pdf:
     input:
         PLAN.every_fragment(),

@@ -7,7 +7,7 @@ import pytest
 from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.plan.runs import Plan
-from reprise.plan.targets import check_targets, targets_of, warn_of_unpinned
+from reprise.plan.targets import asked_by, check_targets, targets_of, warn_of_unpinned
 
 from tests.unit.config.conftest import Project
 
@@ -110,3 +110,15 @@ def test_what_is_unpinned_is_said(
     with caplog.at_level(logging.WARNING):
         warn_of_unpinned(Plan(load(Path(), {"suite": "paper"})), targets)
     assert [one.message[: len(said)] for one in caplog.records] == ([said] if said else [])
+
+
+def test_judges_are_compared_where_two_rate_the_same(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project.root)
+    demo = Plan(load(Path()))
+    check_targets(demo, ["results/tables/judges.csv"])
+    rated = asked_by(demo, ["results/tables/judges.md"])
+    assert {one.judge for one in rated} == {"wordmatch", "wordmatch-recall"} and len(rated) == 2 * len(
+        {one.run for one in rated}
+    )
+    with pytest.raises(UserError, match=r"judges.pdf: no format 'pdf'. Allowed: csv, html, md, tex."):
+        check_targets(demo, ["results/tables/judges.pdf"])

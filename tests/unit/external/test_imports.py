@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from openpyxl import Workbook
+from openpyxl.worksheet.formula import ArrayFormula
 from reprise.benchmarks.registry import load_answers
 from reprise.benchmarks.rows import chosen_items
 from reprise.commands.export import export_run
@@ -417,6 +418,22 @@ def test_predictions_of_any_file_type_read_the_same(tmp_path: Path, kind: str) -
     assert table["error"].to_list() == ["", "", "no_answer", "no_answer"]
 
 
+def test_an_answer_that_looks_like_a_formula_is_its_text(tmp_path: Path) -> None:
+    """Never computed; other tools write a text that begins with = as a formula without a value."""
+    items, _ = free_questions(tmp_path, 3)
+    folder = tmp_path / "m"
+    folder.mkdir()
+    sheet(
+        folder / "m.xlsx",
+        ("index", "prediction"),
+        (0, '=cmd|"/C calc"!A0'),
+        (1, "=2+1"),
+        (2, ArrayFormula("B4", "=A2:A3")),
+    )
+    _, table = found("mmbench_video", "unpacked", items, folder, "unpacked")
+    assert table["text"].to_list() == ['=cmd|"/C calc"!A0', "=2+1", "=A2:A3"]
+
+
 def test_an_object_of_index_and_answer_reads_as_well(tmp_path: Path) -> None:
     items, _ = free_questions(tmp_path, 2)
     (tmp_path / "m").mkdir()
@@ -664,6 +681,19 @@ def test_a_changed_file_changes_the_key_of_its_run_alone(root: Path) -> None:
     path.write_text(path.read_text().replace('"A"', '"B"', 1))
     write_keys(Plan(load(root)))
     assert [name for name in names if key(root, name) != before[name]] == [RUN.name]
+
+
+def test_a_log_counts_with_the_settings_beside_it(root: Path, caplog: pytest.LogCaptureFixture) -> None:
+    folder = root / "resources/imports/vinoground/random-imported"
+    for path in folder.iterdir():
+        path.unlink()
+    names = ("20260818_101112_samples_vinoground.jsonl", "20260818_101112_results.json")
+    for name in (*names, "20260101_101112_results.json"):
+        (folder / name).touch()
+    plan = Plan(load(root))
+    assert [path.name for path in plan.imports.answer_files(RUN)] == list(names)
+    plan.imports.warn_of_unused(frozenset({"random-imported"}))
+    assert "20260101_101112_results.json: not used" in caplog.text
 
 
 def test_a_run_that_is_named_beside_the_tables_must_have_its_files(root: Path) -> None:

@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[3]
 SUITES = ("demo", "rehearsal", "paper")
 TOY_LLAVA = ".+/toy-llava-ov(-early)?"
 OVERVIEW = "tables/overview"  # of the main table of each benchmark
+JUDGES = "tables/judges"
 IMPORTED = ".+/random-imported"
 Keys = dict[str, BaseModel]
 
@@ -102,7 +103,7 @@ def assert_differ(old: Keys, new: Keys, patterns: list[str]) -> None:
         # a room
         ("reprise/stats/measures.py", ["metrics/.+", "tables/.+"]),
         ("reprise/benchmarks/asking.py", ["requests/.+", "judge_requests/.+"]),
-        ("reprise/benchmarks/scoring.py", ["metrics/.+", "tables/.+"]),
+        ("reprise/benchmarks/scoring.py", ["metrics/.+", "tables/(?!judges).+"]),
         ("reprise/reading/robust.py", ["verdicts/.+", "judgements", "judge_requests/.+", IMPORTED]),
         ("reprise/media/black.py", ["clips/.+", "facts/.+"]),
         ("reprise/media/sampling.py", ["frames/.+", "metrics/.+", IMPORTED]),
@@ -162,7 +163,7 @@ def test_a_plug_in_reaches_the_suites_that_use_it(
 @pytest.mark.parametrize(
     ("file", "old", "new", "patterns"),
     [
-        ("config/config.yaml", "suite: demo", "suite: demo\nconfidence: 0.9", ["metrics/.+", OVERVIEW]),
+        ("config/config.yaml", "suite: demo", "suite: demo\nconfidence: 0.9", ["metrics/.+", OVERVIEW, JUDGES]),
         ("config/config.yaml", "fps1: {rule: fps_mid, fps: 1}", "fps1: {rule: fps_mid, fps: 1.5}", ["frames/.+/fps1", ".+/fps1/[^/]+"]),
         ("config/suites/demo.yaml", "shards: 4", "shards: 5", ["sources/.+", "clips/.+", "missing"]),
         ("config/suites/demo.yaml", "title: Demo", "title: Toys", ["tables/.+"]),
@@ -175,7 +176,7 @@ def test_a_plug_in_reaches_the_suites_that_use_it(
         ("config/models/random.yaml", "label: Random draws", "label: Dice", [OVERVIEW]),
         ("config/models/random.yaml", "label:", "threads: 2\nmemory_mb: 3000\nlabel:", []),
         ("config/models/toy-llava-ov.yaml", "checkpoints/llava-ov-late", "checkpoints/llava-ov-early", [".+/toy-llava-ov"]),
-        ("config/models/wordmatch.yaml", "word overlap", "overlap of words", ["tables/mmbench_video/.+", OVERVIEW]),
+        ("config/models/wordmatch.yaml", "word overlap", "overlap of words", ["tables/mmbench_video/.+", OVERVIEW, JUDGES]),
         # of a benchmark and its prompts
         ("config/benchmarks/velociti.yaml", "title: VELOCITI", "title: Velociti", ["tables/velociti/.+", "missing", OVERVIEW]),
         ("config/benchmarks/velociti.yaml", "reading: output_block", "reading: text", ["verdicts/velociti/cot.subset"]),

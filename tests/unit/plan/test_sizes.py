@@ -45,12 +45,23 @@ def test_what_is_still_to_fetch(tmp_path: Path) -> None:
     there = sum(path.stat().st_size for path in folder.iterdir())
     index = folder / "model.safetensors.index.json"
     index.write_text(json.dumps({"metadata": {"total_size": there + 1000}, "weight_map": {}}))
-    assert weights_of(model, store) == Weights(None, 1000)
+    assert weights_of(model, store) == Weights(there + 1000, 1000)
     index.write_text("[]")
     assert weights_of(model, store) == Weights(None, None)
     index.unlink()
     record_files(folder, store)
     assert weights_of(model, store) == Weights(76, 0)
+
+
+def test_what_pin_has_written_is_known_before_anything_is_fetched(tmp_path: Path) -> None:
+    known = {"label": "M", "adapter": "transformers", "repo": "a/b", "revision": REVISION, "weights_bytes": 5000}
+    for more, loaded in (
+        ({"dtype": "checkpoint"}, 5000),
+        ({"dtype": "float16"}, None),
+        ({"dtype": "checkpoint", "settings": {"quantised": "nf4"}}, None),
+        ({"dtype": "checkpoint", "settings": {"quantised": "awq"}}, 5000),
+    ):
+        assert weights_of(Model.model_validate(known | more), Store(tmp_path)) == Weights(loaded, 5000)
 
 
 def test_a_baseline_has_no_weights(tmp_path: Path) -> None:

@@ -211,6 +211,13 @@ def test_a_caption_names_the_judges_whose_numbers_it_shows(
     assert notes == (["Judged by First.", "Judged by Second."] if len(set(judges.values())) > 1 else [])
 
 
+def test_a_row_that_a_quantised_judge_rated_says_so(tmp_path: Path) -> None:
+    table = judged_builder(tmp_path, {"ov": "first"}, quantised={"ov": "nf4", "first": "gptq"}).table()
+    assert ("Asked with quantised weights (nf4).", "Judged with quantised weights (gptq).") in [
+        row.notes for row in table.rows()
+    ]
+
+
 def test_a_run_shows_the_ratings_of_the_first_judge_who_rated_it(tmp_path: Path) -> None:
     made = judged_builder(tmp_path, {"ov": "second"})
     assert sources(made)["OV-7B", "Mean"] == ("reproduced", 2.0)

@@ -17,7 +17,7 @@ from reprise.core.names import SLUG, SLUG_IN_WORDS
 from reprise.models.devices import visible_gpus
 from reprise.models.weights import WEIGHTS
 from reprise.plan.identity import UNPINNED
-from reprise.plan.repositories import model_differences, sizes_of
+from reprise.plan.repositories import model_differences, sizes_of, weights_bytes
 
 HEAD = "# yaml-language-server: $schema=../schemas/model.schema.json\n# Written by `reprise eval`.\n"
 REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
@@ -58,6 +58,7 @@ def prepare_model(source: str, slug: str, gpus: int | None, models: Mapping[str,
 def _described(source: str, file: Path, gpus: int | None) -> dict[str, Any]:
     """What the file says: where the weights are, what the model needs."""
     folder = Path(source)
+    where: dict[str, str | int]
     if folder.is_dir():
         sizes = {path.name: path.stat().st_size for path in folder.iterdir() if path.is_file()}
         where = {"checkpoint": str(folder)}
@@ -68,7 +69,7 @@ def _described(source: str, file: Path, gpus: int | None) -> dict[str, Any]:
     elif REPOSITORY.fullmatch(source):
         revision = resolve_commit(source, "model", file)
         sizes = dict(sizes_of("model", source, revision))
-        where = {"repo": source, "revision": revision}
+        where = {"repo": source, "revision": revision, "weights_bytes": weights_bytes(sizes)}
     else:
         raise UserError(
             f"eval: '{source}' is no folder, and no repository of the hub, which is named <owner>/<name>. "
@@ -92,7 +93,8 @@ def _look_at(file: Path, source: str) -> None:
 
     model = Model.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))
     if model.repo is not None:
-        found = list(model_differences(file, model, str(model.revision)))
+        revision = str(model.revision)
+        found = list(model_differences(file, model, revision, sizes_of("model", model.repo, revision)))
     else:
         spec = ModelSpec(
             Path(str(model.checkpoint)), "cpu", 1, model.dtype, model.attention, model.trust_remote_code, model.settings

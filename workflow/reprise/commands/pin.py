@@ -19,7 +19,13 @@ from reprise.core.files import write_text
 from reprise.core.settings import dotted, mistakes
 from reprise.core.yaml_files import load_yaml
 from reprise.fetch.settings import Huggingface, ReleaseHub
-from reprise.plan.repositories import model_differences, release_differences, route_differences
+from reprise.plan.repositories import (
+    model_differences,
+    release_differences,
+    route_differences,
+    sizes_of,
+    weights_bytes,
+)
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -59,8 +65,12 @@ def _pin_file(path: Path, root: Path, unchecked: bool) -> list[str]:
         model = _read(path, Model)
         assert model.repo is not None
         revision = resolve_commit(model.repo, "model", path)
-        differing = [] if unchecked else list(model_differences(path, model, revision))
         pinned = REVISION_LINE.sub(rf"\g<1>{revision}", text)
+        differing = []
+        if not unchecked:
+            sizes = sizes_of("model", model.repo, revision)
+            differing = list(model_differences(path, model, revision, sizes))
+            pinned = _with_weights_bytes(pinned, weights_bytes(sizes))
     else:
         repos = sorted({found["repo"] for found in UNPINNED_BLOCK.finditer(text)})
         revisions = {repo: resolve_commit(repo, "dataset", path) for repo in repos}
@@ -69,6 +79,12 @@ def _pin_file(path: Path, root: Path, unchecked: bool) -> list[str]:
     if not differing:
         write_text(path, pinned)
     return [f"{path}: {one}" for one in differing]
+
+
+def _with_weights_bytes(text: str, count: int) -> str:
+    """A model's file with the size of its weights below their revision."""
+    without = re.sub(r"^weights_bytes:.*\n", "", text, flags=re.MULTILINE)
+    return re.sub(r"^revision:.*$", rf"\g<0>\nweights_bytes: {count}", without, count=1, flags=re.MULTILINE)
 
 
 def _suite_differences(path: Path, root: Path, revisions: Mapping[str, str]) -> Iterator[str]:

@@ -11,6 +11,7 @@ from reprise.commands.show import tables_named
 from reprise.core.errors import UserError
 from reprise.core.paths import RESULTS, Scored
 from reprise.core.plain import safe
+from reprise.plan.agreement import compared
 from reprise.plan.asking import Asking, Askings, askings
 from reprise.plan.costs import estimate, tokens_by
 from reprise.plan.keys import collect_keys
@@ -47,7 +48,8 @@ def _meant(plan: Plan, target: str) -> Iterable[Scored]:
     if target.startswith(f"{RESULTS}/"):
         check_targets(plan, [target])
         asked = asked_by(plan, [target])
-        return [one for one in plan.numbers() if one in asked or Scored(one.run) in asked]
+        shown = [one for one in plan.numbers() if one in asked or Scored(one.run) in asked]
+        return [*shown, *(one for one in compared(plan) if one in asked)]
     tables = tables_named(plan, target)
     if tables:
         return chain.from_iterable(plan.table_scored(*table) for table in tables)

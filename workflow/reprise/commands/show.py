@@ -91,6 +91,11 @@ def tables_named(plan: Plan, words: str) -> list[tuple[str, str]]:
 
 def table_of(plan: Plan, key: TableKey) -> Table:
     """The table as the workflow would write it, of those of its numbers that are there."""
+    return builder_of(plan, key).table()
+
+
+def builder_of(plan: Plan, key: TableKey) -> Builder:
+    """What builds it."""
     results, benchmark = plan.results, key.benchmark
     scored = plan.table_scored(benchmark, key.table)
     return Builder(
@@ -98,7 +103,7 @@ def table_of(plan: Plan, key: TableKey) -> Table:
         metrics=_metrics([*map(results.metrics, scored), results.statistics(benchmark)]),
         published=Published(published_file(benchmark) if key.show_published else None, key.table),
         problems=_problems(plan, scored),
-    ).table()
+    )
 
 
 def overview_of(plan: Plan, key: OverviewKey) -> Table:

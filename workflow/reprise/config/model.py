@@ -15,7 +15,7 @@ from reprise.models.serving.settings import ServedBy
 from reprise.models.settings import ImportSettings
 
 # Settings for models with weights only.
-OF_WEIGHTS = ("checkpoint", "repo", "revision", "dtype", "attention", "trust_remote_code")
+OF_WEIGHTS = ("checkpoint", "repo", "revision", "weights_bytes", "dtype", "attention", "trust_remote_code")
 # What the job says that starts a model's server, and what is so while nobody says otherwise.
 BY_JOB = ("url", "model", "server", "served_as", "key", "version")
 HOSTED = {"url": "http://127.0.0.1/v1", "model": "(by the job)"}
@@ -46,6 +46,9 @@ class Model(Settings):
     revision: str | None = Field(None, pattern=REVISION)
     """Commit of the repository; `unpinned` until `python -m reprise pin <slug>` has written it. An unpinned model
     refuses to run."""
+    weights_bytes: int | None = Field(None, ge=0)
+    """Size of the repository's weights, which `python -m reprise pin <slug>` writes: until they are fetched,
+    `python -m reprise plan` knows it from here."""
     gpus: int = Field(0, ge=0)
     """Number of GPUs that its job is given: the model is spread over as many as hold it, copies of it take the rest."""
     memory_mb: int = Field(2000, ge=100)

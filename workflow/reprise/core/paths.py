@@ -14,6 +14,7 @@ RUN_NAME = "<benchmark>/<protocol>/<sampling>/<model>"
 PROBLEMS = ".problems.csv"
 TIMINGS = ".timings.parquet"
 OVERVIEW = "overview"
+JUDGES = "judges"
 REPRODUCTION = "reproduction"
 Ledger = Literal["sources", "clips"]
 
@@ -70,6 +71,11 @@ def collected_table_file(table: str, kind: str) -> Path:
 def overview_file(kind: str) -> Path:
     """The overview of models."""
     return TABLES / f"{OVERVIEW}.{kind}"
+
+
+def agreement_file(kind: str) -> Path:
+    """How far the judges agree."""
+    return TABLES / f"{JUDGES}.{kind}"
 
 
 def tables_pdf_file() -> Path:
@@ -179,6 +185,11 @@ class Results:
     def verdicts(self, run: Run, reader: str) -> Path:
         """A reader's verdicts on a run's answers; `reader` may be a judge."""
         return self.folder / "verdicts" / run.name / f"{reader}.parquet"
+
+    def scored_of_verdicts(self, path: Path) -> tuple[str, str]:
+        """The names of the run and of the judge that a file of a judge's verdicts is of."""
+        run, _, judge = path.relative_to(self.folder / "verdicts").as_posix().removesuffix(".parquet").rpartition("/")
+        return run, judge
 
     def metrics(self, scored: Scored) -> Path:
         return self.folder / "metrics" / f"{scored.name}.parquet"

@@ -5,19 +5,27 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from reprise.external.answers import ImportedAnswers
+    from reprise.external.answers import ImportedAnswers, Problem
+    from reprise.models.adapters.base import Answer
 
 FOLDER = Path("resources/imports")
 
 # Error classes of imported answers, apart from those that concern one reader only (`readers.FORGIVEN`).
 NO_ANSWER = "no_answer"
 NO_TEXT = "no_text"
+FAILED_ELSEWHERE = "failed_elsewhere"  # the text is a harness's message that there was no answer
 RATED_ONLY = "rated_only"  # there is a rating, but not the text that was rated
+
+
+Read: TypeAlias = "Callable[[Sequence[Path], pl.DataFrame, pl.DataFrame], ImportedAnswers]"
+"""Files, items and requests -> the answers, and what is wrong with the files."""
+Write: TypeAlias = "Callable[[Path, str, pl.DataFrame, pl.DataFrame], list[Path]]"
+"""Folder, name of the model, items, and requests with their answers -> files as the authors' scorer reads them."""
 
 
 @dataclass(frozen=True)
@@ -28,10 +36,14 @@ class AnswerFiles:
     """The files of a run in a folder of its own, by the frames that it shows of every clip, where that is known."""
     candidates: Callable[[Path], list[list[Path]]]
     """For every file that a run needs, its candidates in a folder, for any number of frames."""
-    read: "Callable[[Sequence[Path], pl.DataFrame, pl.DataFrame], ImportedAnswers]"
-    """Files, items and requests -> the answers, and what is wrong with the files."""
-    write: "Callable[[Path, str, pl.DataFrame, pl.DataFrame], list[Path]] | None" = None
-    """Folder, name of the model, items, and requests with their answers -> files as the authors' scorer reads them."""
+    read: Read
+    write: "Write | None" = None
+    beside: Callable[[Sequence[Path]], list[Path]] = lambda _: []
+    """The files of answers -> files next to them that say how the answers were made; read like them."""
+    deviations: "Callable[[Sequence[Path], pl.DataFrame, Mapping[str, Answer], int | None], list[Problem]]" = (
+        lambda *_: []
+    )
+    """Files, requests, answers and the frames that the run shows, where known -> what was done otherwise elsewhere."""
     has_file_per_task: bool = False
     """Whether every task has a file of its own, so that one without a file was not asked."""
 

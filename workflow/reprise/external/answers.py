@@ -31,6 +31,8 @@ DISAGREES = "disagrees with another answer"
 NO_NUMBER = "no number"
 NO_TRUTH = "its question has no ground truth"
 EMPTY_FILE = "empty file"
+OTHER_PROMPT = "asked with another prompt"
+OTHER_FRAMES = "another number of frames than the sampling's"
 
 LookedAt: TypeAlias = Literal["character", "element", "text"]
 """What an authors' scorer compares of a list of texts: the first character of its first element, or the element."""
@@ -114,7 +116,7 @@ def write_problems(problems: Sequence[Problem], unanswered: Sequence[str], path:
 
 def read_jsonl(path: Path, imported: ImportedAnswers) -> Iterator[tuple[Place, object]]:
     """`{idx, response}` line by line; any other line is noted and skipped."""
-    entries = list(_entries(path, imported))
+    entries = list(read_entries(path, imported))
     if not entries and not imported.problems:
         imported.note(Place(path, 0, ""), EMPTY_FILE)
     for name in ("idx", "response"):
@@ -129,7 +131,8 @@ def read_jsonl(path: Path, imported: ImportedAnswers) -> Iterator[tuple[Place, o
             imported.note(place, NO_FIELD)
 
 
-def _entries(path: Path, imported: ImportedAnswers) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_entries(path: Path, imported: ImportedAnswers) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Number and object of every line; any other line is noted and skipped."""
     for number, line in enumerate(path.read_bytes().removeprefix(codecs.BOM_UTF8).split(b"\n"), start=1):
         if not line.strip():
             continue
@@ -163,7 +166,7 @@ def response_as_answer(response: object, looked_at: LookedAt) -> tuple[Answer, s
 
 def of_frames(candidates: Sequence[Path], frames: int | None, where: Path) -> list[Path]:
     """The one file for a run with this number of frames; a name may say `-frame<N>`."""
-    named = {path: _frames_in_name(path) for path in candidates}
+    named = {path: frames_in_name(path) for path in candidates}
     exact = [path for path, number in named.items() if number is not None and number == frames]
     if len(exact) == 1:
         return exact
@@ -179,19 +182,20 @@ def of_frames(candidates: Sequence[Path], frames: int | None, where: Path) -> li
 
 def fitting(candidates: Sequence[Path], frames: int | None) -> list[Path]:
     """The files that fit a run with this number of frames: those named so, else those without a number."""
-    named = {path: _frames_in_name(path) for path in candidates}
+    named = {path: frames_in_name(path) for path in candidates}
     exact = [path for path, number in named.items() if number is not None and number == frames]
     return exact or [path for path, number in named.items() if number is None]
 
 
 def could_be(path: Path, frames: int | None) -> bool:
     """Whether a file, by its name, can hold the answers of a run with this number of frames."""
-    return _frames_in_name(path) in (None, frames)
+    return frames_in_name(path) in (None, frames)
 
 
-def _frames_in_name(path: Path) -> int | None:
-    match = re.search(r"-frame(\d+)(?=[-.])", path.name)
-    return int(match[1]) if match else None
+def frames_in_name(path: Path) -> int | None:
+    """The number of frames that a file's name says: `-frame8` of the authors' runners, `_8frame` of VLMEvalKit."""
+    match = re.search(r"-frame(\d+)(?=[-.])|_(\d+)frame(?=[_.])", path.name)
+    return int(match[1] or match[2]) if match else None
 
 
 # --- tables ----------------------------------------------------------------------------------------------------------
@@ -234,7 +238,6 @@ def _sheet(path: Path) -> tuple[list[str], list[Record]]:
     import zlib
     from xml.etree.ElementTree import ParseError
 
-    from openpyxl import load_workbook
     from openpyxl.utils.exceptions import InvalidFileException
 
     columns: list[str] = []
@@ -244,7 +247,9 @@ def _sheet(path: Path) -> tuple[list[str], list[Record]]:
             unpacked = sum(part.file_size for part in parts.infolist())
         if unpacked > LARGEST_SHEET:
             raise ValueError(f"{unpacked} bytes once it is unpacked, allowed are {LARGEST_SHEET}")
-        rows = load_workbook(path, read_only=True, data_only=True).worksheets[0].iter_rows(values_only=True)
+        # An answer that begins with "=" was stored as a formula without a value: its text is the answer.
+        values, formulas = (_rows_of_sheet(path, data_only=data_only) for data_only in (True, False))
+        rows = (_first_known(*pair) for pair in zip(values, formulas, strict=True))
         columns = [cell_text(cell) for cell in next(rows, ())]
         for number, row in enumerate(rows, start=2):
             if any(cell is not None for cell in row):
@@ -254,6 +259,18 @@ def _sheet(path: Path) -> tuple[list[str], list[Record]]:
     except (zipfile.BadZipFile, zlib.error, ParseError, InvalidFileException, *UNREADABLE) as error:
         raise UserError(f"{path}: not readable as xlsx: {error}.") from error
     return columns, records
+
+
+def _rows_of_sheet(path: Path, *, data_only: bool) -> Iterator[tuple[object, ...]]:
+    """The rows of the first sheet; formulas as their value or as their text, never computed."""
+    from openpyxl import load_workbook
+
+    return iter(load_workbook(path, read_only=True, data_only=data_only).worksheets[0].iter_rows(values_only=True))
+
+
+def _first_known(values: Sequence[object], formulas: Sequence[object]) -> list[object]:
+    pairs = zip(values, formulas, strict=True)
+    return [getattr(formula, "text", formula) if value is None else value for value, formula in pairs]
 
 
 def _objects(content: object, value: str) -> tuple[list[str], list[Record]]:

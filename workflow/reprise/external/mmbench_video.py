@@ -3,6 +3,8 @@
 import json
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
+from operator import attrgetter
 from pathlib import Path
 
 import polars as pl
@@ -12,40 +14,57 @@ from reprise.benchmarks.mmbench_video.taxonomy import LEAF
 from reprise.benchmarks.rows import items_of
 from reprise.core.errors import UserError
 from reprise.core.files import whole_file
-from reprise.external import NO_ANSWER, RATED_ONLY, AnswerFiles
+from reprise.external import FAILED_ELSEWHERE, NO_ANSWER, RATED_ONLY, AnswerFiles, Read, Write, vlmevalkit
 from reprise.external.answers import (
     EMPTY_FILE,
     UNKNOWN_ID,
     ImportedAnswers,
     Place,
+    fitting,
     need_columns,
+    of_frames,
     read_records,
 )
+from reprise.external.matching import Questions, Said
 from reprise.models.adapters.base import Answer
 
 TYPES = (".tsv", ".xlsx", ".json")
+# Form of question -> how the harness names its data set in the names of its files.
+OWN_DATA, BENCH, STAR = (re.compile(one) for one in ("MMBench[-_]Video", "MMBench_(?!Video)", "MMStar"))
+DATA_SETS = {"unpacked": OWN_DATA, "packed": OWN_DATA, "circular": BENCH, "choice": STAR}
 RATINGS = (("index", "score"), ("index", "rating"))
 CHOICES = ("index", "answer", "prediction")
 PREDICTIONS = (("index", "prediction"), *RATINGS)
 # What the harness writes in place of an answer that an API did not give.
 FAILED = "Failed to obtain answer via API."
-FAILED_ELSEWHERE = "failed_elsewhere"
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 
-def _files(folder: Path, frames: int | None) -> list[Path]:
-    """The table of predictions; one of ratings alone where there is no other."""
-    return _only(_candidates(folder)[0], folder)
+def _files(form: str, folder: Path, frames: int | None) -> list[Path]:
+    """The table of predictions with the run's frames; one of ratings alone where there is no other."""
+    found = _candidates(form, folder)[0] or _of_form(form, _predictions(folder))
+    return _only(fitting(found, frames) or of_frames(found, frames, folder), folder)
 
 
-def _candidates(folder: Path) -> list[list[Path]]:
+def _candidates(form: str, folder: Path) -> list[list[Path]]:
+    """The tables of predictions of a form, those left out whose names say that they were asked in another way."""
+    return [[path for path in _of_form(form, _predictions(folder)) if vlmevalkit.could_be(path, form)]]
+
+
+def _predictions(folder: Path) -> list[Path]:
     """All tables of predictions; those of ratings alone where there are no others."""
-    return [_tables(folder, rated=False) or _tables(folder, rated=True)]
+    return _tables(folder, rated=False) or _tables(folder, rated=True)
+
+
+def _of_form(form: str, tables: Sequence[Path]) -> list[Path]:
+    """Those that the harness names after the form's data set; else those that it names after none of ours."""
+    named = [path for path in tables if DATA_SETS[form].search(path.stem)]
+    return named or [path for path in tables if not any(one.search(path.stem) for one in DATA_SETS.values())]
 
 
 def rating_files(folder: Path) -> list[Path]:
     """The table of ratings: the one that the harness calls `..._score`, else the only one."""
-    return _only(_tables(folder, rated=True) or _tables(folder, rated=False), folder)
+    return _only(_of_form("unpacked", _tables(folder, rated=True) or _tables(folder, rated=False)), folder)
 
 
 def ratings_beside(predictions: Path, names: Sequence[str]) -> list[Path]:
@@ -58,8 +77,9 @@ def ratings_beside(predictions: Path, names: Sequence[str]) -> list[Path]:
 
 
 def _tables(folder: Path, *, rated: bool) -> list[Path]:
-    """Tables of questions; the harness's `..._rating.json` holds means."""
-    found = [path for path in sorted(folder.iterdir()) if path.suffix in TYPES and not path.stem.endswith("_rating")]
+    """Tables of questions. The harness's `..._rating.json` holds means, `..._result` predictions that it rewrote."""
+    tables = [path for path in sorted(folder.iterdir()) if path.suffix in TYPES]
+    found = [path for path in tables if not path.stem.endswith(("_rating", "_result")) and path.stem != "status"]
     return [path for path in found if path.stem.endswith("_score") == rated]
 
 
@@ -95,8 +115,8 @@ def _read_packed(files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFr
 def _by_index(files: Sequence[Path], items: pl.DataFrame) -> ImportedAnswers:
     """Answers by the ids of items, not yet by requests."""
     imported, found = ImportedAnswers(), ImportedAnswers()
-    for place, column, cell in _cells(files, items, PREDICTIONS, imported):
-        found.add(place.id, _predicted(cell) if column == "prediction" else Answer(error=RATED_ONLY), place)
+    for item, place, column, cell in _cells(files, items, PREDICTIONS, imported):
+        found.add(item, _predicted(cell) if column == "prediction" else Answer(error=RATED_ONLY), place)
     return ImportedAnswers(found.answers, imported.problems + found.problems)
 
 
@@ -142,28 +162,30 @@ def _packed(answers: dict[str, Answer]) -> Answer:
 def read_ratings(files: Sequence[Path], items: pl.DataFrame) -> ImportedAnswers:
     """Ratings by index, as the replies of a judge; the harness writes -1 where its judge gave none."""
     imported = ImportedAnswers()
-    for place, _, cell in _cells(files, items, RATINGS, imported):
-        imported.add(place.id, Answer(text=re.sub(r"^(-?\d+)\.0+$", r"\1", cell.strip())), place)
+    for item, place, _, cell in _cells(files, items, RATINGS, imported):
+        imported.add(item, Answer(text=re.sub(r"^(-?\d+)\.0+$", r"\1", cell.strip())), place)
     return imported
 
 
 def _cells(
     files: Sequence[Path], items: pl.DataFrame, choices: Sequence[Sequence[str]], imported: ImportedAnswers
-) -> Iterator[tuple[Place, str, str]]:
-    """Place, column and cell of every row about a question of the release."""
-    known = set(items["item_id"])
+) -> Iterator[tuple[str, Place, str, str]]:
+    """Item, place, column and cell of every row about a question of the release."""
     for path in files:
         columns, records = read_records(path, choices[0][1])
         if not columns:
             imported.note(Place(path, 0, ""), EMPTY_FILE)
             continue
         column = need_columns(path, columns, *choices)[1]
+        questions = Questions(items, attrgetter("unit"))
         for record in records:
             place = Place(path, record.line, re.sub(r"^(\d+)\.0+$", r"\1", record.cells["index"].strip()))
-            if place.id in known:
-                yield place, column, record.cells[column]
-            else:
-                imported.note(place, UNKNOWN_ID)
+            said = Said(place.id, record.cells.get("question", ""), record.cells.get("video", ""))
+            item = questions.match(said, place, imported)
+            if item is not None:
+                yield item, place, column, record.cells[column]
+        if "question" in columns:
+            questions.need_a_match("MMBench-Video")
 
 
 def _write_unpacked(folder: Path, name: str, items: pl.DataFrame, answered: pl.DataFrame) -> list[Path]:
@@ -210,11 +232,15 @@ def _choice_rows(answered: pl.DataFrame) -> list[tuple[str, ...]]:
     return rows
 
 
-CHOICE_FILES = AnswerFiles(_files, _candidates, _read_choices, _write_choices)
+def _answers(form: str, read: Read, write: "Write | None" = None) -> AnswerFiles:
+    deviations = partial(vlmevalkit.deviations, form)
+    return AnswerFiles(partial(_files, form), partial(_candidates, form), read, write, deviations=deviations)
+
+
 # The harness has no file format of packed replies, only of the answers in them.
 FORMS = {
-    "unpacked": AnswerFiles(_files, _candidates, _read_unpacked, _write_unpacked),
-    "packed": AnswerFiles(_files, _candidates, _read_packed),
-    "circular": CHOICE_FILES,
-    "choice": CHOICE_FILES,
+    "unpacked": _answers("unpacked", _read_unpacked, _write_unpacked),
+    "packed": _answers("packed", _read_packed),
+    "circular": _answers("circular", _read_choices, _write_choices),
+    "choice": _answers("choice", _read_choices, _write_choices),
 }

@@ -1,27 +1,39 @@
-"""Vinoground's answer files: `textscore-response.jsonl` and `videoscore-response.jsonl`, `{idx, response}` a line."""
+"""Vinoground's answer files: `textscore-response.jsonl` and `videoscore-response.jsonl`, `{idx, response}` a line.
+
+lmms-eval logs both kinds into one file, a line's id and kind in `vinoground_score`.
+"""
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
+from reprise.core.errors import UserError
 from reprise.core.files import write_text
-from reprise.external import AnswerFiles
+from reprise.external import AnswerFiles, lmms_eval
 from reprise.external.answers import NO_TRUTH, UNKNOWN_ID, ImportedAnswers, of_frames, read_jsonl, response_as_answer
+from reprise.external.matching import Said, text_of
 
 KINDS = {"text": "textscore", "video": "videoscore"}
+LOG = re.compile(r".*samples_vinoground.*\.jsonl")
 
 
 def _files(folder: Path, frames: int | None) -> list[Path]:
     """One file of each kind; the authors' runners put the number of frames into the name."""
-    return [path for group in _candidates(folder) for path in of_frames(group, frames, folder)]
+    found = [path for group in _candidates(folder) for path in of_frames(group, frames, folder)]
+    if len({bool(LOG.fullmatch(path.name)) for path in found}) > 1:
+        names = ", ".join(path.name for path in found)
+        raise UserError(f"{folder}: found {names}: answers in the authors' files and in a log. Keep one of both.")
+    return found
 
 
 def _candidates(folder: Path) -> list[list[Path]]:
-    """The files of each kind, for any number of frames."""
+    """The files of each kind, and logs of both, for any number of frames."""
     names = [re.compile(rf"{kind}(?:-frame\d+)?-response\.jsonl") for kind in KINDS.values()]
+    names.append(LOG)
     return [[path for path in sorted(folder.iterdir()) if name.fullmatch(path.name)] for name in names]
 
 
@@ -30,6 +42,11 @@ def _read(files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame) ->
     imported = ImportedAnswers()
     questions = {row["item_id"]: row for row in requests.iter_rows(named=True)}
     for path in files:
+        if path.suffix != ".jsonl":
+            continue
+        if LOG.fullmatch(path.name):
+            lmms_eval.read_log(path, imported, items, requests, LOGGED)
+            continue
         task = next(task for task, kind in KINDS.items() if path.name.startswith(kind))
         for place, response in read_jsonl(path, imported):
             question = questions.get(f"{place.id}/{task}")
@@ -42,6 +59,16 @@ def _read(files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame) ->
                     imported.note(place, one)
             imported.add(question["request_id"], answer, place)
     return imported
+
+
+def _identify(entry: Mapping[str, Any]) -> Said:
+    """`7_pos/text`: of the metric's `index` `7_pos` and `question_type` `text`, or of an `index` `7_pos_text`."""
+    named = next((one for name in ("vinoground_score", "doc") if isinstance(one := entry.get(name), dict)), {})
+    number, half, kind, *_ = [*text_of(named, "index").split("_"), "", "", ""]
+    return Said(f"{number}_{half}/{text_of(named, 'question_type') or kind}", text_of(entry, "input"), "")
+
+
+LOGGED = lmms_eval.Task("vinoground", _identify, lambda _: "")  # its logs name no video
 
 
 def _write(folder: Path, name: str, items: pl.DataFrame, answered: pl.DataFrame) -> list[Path]:
@@ -58,4 +85,8 @@ def _write(folder: Path, name: str, items: pl.DataFrame, answered: pl.DataFrame)
     return paths
 
 
-FORMS = {"questions": AnswerFiles(_files, _candidates, _read, _write)}
+FORMS = {
+    "questions": AnswerFiles(
+        _files, _candidates, _read, _write, beside=lmms_eval.settings_beside, deviations=lmms_eval.deviations
+    )
+}

@@ -22,6 +22,11 @@ from reprise.models.served import Arrived, Due, ServedModel, ServedSpec
 from reprise.models.serving.host import Host
 from reprise.models.weights import weights_folder
 
+Options = tuple[tuple[str, ...], ...]
+"""of questions that ask for a score"""
+BLIND = "none"
+"""the sampling rule that shows no frame"""
+
 
 @runtime_checkable
 class PreparingModel(Protocol):
@@ -55,11 +60,11 @@ class LazyModel:
         threads: int,
         workers: int = 0,
         given: Given | None = None,
+        options: Options = (),
         budget: Budget = NO_BUDGET,
     ) -> None:
         self._key, self._store, self._threads, self._workers = key, store, threads, workers
-        self._budget = budget
-        self._given = given
+        self._given, self._options, self._budget = given, options, budget
         self._adapter: Adapter | None = None
         self._ahead: Ahead | None = None
         self._prepare: Callable[[Clip, Sequence[Request]], Outcome] | None = None
@@ -142,6 +147,8 @@ class LazyModel:
             trust_remote_code=answers.trust_remote_code,
             settings=answers.settings | self._key.serving | self._found_settings(given),
             prompt_start=constant_start(answers.prompt.get("user", "")),
+            shows_frames=answers.sampling.get("rule") != BLIND,
+            options=self._options,
         )
 
     def _found_settings(self, given: Given) -> dict[str, Any]:
@@ -211,6 +218,7 @@ def lazy_model(
     store: Store,
     threads: int,
     workers: int = 0,
+    options: Options = (),
     *,
     budget: Budget = NO_BUDGET,
     server_log: Path | None = None,
@@ -219,7 +227,7 @@ def lazy_model(
     if key.hosting is not None:
         return LazyHostedModel(key, store, threads, server_log or store.scratch("server.log"))
     kind = LazyServedModel if ADAPTERS[key.answers.adapter].is_remote else LazyModel
-    return kind(key, store, threads, workers, budget=budget)
+    return kind(key, store, threads, workers, options=options, budget=budget)
 
 
 def constant_start(template: str) -> str:

@@ -13,7 +13,7 @@ from reprise.models.answering import Model
 from reprise.models.copies import Copy
 from reprise.models.devices import free_memory, take_gpus
 from reprise.models.keys import ModelRunKey
-from reprise.models.lazy import Given, LazyModel, lazy_model
+from reprise.models.lazy import Given, LazyModel, Options, lazy_model
 from reprise.models.money.prices import NO_BUDGET, Budget
 from reprise.models.placement import groups_of, needed
 from reprise.models.weights import weights_folder
@@ -26,6 +26,7 @@ def model_on(
     threads: int,
     *,
     is_needed: bool,
+    options: Options = (),
     budget: Budget = NO_BUDGET,
     server_log: Path | None = None,
 ) -> Iterator[Model | Sequence[Copy]]:
@@ -35,7 +36,7 @@ def model_on(
     """
     workers = threads if key.gpus else 0
     if not is_needed or key.gpus < 2 or key.hosting is not None:
-        with lazy_model(key, store, threads, workers, budget=budget, server_log=server_log) as model:
+        with lazy_model(key, store, threads, workers, options, budget=budget, server_log=server_log) as model:
             yield model
         return
     with ExitStack() as ends:
@@ -44,11 +45,11 @@ def model_on(
         given = Given(weights_folder(key, store))
         groups = _groups(key, given)
         if len(groups) < 2:
-            yield ends.enter_context(LazyModel(key, store, threads, workers, given))
+            yield ends.enter_context(LazyModel(key, store, threads, workers, given, options))
         else:
             log.info(f"{len(groups)} copies of the model are asked side by side, each about a share of the clips")
             each = max(1, threads // len(groups))
-            make = partial(LazyModel, key, store, each, each, given)
+            make = partial(LazyModel, key, store, each, each, given, options)
             modules = (ADAPTERS[key.answers.adapter].module,)
             copies = [Copy(make, {"CUDA_VISIBLE_DEVICES": ",".join(group)}, modules) for group in groups]
             yield [ends.enter_context(closing(copy)) for copy in copies]

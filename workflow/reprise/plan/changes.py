@@ -52,20 +52,20 @@ class KeyChange(NamedTuple):
 
 def changes_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Change]:
     """The keys in which two contents of a key file differ, by their dotted names."""
-    one, other = dict(_leaves(before)), dict(_leaves(after))
+    one, other = dict(leaves(before)), dict(leaves(after))
     for name in sorted(one.keys() | other.keys()):
         if one.get(name) != other.get(name) and name not in DERIVED:
             yield Change(name.removeprefix("answers."), *_shown(one.get(name), other.get(name)))
 
 
-def _leaves(content: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+def leaves(content: Any, name: str = "") -> Iterator[tuple[str, Any]]:
     """Every value by its dotted name; entries of a list are counted from 1."""
     if isinstance(content, Mapping) and content:
         for key, value in content.items():
-            yield from _leaves(value, f"{name}.{key}" if name else str(key))
+            yield from leaves(value, f"{name}.{key}" if name else str(key))
     elif isinstance(content, list) and any(isinstance(one, Mapping | list) for one in content):
         for number, value in enumerate(content, start=1):
-            yield from _leaves(value, f"{name}.{number}")
+            yield from leaves(value, f"{name}.{number}")
     elif content not in (None, [], {}):
         yield name, content
 

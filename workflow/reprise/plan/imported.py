@@ -30,7 +30,8 @@ class Imports:
     def answer_files(self, run: Run) -> list[Path]:
         """The files of an imported run; none if they do not exist."""
         if Scored(run) not in self._found:
-            self._found[Scored(run)] = self._own_files(run) or self._shared_files(run)
+            found = self._own_files(run) or self._shared_files(run)
+            self._found[Scored(run)] = [*found, *self._answer_format(run).beside(found)]
         return self._found[Scored(run)]
 
     def rating_files(self, run: Run, judge: str) -> list[Path]:

@@ -16,7 +16,7 @@ from reprise.core.code_digest import CodeDigests
 from reprise.core.errors import UserError
 from reprise.core.files import canonical_json, is_other, matching_files, write_text
 from reprise.core.keyfile import Key
-from reprise.core.paths import OVERVIEW, Run
+from reprise.core.paths import JUDGES, OVERVIEW, Run
 from reprise.core.settings import Settings
 from reprise.core.store import append_line, read_lines
 from reprise.external import FOLDER
@@ -27,6 +27,7 @@ from reprise.media.keys import ClipsKey, FactsKey, FramesKey
 from reprise.models.adapters import ADAPTERS
 from reprise.models.embeddings import DISTRIBUTION as EMBEDDER
 from reprise.models.keys import ModelAnswers, ModelRunKey, RunKey
+from reprise.plan.agreement import agreement_key
 from reprise.plan.changes import remember
 from reprise.plan.identity import server_of, weights_identity
 from reprise.plan.reproduction import reproduction_key
@@ -99,6 +100,8 @@ class _Keys:
             yield key("tables", benchmark, table), self._coded(table_key)
         if self._plan.overview:
             yield key("tables", OVERVIEW), self._coded(self._overview(runs, adopted))
+        if (agreement := agreement_key(self._plan)).pairs:
+            yield key("tables", JUDGES), self._coded(agreement)
         if self._config.suite.show_published:
             yield key("reproduction"), self._coded(reproduction_key(self._plan))
 
@@ -319,7 +322,7 @@ class _Keys:
             judges={one: self._config.models[one].label for one in plan.judges_of(benchmark)} if judged else {},
             abbreviations=self._config.tables[benchmark].abbreviations,
             references=tuple(sorted(one for one in shown if self._config.models[one].reference)),
-            quantised=self._quantised(shown),
+            quantised=self._quantised({*shown, *(plan.judges_of(benchmark) if judged else ())}),
             adopted={key: adopted[key] for key in keys},
             missing_share_max=suite.missing_share_max,
             failed_share_max=suite.failed_share_max,

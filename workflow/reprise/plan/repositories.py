@@ -35,10 +35,14 @@ def sizes_of(kind: Literal["model", "dataset"], repo: str, revision: str) -> Siz
 # --- models ----------------------------------------------------------------------------------------------------------
 
 
-def model_differences(file: Path, model: Model, revision: str) -> Iterator[str]:
+def weights_bytes(sizes: Sizes) -> int:
+    """Of a repository's files, those with the weights that are loaded."""
+    return sum(size for name, size in sizes.items() if fnmatch(name, WEIGHTS) and "/" not in name)
+
+
+def model_differences(file: Path, model: Model, revision: str, sizes: Sizes) -> Iterator[str]:
     """What of a model's repository is not what its file says and its adapter needs."""
     assert model.repo is not None
-    sizes = sizes_of("model", model.repo, revision)
     yield from _listing_differences(sizes, model)
     patterns = [*SMALL, *([CODE] if model.trust_remote_code else [])]
     wanted = [name for name, size in sizes.items() if size <= LARGEST and any(fnmatch(name, one) for one in patterns)]
@@ -57,10 +61,9 @@ def model_differences(file: Path, model: Model, revision: str) -> Iterator[str]:
 
 
 def _listing_differences(sizes: Sizes, model: Model) -> Iterator[str]:
-    weights = {name: size for name, size in sizes.items() if fnmatch(name, WEIGHTS) and "/" not in name}
-    if not weights:
+    total = weights_bytes(sizes)
+    if not total:
         yield f"it holds no {WEIGHTS}, and no other weights are loaded. It holds {_listed(sizes)}."
-    total = sum(weights.values())
     if total > model.memory_mb * MB:
         yield f"its weights are {total / GB:.1f} GB, more than memory_mb: {model.memory_mb}."
 

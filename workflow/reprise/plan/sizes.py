@@ -18,6 +18,7 @@ from reprise.core.shards import shard_of
 from reprise.core.store import Store
 from reprise.fetch.settings import Remote
 from reprise.models.placement import needed
+from reprise.models.quantised import ON_LOADING
 from reprise.models.weight_files import INDEX
 from reprise.models.weights import WEIGHTS, fetched_files, snapshot_folder
 from reprise.plan.runs import Plan
@@ -54,11 +55,16 @@ def weights_of(model: Model, store: Store) -> Weights | None:
     folder = snapshot_folder(model.repo, str(model.revision), store)
     if fetched_files(folder):
         return Weights(_loaded(model, folder), 0)
-    whole = _indexed_bytes(folder)
+    whole = model.weights_bytes or _indexed_bytes(folder)
     if whole is None:
         return Weights(None, None)
     there = sum(path.stat().st_size for path in folder.glob(WEIGHTS))
-    return Weights(None, max(0, whole - there))
+    return Weights(whole if _is_loaded_as_it_is(model) else None, max(0, whole - there))
+
+
+def _is_loaded_as_it_is(model: Model) -> bool:
+    """Whether the weights take as much where they are used as in their files."""
+    return model.dtype == "checkpoint" and model.settings.get("quantised") not in ON_LOADING
 
 
 def _loaded(model: Model, folder: Path) -> int | None:

@@ -11,16 +11,19 @@ from reprise.core.errors import UserError, choices, suggestion
 from reprise.core.log import log
 from reprise.core.names import TABLE
 from reprise.core.paths import (
+    JUDGES,
     OVERVIEW,
     REPRODUCTION,
     RESULTS,
     TABLES,
     Scored,
+    agreement_file,
     collected_table_file,
     table_file,
     tables_pdf_file,
 )
 from reprise.fetch.settings import Huggingface, ReleaseHub
+from reprise.plan.agreement import compared, judge_pairs
 from reprise.plan.identity import UNPINNED
 from reprise.plan.runs import Plan
 from reprise.tables.render.latex_document import MISSING, has_latex
@@ -68,6 +71,8 @@ def _problems(plan: Plan, target: str) -> Iterator[str]:
             yield from () if has_latex() else (MISSING,)
         case ["results", "tables", file] if file.partition(".")[0] == OVERVIEW:
             yield from _overview_problems(plan, file)
+        case ["results", "tables", file] if file.partition(".")[0] == JUDGES:
+            yield from _agreement_problems(plan, file)
         case ["results", "tables", file] if file.startswith("tab"):
             listed = [f"{name} ({', '.join(having)})" for name, having in plan.benchmarks_by_table().items()]
             yield from _file_problems(
@@ -103,7 +108,22 @@ def _overview_problems(plan: Plan, file: str) -> Iterator[str]:
             f"suite '{plan.config.name}' has no overview. Name models in `overview:` of "
             f"config/suites/{plan.config.name}.yaml; `python -m reprise eval` does so."
         )
-    elif kind not in FORMATS:
+    else:
+        yield from _format_problems(kind)
+
+
+def _agreement_problems(plan: Plan, file: str) -> Iterator[str]:
+    if not judge_pairs(plan):
+        yield (
+            f"no two judges of suite '{plan.config.name}' rate the same run. Name two in `judges:` and in `run:` of "
+            f"config/suites/{plan.config.name}.yaml, or import ratings."
+        )
+    else:
+        yield from _format_problems(file.partition(".")[2])
+
+
+def _format_problems(kind: str) -> Iterator[str]:
+    if kind not in FORMATS:
         yield f"no format '{kind}'.{suggestion(kind, FORMATS)} Allowed: {', '.join(FORMATS)}."
 
 
@@ -200,6 +220,8 @@ def asked_by(plan: Plan, targets: Sequence[str]) -> set[Scored]:
     if not targets or str(tables_pdf_file()) in targets:
         return everything
     found = {one for target in targets for one in everything if f"/{one.run.name}" in target}
+    if {str(agreement_file(kind)) for kind in FORMATS} & set(targets):
+        found.update(compared(plan))
     for (benchmark, table), scored in tables.items():
         # A part of the overview is in no file of its own; the overview lies where a collected table of its name would.
         files = {

@@ -26,6 +26,7 @@ from reprise.core.paths import (
     table_file,
 )
 from reprise.fetch.settings import ReleaseHub, Remote
+from reprise.plan.agreement import compared
 from reprise.plan.answers import failed_answers, summary
 from reprise.plan.identity import UNPINNED
 from reprise.plan.keys import changed_keys, write_keys
@@ -326,6 +327,18 @@ class Workflow:
         """The papers' own numbers, where the suite shows them."""
         shown = self._plan.overview if self._plan.config.suite.show_published else ()
         return [published_file(benchmark) for benchmark in shown]
+
+    # Judges
+
+    @as_workflow_error
+    def compared_items(self, wildcards: Wildcards) -> list[Path]:
+        """The items behind the answers whose judges are compared."""
+        return sorted({self._results.items(one.run.benchmark) for one in compared(self._plan)})
+
+    @as_workflow_error
+    def compared_verdicts(self, wildcards: Wildcards) -> list[Path]:
+        """What each of the judges says that are compared."""
+        return [self._results.verdicts(one.run, one.judge) for one in compared(self._plan)]
 
     def _scored(self, wildcards: Wildcards) -> list[Scored]:
         return self._plan.table_scored(wildcards.benchmark, wildcards.table)

@@ -26,7 +26,9 @@ def main() -> None:
     imported = form.read(args.files, items, requests)
     if form.has_file_per_task:
         requests = of_answered_tasks(items, requests, imported, args.files[0].parent)
-    table = responses(requests, imported, frames_shown(key.answers.sampling) or 0, key.key)
+    frames = frames_shown(key.answers.sampling)
+    imported.problems += form.deviations(args.files, requests, imported.answers, frames)
+    table = responses(requests, imported, frames or 0, key.key)
     unanswered = table.filter(pl.col("error") == NO_ANSWER)["request_id"].to_list()
     write_problems(imported.problems, unanswered, args.problems)
     write_table(table, args.out, RESPONSES, args.made_under)

@@ -26,7 +26,7 @@ from reprise.models.failures import Failures, failures_path
 from reprise.models.first_questions import Start
 from reprise.models.journal import Journal, asking_alone, entry_id, journal_path
 from reprise.models.keys import ModelRunKey, RunKey
-from reprise.models.lazy import PreparingModel
+from reprise.models.lazy import Options, PreparingModel
 from reprise.models.machine import model_on
 from reprise.models.money.prices import Budget, Price
 from reprise.models.progress import ProgressLine
@@ -80,8 +80,11 @@ def main() -> None:
         journal = Journal(journal_path(store, key.key))
         failures = Failures(failures_path(store, key.key), args.attempts)
         is_needed = any(journal.get(one) is None and failures.is_due(one) for work in works for one in work.entries)
-        budget, server_log = budget_of(args.budget), args.log.with_suffix(".server.log")
-        with model_on(key, store, args.threads, is_needed=is_needed, budget=budget, server_log=server_log) as model:
+        server_log = args.log.with_suffix(".server.log")
+        options, budget = scored_options(works), budget_of(args.budget)
+        with model_on(
+            key, store, args.threads, is_needed=is_needed, options=options, budget=budget, server_log=server_log
+        ) as model:
             responses, timings = ask_all(works, model, journal, failures, key)
         journal.sync()
     order = requests.select("request_id").with_row_index("place")
@@ -100,6 +103,11 @@ def budget_of(numbers: Sequence[float]) -> Budget:
     """Dollars and tokens, as the workflow gives them; nothing where it gives none."""
     usd, tokens = numbers or (0.0, 0.0)
     return Budget(usd, int(tokens))
+
+
+def scored_options(works: Sequence[Work]) -> Options:
+    """The options of all questions that ask for a score."""
+    return tuple(sorted({one.options for work in works for one in work.requests if one.ask == "score"}))
 
 
 def gather_work(requests: pl.DataFrame, plans: pl.DataFrame, ledger: pl.DataFrame, store: Store) -> list[Work]:

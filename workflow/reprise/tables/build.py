@@ -306,14 +306,14 @@ class Builder:
         return [f"Judged by {self.key.judges[judge]}." for judge in sorted(shown)]
 
     def quantised_notes(self, row: Row) -> list[str]:
-        """How the weights were quantised that the numbers of a row come from."""
-        models = {
-            one.run.model
-            for column in self.spec.columns
-            if (one := self.scored_of(row, column)) and one.name in self.key.runs
-        }
-        found = sorted({self.key.quantised[model] for model in models & self.key.quantised.keys()})
-        return [f"Asked with quantised weights ({', '.join(found)})."] if found else []
+        """How the weights were quantised that the numbers of a row come from, those of judges included."""
+        shown = [
+            one for column in self.spec.columns if (one := self.scored_of(row, column)) and one.name in self.key.runs
+        ]
+        used = {"Asked": {one.run.model for one in shown}, "Judged": {one.judge for one in shown if one.judge}}
+        methods = {how: sorted({self.key.quantised[one] for one in models & self.key.quantised.keys()})
+                   for how, models in used.items()}  # fmt: skip
+        return [f"{how} with quantised weights ({', '.join(found)})." for how, found in methods.items() if found]
 
     def import_notes(self, row: Row) -> list[str]:
         """What is wrong with the imported answers and ratings behind a row."""

@@ -1,4 +1,4 @@
-"""The key of a table: its specification, and whose numbers this site has for it."""
+"""The keys of tables: their specification, and whose numbers this site has for them."""
 
 from pydantic import Field
 
@@ -98,3 +98,28 @@ class ReproductionKey(Key):
     """judge -> label"""
     conditions: dict[str, tuple[str, ...]] = Field({})
     """run -> what it was made with"""
+
+
+class JudgePairKey(Settings):
+    """Two judges of the answers to one protocol."""
+
+    benchmark: str
+    title: str
+    """of the benchmark, and the protocol"""
+    judges: tuple[str, str]
+    runs: tuple[str, ...]
+    """what both rate"""
+
+
+class AgreementKey(Key):
+    """Key of the stage `agreement`."""
+
+    STAGE = "reprise.stages.agreement"
+    CARRIERS = TableKey.CARRIERS
+    suite: str
+    suite_title: str
+    notice: str = ""
+    confidence: float
+    pairs: tuple[JudgePairKey, ...]
+    judges: dict[str, str]
+    """judge -> label"""

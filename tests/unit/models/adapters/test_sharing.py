@@ -70,10 +70,18 @@ def test_both_engines_give_the_same_numbers_and_the_same_tokens(engines: Engines
 
 
 def test_a_question_has_the_same_answer_alone(engines: Engines, video: Path) -> None:
-    clip = shown(video, INDICES)
+    """As in a job that goes on where another was ended."""
+    clip = replace(shown(video, INDICES), questions=len(QUESTIONS))
     together = list(engines.shared.answers(clip, QUESTIONS))
     alone = [answer for one in reversed(QUESTIONS) for answer in engines.shared.answers(clip, [one])]
     assert together == alone[::-1]
+
+
+def test_the_only_question_of_a_run_about_a_clip_is_read_at_once(engines: Engines, video: Path) -> None:
+    clip = replace(shown(video, INDICES), questions=1)
+    asked = QUESTIONS[:1]
+    assert furthest(list(engines.shared.answers(clip, asked)), list(engines.plain.answers(clip, asked))) <= CLOSE
+    assert engines.shared.asked is not None and engines.shared.asked.prefix is None
 
 
 # --- batches, as on a GPU ------------------------------------------------------------------------------------------

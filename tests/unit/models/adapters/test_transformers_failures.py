@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,19 @@ def test_options_of_several_tokens_cannot_be_scored(folder: Path) -> None:
         list(adapter.answers(BLIND, [request(QUESTION, "score", YES_NO)]))
     (answer,) = adapter.answers(BLIND, [request(QUESTION, "choose", YES_NO)])
     assert answer.tokens_out == 8 and not answer.error
+
+
+@pytest.mark.parametrize("spoiled", ["tokenizer", "template"])
+def test_what_no_question_could_be_asked_with_is_named_before_weights_are_loaded(spoiled: str, folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    if spoiled == "tokenizer":
+        tiny.change(folder / "tokenizer.json", normalizer={"type": "Prepend", "prepend": "_"})
+        given, message = replace(spec(folder), options=(YES_NO,)), r"'Yes' is \['_', 'Yes'\]"
+    else:
+        (folder / "chat_template.jinja").write_text("{{ messages[-1]['content'][-1]['text'] }}", encoding="utf-8")
+        given, message = replace(spec(folder), shows_frames=True), "neither as a video nor as images"
+    with pytest.raises(UserError, match=message):
+        TransformersAdapter(given)
 
 
 def language_model(folder: Path) -> None:

@@ -32,7 +32,7 @@ NOT_FINITE = Answer(error="not_finite")
 class AskedClip:
     """Keeps what was encoded until another clip is asked about."""
 
-    def __init__(self, model: Any, words: Any, ready: Ready) -> None:
+    def __init__(self, model: Any, words: Any, ready: Ready, *, is_shared: bool) -> None:
         value: Prepared = ready.value
         clip = replace(value.clip, tensors=as_tensors(value.clip.tensors))
         self.ready = ready
@@ -40,15 +40,17 @@ class AskedClip:
         self._device = device_of(model)
         self._clip = clip.on(self._device, model.dtype)
         self._questions, self._in_run = value.questions, value.asked
+        # Of a clip with one question all is read at once: apart, both parts would cost more.
+        self._is_shared = is_shared and self._in_run > 1
         self._start = b""
         self.prefix: Prefix | None = None
 
-    def alone(self, request: Request, *, is_shared: bool) -> Answer:
+    def alone(self, request: Request) -> Answer:
         """The answer to one question; its failure fails no other."""
         tokens = self._questions[request]
         if isinstance(tokens, Answer):
             return tokens
-        if is_shared and tokens.shared:
+        if self._shares(tokens):
             return answered(lambda: self._after_prefix([request], [tokens], rows=1)[0])
         return answered(partial(self._from_beginning, request, tokens))
 
@@ -58,14 +60,17 @@ class AskedClip:
         groups: dict[tuple[object, ...], dict[Request, Tokens]] = {}
         for request in requests:
             tokens = self._questions[request]
-            if isinstance(tokens, Answer) or not tokens.shared:
-                found[request] = self.alone(request, is_shared=False)
+            if isinstance(tokens, Answer) or not self._shares(tokens):
+                found[request] = self.alone(request)
             else:
                 alike = (_start(tokens), request.ask == "score", request.max_tokens)
                 groups.setdefault(alike, {})[request] = tokens
         for group in groups.values():
             found.update(zip(group, self._group(group), strict=True))
         return [found[request] for request in requests]
+
+    def _shares(self, tokens: Tokens) -> bool:
+        return self._is_shared and tokens.shared > 0
 
     def _group(self, questions: Mapping[Request, Tokens]) -> list[Answer]:
         requests, tokens = list(questions), list(questions.values())
@@ -80,7 +85,7 @@ class AskedClip:
         except AnswerError:  # no room for so many at once
             if rows == 1:
                 raise
-            return [self.alone(one, is_shared=True) for one in requests]
+            return [self.alone(one) for one in requests]
         return [one if all(map(math.isfinite, one.scores)) else NOT_FINITE for one in answers]
 
     def _from_beginning(self, request: Request, tokens: Tokens) -> Answer:

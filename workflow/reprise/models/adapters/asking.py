@@ -87,6 +87,12 @@ def option_tokens(tokenizer: Any, options: Sequence[str]) -> list[int]:
     return [int(tokens[0]) for tokens in found]
 
 
+def check_options(tokenizer: Any, options: Sequence[Sequence[str]]) -> None:
+    """A UserError where a score is asked of options that are not one token each."""
+    for some in options:
+        option_tokens(tokenizer, some)
+
+
 def context_of(config: Any) -> int | None:
     """How many tokens a language model can read; none where its configuration states no limit.
 

@@ -61,6 +61,10 @@ class ModelSpec:
     """what all prompts of the run begin with"""
     memory: Mapping[int | str, int] | None = None
     """devices, by their number or name, and the bytes that are free on each; by default what is found"""
+    shows_frames: bool = False
+    """whether the run shows frames, so that a checkpoint that takes none is refused before its weights are loaded"""
+    options: tuple[tuple[str, ...], ...] = ()
+    """of the run's questions that ask for a score; refused like that where one is several tokens"""
 
 
 class Ready:

@@ -90,6 +90,10 @@ class ClipProcessor:
     def _videos(self) -> Any:
         return getattr(self.processor, "video_processor", None)
 
+    def check_shows(self) -> None:
+        """A UserError where neither a video nor images reach the model."""
+        _ = self.mode
+
     @cached_property
     def mode(self) -> str:
         """How frames are shown: as the settings say, or as a video if the checkpoint takes one, or as images."""
@@ -213,12 +217,11 @@ class ClipProcessor:
             raise AnswerError("not_shown", f"the prompt has {text.count(mark)} marks {mark}, {needed} are for frames")
         parts = {f"{KINDS[self.mode]}s_replacements": list(clip.replacements)}
         (text,), _ = self.processor.get_text_with_replacements([text], **parts)
-        options = {**getattr(self.processor, "text_kwargs", {}), **self._specials(text), "return_tensors": "pt"}
+        options = {**getattr(self.processor, "text_kwargs", {}), **self._specials(text), "return_tensors": None}
         made = dict(self.processor.tokenizer([text], **options))
         if clip.types:
-            types = torch.tensor(self.processor.create_mm_token_type_ids(made["input_ids"].tolist()))
-            made |= dict.fromkeys(clip.types, types)
-        return made
+            made |= dict.fromkeys(clip.types, self.processor.create_mm_token_type_ids(made["input_ids"]))
+        return {name: torch.as_tensor(value) for name, value in made.items()}
 
     def _specials(self, text: str) -> dict[str, bool]:
         """A tokenizer adds the token that begins a text, unless the chat template wrote it already."""

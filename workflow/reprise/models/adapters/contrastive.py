@@ -11,7 +11,7 @@ from reprise.core.errors import UserError
 from reprise.models.adapters.asking import answered, asking
 from reprise.models.adapters.base import Answer, Clip, ModelSpec, Ready, Request
 from reprise.models.adapters.frames import FramesPreparer
-from reprise.models.adapters.loading import dtype_of, placing
+from reprise.models.adapters.loading import dtype_of, load_model, load_part, placing
 from reprise.models.adapters.open_clip import is_open_clip, load_open_clip
 from reprise.models.torch_setup import prepare
 
@@ -152,24 +152,22 @@ ENCODERS: dict[str, Callable[[Parts], Encoder]] = {"clip": FrameMean, "siglip": 
 def load_encoder(spec: ModelSpec) -> Encoder:
     """The encoder of a folder, by what its configuration says it is."""
     assert spec.folder is not None
-    placing(spec)  # it fits, and no file is cut short
-    options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": spec.trust_remote_code}
     if is_open_clip(spec.folder):
-        model, images = load_open_clip(spec.folder)
+        placing(spec)  # it fits, and no file is cut short
+        model, images = load_open_clip(spec.folder, spec.device)
+        model = model.to(dtype=dtype_of(spec)).eval()
+        model.set_attn_implementation(spec.attention)
     else:
-        config: Any = AutoConfig.from_pretrained(spec.folder, **options)
+        config = load_part(AutoConfig, spec)
         if config.model_type not in ENCODERS:
             raise UserError(
                 f"{spec.folder}: the contrastive adapter knows {', '.join(ENCODERS)} and open_clip checkpoints, "
                 f"found model_type '{config.model_type}'."
             )
-        model = AutoModel.from_pretrained(spec.folder, **options)
+        model = load_model(AutoModel, spec)
         # As the papers' scripts, which resize with PIL.
-        images = AutoImageProcessor.from_pretrained(spec.folder, backend="pil", **options)
-    tokenizer = AutoTokenizer.from_pretrained(spec.folder, **options)
-    ready = model.to(device=spec.device, dtype=dtype_of(spec)).eval()
-    ready.set_attn_implementation(spec.attention)
-    return ENCODERS[ready.config.model_type](Parts(ready, images, tokenizer))
+        images = load_part(AutoImageProcessor, spec, backend="pil")
+    return ENCODERS[model.config.model_type](Parts(model, images, load_part(AutoTokenizer, spec)))
 
 
 def _unit(feature: Any) -> Any:

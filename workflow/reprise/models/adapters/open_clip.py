@@ -11,7 +11,8 @@ from reprise.models.torch_setup import prepare
 
 prepare()
 
-from safetensors.torch import load_file  # noqa: E402  prepare() must come first
+import torch  # noqa: E402  prepare() must come first
+from safetensors.torch import load_file  # noqa: E402
 from transformers import CLIPConfig, CLIPImageProcessorPil, CLIPModel  # noqa: E402
 
 CONFIG, WEIGHTS = "open_clip_config.json", "open_clip_model.safetensors"
@@ -51,12 +52,13 @@ def is_open_clip(folder: Path) -> bool:
     return (folder / CONFIG).is_file()
 
 
-def load_open_clip(folder: Path) -> tuple[Any, Any]:
-    """The model and what prepares its images."""
+def load_open_clip(folder: Path, device: str) -> tuple[Any, Any]:
+    """The model, its weights read straight to their device, and what prepares its images."""
     found = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
     config = clip_config(found["model_cfg"], folder / CONFIG)
-    model: Any = CLIPModel(config)
-    state = renamed(load_file(folder / WEIGHTS))
+    with torch.device(device):
+        model: Any = CLIPModel(config)
+    state = renamed(load_file(folder / WEIGHTS, device=device))
     missing, unexpected = model.load_state_dict(state, strict=False)
     if missing or unexpected:
         raise UserError(

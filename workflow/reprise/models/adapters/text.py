@@ -8,6 +8,7 @@ from reprise.core.errors import UserError
 from reprise.models.adapters.asking import (
     answered,
     check_length,
+    check_options,
     context_of,
     device_of,
     option_probabilities,
@@ -62,6 +63,7 @@ class LanguageModel:
     def __init__(self, spec: ModelSpec) -> None:
         self._has_encoder = bool(load_part(AutoConfig, spec).is_encoder_decoder)
         self._tokenizer = load_part(AutoTokenizer, spec)
+        check_options(self._tokenizer, spec.options)
         self._model = load_model(AutoModelForSeq2SeqLM if self._has_encoder else AutoModelForCausalLM, spec)
 
     def answer(self, request: Request) -> Answer:

@@ -5,11 +5,12 @@ from collections.abc import Iterator, Sequence
 from reprise.core.errors import UserError
 from reprise.core.log import log
 from reprise.models.adapters.asked_clip import AskedClip
-from reprise.models.adapters.asking import device_of
+from reprise.models.adapters.asking import check_options, device_of
 from reprise.models.adapters.base import Answer, AnswerError, Clip, ModelSpec, Ready, Request
+from reprise.models.adapters.clip_inputs import ClipProcessor
 from reprise.models.adapters.loading import load_model
 from reprise.models.adapters.prepared import ClipPreparer
-from reprise.models.adapters.sharing import PROVEN, encode_once, share_heads_on_a_cpu
+from reprise.models.adapters.sharing import PROVEN, encode_once, lay_out_for_a_cpu, share_heads_on_a_cpu
 from reprise.models.settings import TransformersSettings
 from reprise.models.torch_setup import prepare
 
@@ -30,6 +31,7 @@ class TransformersAdapter:
             raise UserError("the transformers adapter needs weights: set checkpoint or repo in the model's file.")
         torch.set_num_threads(spec.threads)
         self.preparer = ClipPreparer(spec)
+        _check(self.preparer.processor, spec)
         self.model = load_model(AutoModelForImageTextToText, spec)
         self._device = device_of(self.model).type
         self._is_shared = self._shares(TransformersSettings.model_validate(spec.settings))
@@ -40,11 +42,14 @@ class TransformersAdapter:
         if settings.engine == "plain":
             return False
         encode_once(self.model.model)
-        share_heads_on_a_cpu(self._device)
         kind = self.model.config.model_type
         if kind not in PROVEN:
             log.info(f"{kind}: the frames are encoded once a clip, each question is read from its beginning")
-        return kind in PROVEN
+            return False
+        if self._device == "cpu":
+            share_heads_on_a_cpu()
+            lay_out_for_a_cpu(self.model.model.language_model)
+        return True
 
     def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
         """Prepare the clip here, then ask its questions; what cannot be shown fails them all."""
@@ -58,9 +63,17 @@ class TransformersAdapter:
     def answers_about(self, ready: Ready, requests: Sequence[Request]) -> Iterator[Answer]:
         """Ask about a prepared clip: question by question, or on a GPU those together that share an encoding."""
         if self.asked is None or self.asked.ready is not ready:
-            self.asked = AskedClip(self.model, self.preparer.processor.processor.tokenizer, ready)
+            words = self.preparer.processor.processor.tokenizer
+            self.asked = AskedClip(self.model, words, ready, is_shared=self._is_shared)
         if self._is_shared and self._device != "cpu":
             yield from self.asked.together(tuple(requests))
             return
         for request in requests:
-            yield self.asked.alone(request, is_shared=self._is_shared)
+            yield self.asked.alone(request)
+
+
+def _check(processor: ClipProcessor, spec: ModelSpec) -> None:
+    """Refuse a checkpoint that the run's questions cannot be asked, before its weights are loaded."""
+    if spec.shows_frames:
+        processor.check_shows()
+    check_options(processor.processor.tokenizer, spec.options)

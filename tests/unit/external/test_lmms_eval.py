@@ -1,0 +1,332 @@
+"""lmms-eval's logs: read into the same answers as the authors' files, and what that harness did otherwise is named."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from reprise.benchmarks.rows import chosen_items
+from reprise.core.errors import UserError
+from reprise.external import load_importer
+from reprise.external.answers import ImportedAnswers
+from reprise.stages.import_answers import responses
+
+from tests.unit.benchmarks.test_authors_scorers import requests_of
+from tests.unit.benchmarks.whole import Whole
+
+DATE = "20260818_101112"
+SUFFIX = "\nPlease only output one English character."
+Line = dict[str, Any]
+
+
+class Release:
+    """A TemporalBench release of two short videos with two questions each, one long question and two captions."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir()
+        self.entries = {
+            "short_qa": [self._question(v, q) for v in (0, 1) for q in (0, 1)],
+            "long_qa": [self._question(0, 0) | {"idx": "l0", "video_name": "long_video/COIN/v_start_0_end_9.mp4"}],
+            "short_caption": [
+                {
+                    "idx": f"c{v}",
+                    "video_name": f"short_video/COIN/v{v}.mp4",
+                    "question": "Describe.",
+                    "GT": "A man sits.",
+                }
+                for v in (0, 1)
+            ],
+        }
+        files = [folder / f"temporalbench_{mark}.json" for mark in self.entries]
+        for path, content in zip(files, self.entries.values(), strict=True):
+            path.write_text(json.dumps(content))
+        self.items = Whole("temporalbench").annotations(files, "release", {})[1]
+
+    @staticmethod
+    def _question(video: int, number: int) -> dict[str, str]:
+        question = (
+            f"Which?\nA. It rises {number} times.\nB. It falls.\nAnswer with the option's letter from the given choices "
+            "directly."
+        )
+        known = {"idx": f"s{video}{number}", "video_name": f"short_video/COIN/v{video}.mp4", "dataset": "COIN"}
+        return known | {"question": question, "GT": "A", "category": "Others"}
+
+    def logged(self, mark: str = "short_qa") -> list[Line]:
+        """A log's lines, as the harness writes them: the answer of question n is n."""
+        return [
+            {
+                "doc_id": number,
+                "target": entry["GT"],
+                "filtered_resps": [f"answer {number}"],
+                "doc_hash": "0" * 64,
+                "prompt_hash": "0" * 64,
+                "target_hash": "0" * 64,
+                "temporalbench_score": {"item": entry, "pred": f"answer {number}"},
+                "input": entry["question"],
+            }
+            for number, entry in enumerate(self.entries[mark])
+        ]
+
+    def read(
+        self, folder: Path, form: str = "short", frames: int | None = 8
+    ) -> tuple[dict[str, tuple[str, str]], list[tuple[int | None, str, str]]]:
+        """Item -> text and error; and the problems."""
+        return read("temporalbench", form, chosen_items(self.items, form), folder, frames)
+
+
+def read(
+    benchmark: str, form: str, items: pl.DataFrame, folder: Path, frames: int | None = 8
+) -> tuple[dict[str, tuple[str, str]], list[tuple[int | None, str, str]]]:
+    files = load_importer(benchmark).FORMS[form]
+    requests = requests_of(benchmark, form, items).with_columns(max_tokens=pl.lit(512, pl.Int32))
+    found = files.find(folder, frames)
+    found += files.beside(found)
+    imported: ImportedAnswers = files.read(found, items, requests)
+    imported.problems += files.deviations(found, requests, imported.answers, frames)
+    table = responses(requests, imported, 8, "key")
+    said = {item: (text, error) for item, text, error in table.select("item_id", "text", "error").iter_rows()}
+    return said, [(line, idx, problem) for _, line, idx, problem in imported.problems]
+
+
+def write(folder: Path, task: str, lines: list[Line], settings: object = None) -> Path:
+    folder.mkdir(exist_ok=True)
+    path = folder / f"{DATE}_samples_{task}.jsonl"
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    if settings is not None:
+        (folder / f"{DATE}_results.json").write_text(settings if isinstance(settings, str) else json.dumps(settings))
+    return path
+
+
+@pytest.fixture
+def release(tmp_path: Path) -> Release:
+    return Release(tmp_path / "release")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "model"
+
+
+# --- TemporalBench -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("form", "mark"), [("short", "short_qa"), ("long", "long_qa"), ("caption", "short_caption")])
+def test_a_log_is_read_by_the_entries_in_it(release: Release, folder: Path, form: str, mark: str) -> None:
+    write(folder, f"temporalbench_{mark}", release.logged(mark), {"config": {}})
+    said, problems = release.read(folder, form)
+    idx = [entry["idx"] for entry in release.entries[mark]]
+    assert said == {f"{form}/{one}": (f"answer {number}", "") for number, one in enumerate(idx)}
+    expected = [(None, f"{len(idx)} of {len(idx)}", "captions that look cut off")] if form == "caption" else []
+    assert problems == expected
+
+
+def test_dropped_questions_are_missing_answers(release: Release, folder: Path) -> None:
+    write(folder, "temporalbench_short_qa", release.logged()[:3])
+    said, problems = release.read(folder)
+    assert len(said) == 4 and said["short/s11"] == ("", "no_answer") and problems == []
+
+
+def test_another_id_is_matched_by_question_and_video(release: Release, folder: Path) -> None:
+    lines = release.logged()
+    for line in lines:
+        item = line["temporalbench_score"]["item"]
+        line["temporalbench_score"]["item"] = item | {"idx": f"new-{item['idx']}", "question": f" {item['question']}\n"}
+    write(folder, "temporalbench_short_qa", lines)
+    said, problems = release.read(folder)
+    assert [text for text, _ in said.values()] == [f"answer {n}" for n in range(4)]
+    assert Counter(problem for *_, problem in problems) == {"matched by question and video, its id is another's": 4}
+
+
+def test_another_question_under_a_known_id_is_not_its_answer(release: Release, folder: Path) -> None:
+    """Ids of another version of the release: what is asked decides."""
+    lines = release.logged()
+    lines[0]["temporalbench_score"]["item"] = lines[1]["temporalbench_score"]["item"] | {"idx": "s00"}
+    lines[1]["temporalbench_score"]["item"] = lines[1]["temporalbench_score"]["item"] | {"question": "Why?"}
+    write(folder, "temporalbench_short_qa", lines)
+    said, problems = release.read(folder)
+    assert said["short/s00"] == ("", "no_answer") and said["short/s01"] == ("answer 0", "")
+    assert (1, "short/s00", "matched by question and video, its id is another's") in problems
+    assert (2, "short/s01", "another question under a known id") in problems
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"temporalbench_score": {"item": {"idx": "7", "video_name": "a.mp4", "question": "Who?"}}, "input": "Who?"},
+        {"temporalbench_score": None, "input": 3},
+        {"temporalbench_score": {"item": {"idx": ["s00"]}}, "input": None},
+    ],
+)
+def test_a_log_of_something_else_is_refused(release: Release, folder: Path, change: Line) -> None:
+    write(folder, "temporalbench_short_qa", [line | change for line in release.logged()])
+    with pytest.raises(UserError) as error:
+        release.read(folder)
+    message = f"{DATE}_samples_temporalbench_short_qa.jsonl: none of its 4 rows is about a question of temporalbench"
+    assert message in str(error.value) and "into the folder of its own benchmark" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "answer", "problem"),
+    [
+        ({"filtered_resps": ["[LMMS_EVAL_REQUEST_FAILED after 3 retries] timeout"]}, ("", "failed_elsewhere"), None),
+        ({"filtered_resps": ["[LMMS_EVAL_BUDGET_EXCEEDED]"]}, ("", "failed_elsewhere"), None),
+        ({"filtered_resps": [""]}, ("", ""), "empty answer, which lmms-eval also writes after an error"),
+        ({"filtered_resps": "B"}, ("B", ""), None),
+        ({"filtered_resps": [["B"]]}, ("B", ""), None),
+        ({"filtered_resps": [None]}, ("", "no_text"), "no text"),
+        ({"filtered_resps": []}, ("", "no_text"), "no text"),
+        ({"filtered_resps": [float("nan")]}, ("", "no_text"), "no text"),
+        ({"filtered_resps": ["B"], "resps": [["<think>so</think>B"]]}, ("<think>so</think>B", ""), "changed by the harness's filters, what the model wrote is read"),
+        ({"filtered_resps": ["B"], "resps": [["B", "B"]]}, ("B", ""), None),
+        ({"filtered_resps": ["B"], "resps": [["B", "A"]]}, ("B", ""), "several texts in one answer"),
+        ({"input": "Look closely. Which?"}, ("answer 0", ""), "asked with another prompt"),
+        ({"filtered_resps": ["x" * 2_000_000]}, ("x" * 2_000_000, ""), None),
+    ],
+)  # fmt: skip
+def test_what_the_harness_makes_of_an_answer_is_named(
+    release: Release, folder: Path, change: Line, answer: tuple[str, str], problem: str | None
+) -> None:
+    first, *rest = release.logged()
+    write(folder, "temporalbench_short_qa", [first | change, *rest])
+    said, problems = release.read(folder)
+    assert said["short/s00"] == answer
+    assert problems == ([(1, "short/s00", problem)] if problem else [])
+
+
+def test_a_line_without_an_answer_and_a_broken_one_are_named(release: Release, folder: Path) -> None:
+    lines = release.logged()
+    del lines[1]["filtered_resps"]
+    path = write(folder, "temporalbench_short_qa", lines)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-40] + b'\n{"filtered_resps": ["\xff"]}\n' + whole.splitlines()[0])
+    said, problems = release.read(folder)
+    assert said["short/s01"] == ("", "no_text") and said["short/s11"] == ("", "no_answer")
+    assert problems == [
+        (4, "", "broken line"),
+        (5, "", "broken line"),
+        (2, "short/s01", "no idx or no response"),
+        (6, "short/s00", "repeats an answer"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"config": {"model_args": "pretrained=a/b,max_frames_num=8"}}, []),
+        ({"config": {"model_args": "pretrained=a/b,max_frames_num=32"}}, [("max_frames_num=32", "another number of frames than the sampling's")]),
+        ({"config": {"model_args": {"nframes": 16}}}, [("nframes=16", "another number of frames than the sampling's")]),
+        ({"config": {"limit": 100.0}}, [("limit=100.0", "asked in part (--limit)")]),
+        ({"configs": {"temporalbench_short_qa": {"generation_kwargs": {"max_new_tokens": 16}}}}, [("temporalbench_short_qa: 16, here 512", "answers limited to fewer tokens than here")]),
+        ({"configs": {"temporalbench_short_qa": {"generation_kwargs": {"max_new_tokens": 4096}}}}, []),
+        ({"config": [], "configs": {"temporalbench_short_qa": None}}, []),
+        ("{", [("", "the harness's settings are not readable")]),
+        ("[" * 100_000, [("", "the harness's settings are not readable")]),
+        ("[]", [("", "the harness's settings are not readable")]),
+    ],
+)  # fmt: skip
+def test_the_harness_settings_are_compared(
+    release: Release, folder: Path, settings: object, expected: list[tuple[str, str]]
+) -> None:
+    write(folder, "temporalbench_short_qa", release.logged(), settings)
+    assert release.read(folder)[1] == [(None, detail, problem) for detail, problem in expected]
+
+
+def test_frames_that_depend_on_the_clip_are_not_compared(release: Release, folder: Path) -> None:
+    write(folder, "temporalbench_short_qa", release.logged(), {"config": {"model_args": "max_frames_num=32"}})
+    assert release.read(folder, frames=None)[1] == []
+
+
+@pytest.mark.parametrize(
+    ("captions", "looks_cut"),
+    [
+        (["a man walks to the door and", "then he opens it."], True),
+        (["A man sits.", "He stands."], False),
+        (["a man walks to the door and", "word " * 17], False),
+        (["", ""], False),
+    ],
+)
+def test_captions_without_settings_are_looked_at(
+    release: Release, folder: Path, captions: list[str], looks_cut: bool
+) -> None:
+    lines = [
+        line | {"filtered_resps": [text]} for line, text in zip(release.logged("short_caption"), captions, strict=True)
+    ]
+    write(folder, "temporalbench_short_caption", lines)
+    found = [problem for *_, problem in release.read(folder, "caption")[1]]
+    assert ("captions that look cut off" in found) == looks_cut
+
+
+# --- Vinoground ----------------------------------------------------------------------------------------------------
+
+
+class Pair:
+    """A release of one pair, whose text questions are told apart by the order of the options."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir()
+        self.questions = {
+            "0_pos/text": "Which caption? A. up B. down", "0_neg/text": "Which caption? A. down B. up",
+            "0_pos/video": "Which segment: up?", "0_neg/video": "Which segment: down?",
+        }  # fmt: skip
+        (folder / "vinoground.csv").write_text("index,major,minor,pos_cap,neg_cap\n0,object,,up,down\n")
+        for kind in ("text", "video"):
+            rows = [
+                {"idx": name.split("/")[0], "video_name": f"{name[:5]}.mp4", "question": question, "GT": "A"}
+                for name, question in self.questions.items() if name.endswith(kind)
+            ]  # fmt: skip
+            (folder / f"vinoground_{kind}score.json").write_text(json.dumps(rows))
+        self.items = Whole("vinoground").annotations(sorted(folder.iterdir()), "release", {})[1]
+
+    def logged(self, *, old: bool = False) -> list[Line]:
+        """A log's lines; older ones keep the whole index in the metric."""
+        lines = []
+        for name, question in self.questions.items():
+            idx, kind = name.split("/")
+            score = {"index": f"{idx}_{kind}"} if old else {"index": idx, "question_type": kind}
+            score |= {"categories": ["all"], "pred": name}
+            lines.append({"doc_id": 0, "filtered_resps": [name], "vinoground_score": score, "input": question + SUFFIX})
+        return lines
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Pair:
+    return Pair(tmp_path / "release")
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_both_scores_are_in_one_log_and_the_suffix_is_another_prompt(pair: Pair, folder: Path, old: bool) -> None:
+    write(folder, "vinoground", pair.logged(old=old))
+    said, problems = read("vinoground", "questions", pair.items, folder)
+    assert said == {name: (name, "") for name in pair.questions}
+    assert Counter(problem for *_, problem in problems) == {"asked with another prompt": 4}
+
+
+def test_a_log_beside_the_authors_files_is_refused(pair: Pair, folder: Path) -> None:
+    write(folder, "vinoground", pair.logged())
+    (folder / "textscore-response.jsonl").touch()
+    with pytest.raises(
+        UserError, match=r"found textscore-response.jsonl, .*answers in the authors' files and in a log"
+    ):
+        read("vinoground", "questions", pair.items, folder)
+
+
+def test_questions_of_another_release_are_refused(pair: Pair, folder: Path) -> None:
+    write(folder, "vinoground", [line | {"input": "Is it up?"} for line in pair.logged()])
+    with pytest.raises(
+        UserError, match=r"none of its 4 rows is about a question of vinoground .* question 'Is it up\?'"
+    ):
+        read("vinoground", "questions", pair.items, folder)
+
+
+def test_settings_without_a_log_beside_them_are_not_read(tmp_path: Path) -> None:
+    (tmp_path / f"{DATE}_results.json").write_text("{}")
+    files = load_importer("vinoground").FORMS["questions"]
+    assert files.beside([tmp_path / "textscore-response.jsonl", tmp_path / "other_samples_vinoground.jsonl"]) == []
+
+
+def test_a_protocol_with_the_harness_prompt_has_no_other_prompt(pair: Pair, folder: Path) -> None:
+    path = write(folder, "vinoground", pair.logged())
+    requests = requests_of("vinoground", "questions", pair.items, "authors")
+    assert load_importer("vinoground").FORMS["questions"].read([path], pair.items, requests).problems == []

@@ -1,0 +1,175 @@
+"""VLMEvalKit's result folders: which file is a run's, which row is about which question, and what was done otherwise."""
+
+from collections import Counter
+from pathlib import Path
+
+import polars as pl
+import pytest
+from openpyxl import Workbook
+from reprise.core.errors import UserError
+from reprise.external import load_importer
+from reprise.external.answers import ImportedAnswers
+from reprise.external.mmbench_video import rating_files, read_ratings
+
+from tests.unit.benchmarks.test_authors_scorers import free_questions, requests_of
+
+NAME = "m_MMBench_Video_8frame_nopack.xlsx"
+COLUMNS = ("index", "video", "question", "prediction")
+
+
+def write(path: Path, *rows: tuple[object, ...], columns: tuple[str, ...] = COLUMNS) -> None:
+    book = Workbook()
+    for row in (columns, *rows):
+        book.active.append(row)
+    book.save(path)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    path = tmp_path / "m"
+    path.mkdir()
+    return path
+
+
+@pytest.fixture
+def items(tmp_path: Path) -> pl.DataFrame:
+    """Four questions `Q0?`, ... of the videos v0, v0, v1, v1."""
+    return free_questions(tmp_path, 4)[0]
+
+
+def problems(imported: ImportedAnswers) -> list[tuple[int | None, str, str]]:
+    return [(line, idx, problem) for _, line, idx, problem in imported.problems]
+
+
+# --- which file ----------------------------------------------------------------------------------------------------
+
+RESULTS = (
+    "status.json",
+    NAME,
+    "m_MMBench_Video_8frame_nopack_gpt-4-turbo_score.xlsx",
+    "m_MMBench_Video_8frame_nopack_gpt-4-turbo_rating.json",
+    "m_MMBench_Video_8frame_pack.xlsx",
+    "m_MMBench_Video_64frame_pack.xlsx",
+    "m_MMBench_Video_1fps_nopack.xlsx",
+    "m_MMBench_DEV_EN.xlsx",
+    "m_MMBench_DEV_EN_gpt-4-turbo_result.xlsx",
+    "m_MMStar.xlsx",
+    "m_Video-MME_8frame.xlsx",
+    "m_Video-MME_8frame_gpt-4-turbo_score.xlsx",
+)
+
+
+@pytest.mark.parametrize(
+    ("form", "frames", "chosen"),
+    [
+        ("unpacked", 8, NAME),
+        ("packed", 8, "m_MMBench_Video_8frame_pack.xlsx"),
+        ("packed", 64, "m_MMBench_Video_64frame_pack.xlsx"),
+        ("unpacked", None, "m_MMBench_Video_1fps_nopack.xlsx"),
+        ("circular", 1, "m_MMBench_DEV_EN.xlsx"),
+        ("choice", 1, "m_MMStar.xlsx"),
+    ],
+)
+def test_a_whole_result_folder_holds_the_file_of_each_run(
+    folder: Path, form: str, frames: int | None, chosen: str
+) -> None:
+    for name in RESULTS:
+        (folder / name).touch()
+    files = load_importer("mmbench_video").FORMS[form]
+    assert [path.name for path in files.find(folder, frames)] == [chosen]
+    assert folder / chosen in files.candidates(folder)[0]
+    assert [path.name for path in rating_files(folder)] == ["m_MMBench_Video_8frame_nopack_gpt-4-turbo_score.xlsx"]
+
+
+def test_a_file_of_other_frames_is_refused(folder: Path) -> None:
+    (folder / NAME).touch()
+    with pytest.raises(UserError, match=f"found {NAME}; which holds the answers of a run that shows 64 frames"):
+        load_importer("mmbench_video").FORMS["unpacked"].find(folder, 64)
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "prompt", "frames", "expected"),
+    [
+        (NAME, "unpacked", "unpacked", 8, []),
+        (NAME, "unpacked", "unpacked", None, [("8 frames", "another number of frames than the sampling's")]),
+        ("m_MMBench_Video_1fps_nopack.xlsx", "unpacked", "unpacked", 8, [("1fps", "another number of frames than the sampling's")]),
+        (NAME, "packed", "packed", 8, [("nopack", "packed otherwise than here (pack: all questions of a video at once)")]),
+        ("m_MMBench_Video_8frame_pack.xlsx", "packed", "packed", 8, [("pack", "asked with another prompt")]),
+        ("m_MMBench_Video_8frame_pack.xlsx", "packed", "packed.authors", 8, []),
+        ("m.xlsx", "packed", "packed", 8, []),
+    ],
+)  # fmt: skip
+def test_what_the_names_say_otherwise_is_named(
+    folder: Path,
+    items: pl.DataFrame,
+    name: str,
+    form: str,
+    prompt: str,
+    frames: int | None,
+    expected: list[tuple[str, str]],
+) -> None:
+    (folder / name).touch()
+    files = load_importer("mmbench_video").FORMS[form]
+    found = files.find(folder, frames)
+    requests = requests_of("mmbench_video", form, items, prompt)
+    said = files.deviations(found, requests, {}, frames)
+    assert [(one.file, one.id, one.problem) for one in said] == [(str(folder / name), *one) for one in expected]
+
+
+# --- which question ------------------------------------------------------------------------------------------------
+
+
+def read(folder: Path, items: pl.DataFrame) -> ImportedAnswers:
+    files = load_importer("mmbench_video").FORMS["unpacked"]
+    return files.read(files.find(folder, 8), items, requests_of("mmbench_video", "unpacked", items, "unpacked"))
+
+
+def texts(imported: ImportedAnswers) -> list[str]:
+    return [answer.text or answer.error for answer in imported.answers.values()]
+
+
+def test_rows_are_checked_by_what_they_ask(folder: Path, items: pl.DataFrame) -> None:
+    write(
+        folder / NAME,
+        (0, "v0", ' "q0" ', "right"),  # the harness's reader of tables kept other quotes
+        (1, "v1", "Q2?", "of question 2"),
+        (3, "v1", "Who?", "of no question"),
+        (8, "v0", "Q3?", "of another video"),
+    )
+    imported = read(folder, items)
+    assert texts(imported) == ["right", "no_answer", "of question 2", "no_answer"]
+    assert problems(imported) == [
+        (3, "1", "matched by question and video, its id is another's"),
+        (4, "3", "another question under a known id"),
+        (5, "8", "unknown id"),
+    ]
+
+
+def test_a_table_of_another_benchmark_is_refused(folder: Path, items: pl.DataFrame) -> None:
+    write(folder / "m_Video-MME_8frame.xlsx", *((n, "fFjv93ACGo8", f"Which {n}?", "A") for n in range(4)))
+    with pytest.raises(UserError) as error:
+        read(folder, items)
+    assert "none of its 4 rows is about a question of MMBench-Video in this suite. The first: line 2, id '0'" in str(
+        error.value
+    )
+
+
+def test_ratings_are_matched_as_their_predictions_are(folder: Path, items: pl.DataFrame) -> None:
+    path = folder / "m_MMBench_Video_8frame_nopack_gpt-4-turbo_score.xlsx"
+    write(path, (7, "v0", "Q1?", 3), (2, "v1", "Q2?", -1), (2, "v1", "Q2?", -1), columns=(*COLUMNS[:3], "score"))
+    imported = read_ratings(rating_files(folder), items)
+    assert {item: answer.text for item, answer in imported.answers.items()} == {"1": "3", "2": "-1"}
+    assert Counter(problem for *_, problem in problems(imported)) == {
+        "matched by question and video, its id is another's": 1,
+        "repeats an answer": 1,
+    }
+
+
+def test_large_cells_and_failures_are_answers_and_named_failures(folder: Path, items: pl.DataFrame) -> None:
+    write(
+        folder / NAME,
+        (0, "v0", "Q0?", "x" * 32_000),
+        (1, "v0", "Q1?", "Failed to obtain answer via API.: timeout"),
+        (2, "v1", "Q2?", float("nan")),
+    )
+    assert texts(read(folder, items)) == ["x" * 32_000, "failed_elsewhere", "no_answer", "no_answer"]

@@ -1,0 +1,64 @@
+"""What a server of one's own says of itself before the first question, and what is refused by it."""
+
+import logging
+from typing import Any
+
+import pytest
+from reprise.core.errors import UserError
+from reprise.models.adapters.openai import OpenAIAdapter
+
+from tests.unit.asked import BLIND, request, spec
+from tests.unit.models.chat_server import MODEL, VERSION, ChatServer, Says, error
+
+WRITE = request("say this", "write")
+
+
+def adapter(server: ChatServer, **settings: Any) -> OpenAIAdapter:
+    return OpenAIAdapter(spec(**{"url": server.url, "model": MODEL, "retries": 0, **settings}))
+
+
+def test_a_server_of_another_model_is_refused_before_it_is_asked() -> None:
+    with (
+        ChatServer() as server,
+        pytest.raises(
+            UserError,
+            match=rf"/v1: the server serves {MODEL}, not 'toy-2'\. Start it with that model \(vLLM: --served-model-name\)",
+        ),
+    ):
+        list(adapter(server, model="toy-2").answers(BLIND, [WRITE]))
+    assert server.asked == []
+
+
+def test_a_server_of_another_version_is_refused_before_it_is_asked() -> None:
+    with ChatServer() as server:
+        with pytest.raises(
+            UserError, match=rf"the server says version '{VERSION}', not '0\.32\.0'\. Start that version"
+        ):
+            list(adapter(server, version="0.32.0").answers(BLIND, [WRITE]))
+        assert server.asked == []
+        (found,) = adapter(server, version=VERSION).answers(BLIND, [WRITE])
+        assert found.text == "this"
+
+
+def test_a_server_says_once_what_it_is_and_the_log_keeps_it(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO), ChatServer() as server:
+        asked = adapter(server)
+        for _ in range(2):
+            assert [one.text for one in asked.answers(BLIND, [WRITE])] == ["this"]
+        assert [one.path for one in server.looked_at] == ["/v1/models", "/version"]
+        assert f"{server.url}: version {VERSION}, serves {MODEL}" in caplog.messages
+
+
+@pytest.mark.parametrize("says", [error(404), error(500), Says(b"<html>"), Says({"data": []}), Says([{"id": 1}])])  # type: ignore[arg-type]
+def test_what_a_server_does_not_say_is_no_mistake(says: Says) -> None:
+    with ChatServer() as server:
+        server.introduces = lambda asked: says
+        (found,) = adapter(server).answers(BLIND, [WRITE])
+    assert found.text == "this"
+
+
+def test_a_vendor_is_not_asked_what_it_serves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OUR_API_KEY", "sk-test-0123456789")
+    with ChatServer() as server:
+        (found,) = adapter(server, key="OUR_API_KEY").answers(BLIND, [WRITE])
+        assert found.text == "this" and server.looked_at == []

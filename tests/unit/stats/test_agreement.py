@@ -1,0 +1,64 @@
+"""Agreement of judges: examples worked by hand, closed forms, and other people's code."""
+
+import random
+from collections.abc import Sequence
+from fractions import Fraction
+
+import pytest
+from reprise.stats.agreement import kappa, rank_correlation, weighted_kappa
+from scipy.stats import spearmanr
+
+
+def by_table(first: Sequence[int], second: Sequence[int], weights: dict[int, int]) -> float:
+    """Kappa as Cohen defines it: disagreements that were seen, over those of independent judges, by their weights."""
+    count = len(first)
+    pairs = list(zip(first, second, strict=True))
+    seen = sum(Fraction(weights[abs(a - b)], count) for a, b in pairs)
+    expected = sum(Fraction(weights[abs(a - b)], count**2) for a in first for b in second)
+    return float(1 - seen / expected)
+
+
+def test_kappa_by_hand() -> None:
+    """3 of 4 agree; by chance 1/2 * 1/4 + 1/2 * 3/4 = 1/2 would."""
+    assert kappa("AABB", "ABBB") == pytest.approx((3 / 4 - 1 / 2) / (1 - 1 / 2))
+    assert kappa("ABAB", "ABAB") == 1
+    assert kappa("AB", "BA") == -1
+    assert kappa("AABB", "ABAB") == 0, "as independent judges would"
+
+
+def test_weighted_kappa_by_hand() -> None:
+    """Squared differences 0 1 0 0 4, their mean 1; variances 34/25 and 26/25, means 9/5 and 8/5: 61/25 by chance."""
+    assert weighted_kappa([0, 1, 2, 3, 3], [0, 2, 2, 3, 1]) == pytest.approx(1 - 25 / 61)
+    assert weighted_kappa([0, 3], [0, 3]) == 1
+    assert weighted_kappa([0, 3], [3, 0]) == -1
+    assert weighted_kappa([0, 0, 1, 1], [0, 1, 0, 1]) == 0
+
+
+def test_of_two_labels_the_weights_make_no_difference() -> None:
+    first, second = [0, 0, 1, 1, 1, 0], [0, 1, 1, 1, 0, 0]
+    assert weighted_kappa(first, second) == pytest.approx(kappa(first, second))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_both_equal_their_definition(seed: int) -> None:
+    draw = random.Random(seed)
+    first = [draw.randrange(4) for _ in range(30)]
+    second = [one if draw.random() < 0.6 else draw.randrange(4) for one in first]
+    assert weighted_kappa(first, second) == pytest.approx(by_table(first, second, {d: d * d for d in range(4)}))
+    assert kappa(first, second) == pytest.approx(by_table(first, second, {d: int(d > 0) for d in range(4)}))
+    assert rank_correlation(first, second) == pytest.approx(spearmanr(first, second).statistic)
+
+
+def test_rank_correlation_by_hand() -> None:
+    """Ranks 1 2 3 4 and 1 2.5 2.5 4: covariance 4.5, spreads 5 and 4.5."""
+    assert rank_correlation([1, 2, 3, 4], [5, 6, 6, 9]) == pytest.approx(4.5 / (5 * 4.5) ** 0.5)
+    assert rank_correlation([1, 2, 3], [30, 20, 10]) == pytest.approx(-1)
+    assert rank_correlation([0.1, 0.2, 0.9], [1, 2, 3]) == pytest.approx(1)
+
+
+def test_what_is_not_defined_is_none() -> None:
+    assert kappa([], []) is None and weighted_kappa([], []) is None
+    assert kappa("AAA", "AAA") is None and weighted_kappa([3, 3], [3, 3]) is None
+    assert kappa("AAA", "BBB") == 0, "no label in common"
+    assert rank_correlation([1, 2], [1, 2]) is None, "of two there is one order and its reverse"
+    assert rank_correlation([1, 1, 1], [1, 2, 3]) is None

@@ -1,0 +1,102 @@
+"""The table of judges: counts and numbers of a pair, worked by hand, and what becomes of replies that could not be read."""
+
+from typing import Any
+
+import polars as pl
+import pytest
+from reprise.core.schemas import VERDICTS
+from reprise.tables.build import TIDY
+from reprise.tables.judges import Compared, agreement_table, compare, tidy_rows
+from reprise.tables.keys import AgreementKey, JudgePairKey
+from reprise.tables.render import FORMATS, render
+
+from tests.unit.rows import verdict_row
+
+Ratings = list[int | str | None]
+FAILED = None
+RUNS = ("b/p/s/m0", "b/p/s/m1", "b/p/s/m2")
+
+
+def pair(*runs: str) -> JudgePairKey:
+    return JudgePairKey(benchmark="b", title="Bench, p", judges=("first", "second"), runs=runs)
+
+
+def judged(replies: Ratings, *, videos: int = 2) -> pl.DataFrame:
+    """A judge's verdicts on as many answers: a rating, an option, nothing that could be read, or a failed answer."""
+    rows: list[dict[str, Any]] = []
+    for number, reply in enumerate(replies):
+        known: dict[str, Any] = {"item_id": str(number), "failed": reply is FAILED, "unparsed": reply == ""}
+        if isinstance(reply, int):
+            known |= {"score": float(reply), "right": reply == 3}
+        rows.append(
+            verdict_row(f"{number}#robust", str("" if reply is None else reply), **known | {"right": reply in (3, "A")})
+        )
+    units = [f"v{number % videos}" for number in range(len(rows))]
+    return pl.DataFrame(rows, schema=VERDICTS).with_columns(unit=pl.Series(units, dtype=pl.String))
+
+
+def of(first: list[Ratings], second: list[Ratings]) -> Compared:
+    verdicts = {
+        (run, judge): judged(replies)
+        for judge, given in (("first", first), ("second", second))
+        for run, replies in zip(RUNS, given, strict=False)
+    }
+    return compare(pair(*RUNS[: len(first)]), verdicts, 0.95)
+
+
+def values(found: Compared) -> dict[str, float | None]:
+    return {name: value for name, (value, _) in found.numbers.items()}
+
+
+def test_ratings_by_hand() -> None:
+    """Read by both: 0 1 2 3 3 and 0 2 2 3 1, of which three are equal; the means are 9/5 and 8/5."""
+    found = of([[0, 1, 2, 3, 3, "", 2, "", FAILED]], [[0, 2, 2, 3, 1, 1, "", "", FAILED]])
+    assert found.counts == (5, 1, 1, 1) and found.failed == 1
+    assert values(found) == {
+        "agreement": pytest.approx(60), "kappa": pytest.approx(1 - 25 / 61), "difference": pytest.approx(0.2),
+        "rank_correlation": None,
+    }  # fmt: skip
+    low, high = found.numbers["difference"][1] or (0, 0)
+    assert -3 <= low < 0.2 < high <= 3
+
+
+def test_options_by_hand() -> None:
+    """A A B B and A B B B: three equal, by chance half would be; half and a quarter are right."""
+    found = of([["A", "A", "B", "B"]], [["A", "B", "B", "B"]])
+    assert values(found) == {
+        "agreement": pytest.approx(75), "kappa": pytest.approx(0.5), "difference": pytest.approx(25),
+        "rank_correlation": None,
+    }  # fmt: skip
+
+
+def test_the_order_of_the_models_needs_three() -> None:
+    means: list[Ratings] = [[0, 1], [1, 2], [3, 3]]
+    assert values(of(means, [[1, 1], [0, 0], [3, 2]]))["rank_correlation"] == pytest.approx(0.5)
+    assert values(of(means[:2], [[1, 1], [0, 0]]))["rank_correlation"] is None
+
+
+def test_a_reply_that_only_one_judge_could_be_read_of_changes_counts_alone() -> None:
+    whole, less = of([[0, 1, 3]], [[0, 2, 3]]), of([[0, 1, 3, 3]], [[0, 2, 3, ""]])
+    assert whole.numbers == less.numbers and (whole.counts, less.counts) == ((3, 0, 0, 0), (3, 1, 0, 0))
+
+
+def test_judges_with_nothing_in_common_have_no_numbers() -> None:
+    found = of([[0, ""]], [["", 1]])
+    assert found.counts == (0, 1, 1, 0) and set(values(found).values()) == {None}
+
+
+def table_key(*pairs: JudgePairKey) -> AgreementKey:
+    return AgreementKey(
+        suite="s", suite_title="S", notice="Toy.", confidence=0.95, pairs=pairs, judges={"first": "GPT", "second": "Qwen"}
+    )  # fmt: skip
+
+
+def test_every_format_has_the_table() -> None:
+    found = of([[0, 1, 2, 3, 3, "", FAILED]], [[0, 2, 2, 3, 1, 1, FAILED]])
+    key = table_key(found.pair)
+    texts = {form: render(agreement_table(key, [found]), form) for form in FORMATS}
+    assert all("GPT / Qwen" in text and "60.0" in text and "0.59" in text for text in texts.values())
+    assert "1 answers failed, so that there was nothing to judge." in texts["md"] and "**Toy.**" in texts["md"]
+    rows = pl.DataFrame(list(tidy_rows(key, [found])), schema=TIDY)
+    assert rows.filter(metric="kappa").select("asked", "scored", "failed", "unparsed").row(0) == (7, 5, 1, 1)
+    assert rows.filter(metric="second_only")["value"].to_list() == [1] and set(rows["row"]) == {"first, second"}

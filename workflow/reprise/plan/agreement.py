@@ -1,0 +1,60 @@
+"""Which judges can be compared: the pairs of a benchmark's judges, and the runs that both rate."""
+
+from collections.abc import Iterator
+from itertools import combinations
+from typing import NamedTuple
+
+from reprise.core.paths import Run, Scored
+from reprise.plan.runs import Plan
+from reprise.tables.keys import AgreementKey, JudgePairKey
+
+
+class JudgePair(NamedTuple):
+    """Two judges of the answers to one protocol."""
+
+    benchmark: str
+    protocol: str
+    judges: tuple[str, str]
+    runs: tuple[Run, ...]
+    """what both have rated, or can be asked to rate"""
+
+
+def judge_pairs(plan: Plan) -> list[JudgePair]:
+    """Every pair of judges with a run in common, in the order of the judges."""
+    return list(_pairs(plan))
+
+
+def _pairs(plan: Plan) -> Iterator[JudgePair]:
+    judged = [run for run in plan.runs() if plan.is_judged(run.benchmark, run.protocol)]
+    for benchmark, protocol in dict.fromkeys((run.benchmark, run.protocol) for run in judged):
+        mine = [run for run in judged if (run.benchmark, run.protocol) == (benchmark, protocol)]
+        for pair in combinations(plan.judges_of(benchmark), 2):
+            runs = tuple(run for run in mine if all(plan.has_ratings(run, judge) for judge in pair))
+            if runs:
+                yield JudgePair(benchmark, protocol, pair, runs)
+
+
+def compared(plan: Plan) -> list[Scored]:
+    """The runs, each by each of the judges, whose ratings are compared."""
+    return sorted({Scored(run, judge) for pair in judge_pairs(plan) for run in pair.runs for judge in pair.judges})
+
+
+def agreement_key(plan: Plan) -> AgreementKey:
+    """What the table of judges is made of."""
+    config, pairs = plan.config, judge_pairs(plan)
+    return AgreementKey(
+        suite=config.name,
+        suite_title=config.suite.title,
+        notice=config.suite.notice,
+        confidence=config.main.confidence,
+        pairs=tuple(
+            JudgePairKey(
+                benchmark=one.benchmark,
+                title=f"{config.benchmarks[one.benchmark].title}, {one.protocol}",
+                judges=one.judges,
+                runs=tuple(run.name for run in one.runs),
+            )
+            for one in pairs
+        ),
+        judges={judge: config.models[judge].label for one in pairs for judge in one.judges},
+    )

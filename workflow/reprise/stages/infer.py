@@ -81,7 +81,7 @@ def main() -> None:
         failures = Failures(failures_path(store, key.key), args.attempts)
         is_needed = any(journal.get(one) is None and failures.is_due(one) for work in works for one in work.entries)
         server_log = args.log.with_suffix(".server.log")
-        options, budget = scored_options(works), budget_of(args.budget)
+        options, budget = scored_options(works), Budget.of(args.budget)
         with model_on(
             key, store, args.threads, is_needed=is_needed, options=options, budget=budget, server_log=server_log
         ) as model:
@@ -97,12 +97,6 @@ def main() -> None:
         f"{table.height} answers, {reasons.total()} failed{f' ({listed})' if listed else ''}, "
         f"{requests.height - table.height} questions without a clip"
     )
-
-
-def budget_of(numbers: Sequence[float]) -> Budget:
-    """Dollars and tokens, as the workflow gives them; nothing where it gives none."""
-    usd, tokens = numbers or (0.0, 0.0)
-    return Budget(usd, int(tokens))
 
 
 def scored_options(works: Sequence[Work]) -> Options:

@@ -10,6 +10,7 @@ include: "workflow/rules/media.smk"
 include: "workflow/rules/inference.smk"
 include: "workflow/rules/scores.smk"
 include: "workflow/rules/tables.smk"
+include: "workflow/rules/figures.smk"
 
 
 rule all:

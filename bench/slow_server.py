@@ -22,7 +22,7 @@ async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
             writer.close()
             return
         found = LENGTH.search(head)
-        left = int(found[1]) if found else 0
+        left = int(found[1]) if found else 0  # it is asked what it serves, too
         while left:
             left -= len(await reader.read(min(left, 1 << 20)))
         await asyncio.sleep(SECONDS)

@@ -19,6 +19,7 @@ import write_samplings
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 from reprise.config.benchmark import Benchmark
+from reprise.config.figures import Figures
 from reprise.config.main import Main
 from reprise.config.model import External, Model
 from reprise.config.suite import Suite
@@ -39,6 +40,7 @@ KINDS: dict[str, tuple[type[BaseModel], str]] = {
     "external": (External, "config/external.yaml"),
     "benchmark": (Benchmark, "config/benchmarks/*.yaml"),
     "tables": (Tables, "config/tables/**/*.yaml"),
+    "figures": (Figures, "config/figures/**/*.yaml"),
 }
 
 

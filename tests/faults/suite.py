@@ -29,7 +29,7 @@ REVISION = "0123456789abcdef0123456789abcdef01234567"
 NEWER_REVISION = "76543210fedcba9876543210fedcba9876543210"
 SUITE = """\
 title: Reduced
-show_published: false
+show_published: true
 run: [pixels, hub-siglip, o3, gpt-4v, gpt-4o, last-letter]
 overview: [pixels]
 shards: 2

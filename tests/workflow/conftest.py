@@ -39,6 +39,7 @@ missing_share_max: 0.5
 benchmarks:
   velociti:
     tables: config/tables/small.yaml
+    figures: config/figures/small.yaml
     release: {kind: folder, path: release}
     clips: ids
     route: {kind: folder, path: videos, pattern: "{source_id}.mp4"}
@@ -75,6 +76,23 @@ tables:
     caption: Counts.
     columns: [{title: Samples, metrics: [samples], decimals: 0}]
     sections: [{rows: [{label: Ctrl, dataset: true, group: control}]}]
+"""
+
+FIGURES = """\
+benchmark: velociti
+figures:
+  fig3:
+    kind: scatter
+    title: Scores
+    caption: Scores.
+    across: pos
+    up: neg
+    of: [{table: table2, rows: [Oracle, Always Yes]}]
+  own_strict:
+    kind: bars
+    title: Strict
+    caption: Strict.
+    of: [{table: table2}]
 """
 
 TOY_TABLES = """\
@@ -191,6 +209,7 @@ def small_suite(project: Project) -> None:
     """Give the copy a suite of real files and make it the configured one."""
     project.write("config/suites/small.yaml", SUITE)
     project.write("config/tables/small.yaml", TABLES)
+    project.write("config/figures/small.yaml", FIGURES)
     project.edit("config/config.yaml", "suite: demo", "suite: small")
     (project.root / "release").mkdir()
     with (project.root / "release/rows.csv").open("w", newline="") as stream:
@@ -227,6 +246,7 @@ def toy_suite(project: Project) -> Project:
     """The small suite with a toy checkpoint as one of its models, in its early state."""
     small_suite(project)
     project.write("config/tables/small.yaml", TOY_TABLES)
+    project.edit("config/suites/small.yaml", "    figures: config/figures/small.yaml\n", "")
     shutil.copytree(ROOT / "resources/demo/checkpoints", project.root / "resources/demo/checkpoints")
     project.edit("config/models/toy-llava-ov.yaml", "checkpoints/llava-ov-late", "checkpoints/llava-ov-early")
     return project

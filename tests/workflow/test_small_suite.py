@@ -55,6 +55,27 @@ def test_one_table_runs_only_what_it_needs(fresh: Project) -> None:
     assert jobs.count("infer") == 2 and jobs.count("table") == 1 and "statistics" not in jobs
 
 
+def test_a_figure_runs_only_what_it_needs(fresh: Project) -> None:
+    jobs = fresh.planned("results/figures/velociti/fig3.pdf")
+    assert jobs.count("infer") == 2 and jobs.count("figure") == 1 and "statistics" not in jobs and "table" not in jobs
+
+
+def test_figures_have_the_numbers_of_tables(small: Project) -> None:
+    assert small.made("figures") == ["figure", "figure", "figures"]
+    folder = small.root / "results/figures/velociti"
+    assert {path.suffix for path in folder.glob("fig3.*")} == {".pdf", ".svg", ".png", ".csv"}
+    with (folder / "own_strict.csv").open() as stream:
+        figure = {
+            (row["row"], row["column"]): row["value"]
+            for row in csv.DictReader(stream)
+            if row["convention"] != "authors"
+        }
+    assert figure == {place: row["value"] for place, row in cells(small, "table2").items()}
+    with (folder / "fig3.csv").open() as stream:
+        points = list(csv.DictReader(stream))
+    assert [row["region"] for row in points if (row["row"], row["group"]) == ("Oracle", "control")] == ["strict"] * 4
+
+
 def test_a_table_of_the_data_asks_no_model(fresh: Project) -> None:
     jobs = fresh.planned("results/tables/velociti/table11.md")
     assert jobs == ["annotations", "release", "statistics", "table"]

@@ -10,6 +10,7 @@ rule score:
         item_table="results/{suite}/annotations/{benchmark}/items.parquet",
         requests="results/{suite}/requests/{benchmark}/{protocol}.parquet",
         responses="results/{suite}/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
+        facts=PLAN.analysed_facts,
     output:
         authors="results/{suite}/verdicts/{benchmark}/{protocol}/{sampling}/{model}/authors.parquet",
         robust="results/{suite}/verdicts/{benchmark}/{protocol}/{sampling}/{model}/robust.parquet",
@@ -23,7 +24,7 @@ rule score:
         " --authors {output.authors:q} --robust {output.robust:q}"
         " --then metrics --key {input.metric_key:q} --run-key {input.run_key:q}"
         " --items {input.item_table:q} --authors {output.authors:q} --robust {output.robust:q}"
-        " --responses {input.responses:q} --out {output.metrics:q} 2> {log:q}"
+        " --responses {input.responses:q} --facts {input.facts:q} --out {output.metrics:q} 2> {log:q}"
 
 
 rule judge_requests:
@@ -65,8 +66,8 @@ rule judge:
         mem_mb=PLAN.memory_mb,
     shell:
         "{PYTHON:q} -m reprise.stages.infer --key {input.key:q} --requests {input.requests:q} --store {STORE:q}"
-        " --threads {threads} --attempts {ATTEMPTS} --budget {BUDGET} --out {output.responses:q}"
-        " --timings {output.timings:q} --log {log:q} 2> {log:q}"
+        " --threads {threads} --attempts {ATTEMPTS} --budget {BUDGET} --out {output.responses:q} --timings {output.timings:q}"
+        " --log {log:q} 2> {log:q}"
 
 
 rule import_ratings:
@@ -99,6 +100,7 @@ rule score_judged:
         given="results/{suite}/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
         responses="results/{suite}/judge_responses/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
         ratings=PLAN.human_ratings,
+        facts=PLAN.analysed_facts,
     output:
         authors="results/{suite}/verdicts/{benchmark}/{protocol}/{sampling}/{model}/{judge}.authors.parquet",
         robust="results/{suite}/verdicts/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
@@ -113,4 +115,4 @@ rule score_judged:
         " --then metrics --key {input.metric_key:q} --run-key {input.run_key:q}"
         " --judge {wildcards.judge:q} --items {input.item_table:q} --authors {output.authors:q} --robust {output.robust:q}"
         " --ratings {input.ratings:q} --responses {input.given:q} --replies {input.responses:q}"
-        " --out {output.metrics:q} 2> {log:q}"
+        " --facts {input.facts:q} --out {output.metrics:q} 2> {log:q}"

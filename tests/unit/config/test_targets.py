@@ -25,6 +25,9 @@ from tests.unit.config.conftest import Project
         ("results/tables/overview.pdf", "no format 'pdf'. Allowed: csv, html, md, tex."),
         ("results/tables/table3.pdf", "no format 'pdf'. Allowed: html, md, tex."),
         ("results/tables/table3.csv", "no format 'csv'. Allowed: html, md, tex. The csv of each paper is results/tables/<benchmark>/table3.csv."),
+        ("results/figures/velociti/fig99.png", "velociti of suite 'demo' does not have a 'fig99'. Did you mean 'fig"),
+        ("results/figures/velociti/fig3.jpg", "no format 'jpg'. Did you mean 'png'? Allowed: csv, pdf, png, svg."),
+        ("results/figures/velocti/fig3.png", "no figures of 'velocti' in suite 'demo'. Did you mean 'velociti'?"),
         ("results/paper/metrics/velociti/entail/fps1/oracle.parquet", "is of suite 'paper', but the suite is 'demo'. Add `--config suite=paper` after the targets."),
     ],
 )  # fmt: skip

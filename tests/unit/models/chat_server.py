@@ -109,6 +109,8 @@ def well(asked: Asked) -> Says:
 
 def seeing(asked: Asked) -> Says:
     """The same of a server that says something else about other frames: scores, or one of two letters and a digest."""
+    if asked.path == "/tokenize":
+        return well(asked)
     shown = "".join(asked.images)
     if "logprob_token_ids" in asked.body:
         return Says(completion(asked, logprobs=scored(asked, shown)))

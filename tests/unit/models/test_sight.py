@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 from reprise.models.adapters.transformers import TransformersAdapter
-from reprise.models.sight import ANOTHER, BLIND, REVERSED, Asked, Sight, sight_of
+from reprise.models.ahead import Asked
+from reprise.models.sight import ANOTHER, BLIND, REVERSED, Sight, sight_of
 from safetensors.torch import load_file, save_file
 
 from tests.unit.asked import request, shown, spec

@@ -6,6 +6,7 @@
                         GROUPS        group -> which items are in it
                         CHANCE        metric -> score of random guessing
     answers.py          ANSWERS       form of question -> what a judge is shown       answering.py  (if it is judged)
+    analyses.py         ANALYSES      groups of items beside those     analysing.py   (if it is analysed further)
     data_statistics.py  STATISTICS    numbers of the data itself                      counting.py   (if a table has any)
 
 These modules do not import each other: each has a digest of its own, so that a change of the scores computes scores
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # a job loads only the imports of the one module that it needs
+    from reprise.benchmarks.analysing import Analyses
     from reprise.benchmarks.answering import FreeAnswers
     from reprise.benchmarks.asking import Form
     from reprise.benchmarks.counting import DataStatistics
@@ -58,6 +60,12 @@ class AnswersModule(Protocol):
     ANSWERS: "Mapping[str, FreeAnswers]"
 
 
+class AnalysesModule(Protocol):
+    """`analyses.py`."""
+
+    ANALYSES: "Analyses"
+
+
 class StatisticsModule(Protocol):
     """`data_statistics.py`."""
 
@@ -69,6 +77,7 @@ DEFINED = {
     "questions": ("FORMS",),
     "scores": ("SCORES", "GROUPS", "CHANCE"),
     "answers": ("ANSWERS",),
+    "analyses": ("ANALYSES",),
     "data_statistics": ("STATISTICS",),
 }
 """module -> the names that it must define"""

@@ -81,3 +81,7 @@ class MetricsKey(BenchmarkKey):
     """of intervals"""
     ratings_sha256: str = ""
     """digest of people's ratings, against which a judge is measured"""
+
+    def modules(self) -> tuple[str, ...]:
+        analyses = [module_name(self.benchmark, "analyses")] if has_part(self.benchmark, "analyses") else []
+        return (*super().modules(), *analyses)

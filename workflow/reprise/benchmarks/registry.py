@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from reprise.benchmarks.contract import (
     DEFINED,
     NEEDED,
+    AnalysesModule,
     AnswersModule,
     QuestionsModule,
     ReleaseModule,
@@ -19,6 +20,7 @@ from reprise.benchmarks.counting import DataStatistics
 from reprise.core.errors import UserError, unknown
 
 if TYPE_CHECKING:
+    from reprise.benchmarks.analysing import Analyses
     from reprise.benchmarks.answering import FreeAnswers
 
 HERE = Path(__file__).parent
@@ -37,7 +39,7 @@ def module_name(benchmark: str, part: str) -> str:
 
 
 def has_part(benchmark: str, part: str) -> bool:
-    """Whether a benchmark has an optional module: `answers`, `data_statistics`."""
+    """Whether a benchmark has an optional module: `answers`, `analyses`, `data_statistics`."""
     return (HERE / benchmark / f"{part}.py").is_file()
 
 
@@ -59,6 +61,11 @@ def load_scores(benchmark: str) -> ScoresModule:
 def load_answers(benchmark: str) -> "Mapping[str, FreeAnswers]":
     """Form of question -> the answers that a judge sees; empty if no answers are judged."""
     return cast(AnswersModule, _load(benchmark, "answers")).ANSWERS if has_part(benchmark, "answers") else {}
+
+
+def load_analyses(benchmark: str) -> "Analyses | None":
+    """The groups of a benchmark's analyses; None if it has no such module."""
+    return cast(AnalysesModule, _load(benchmark, "analyses")).ANALYSES if has_part(benchmark, "analyses") else None
 
 
 def load_statistics(benchmark: str) -> DataStatistics:

@@ -16,10 +16,11 @@ from reprise.core.paths import Run
 from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, read_table
 from reprise.models.adapters import ADAPTERS, load_adapter
 from reprise.models.adapters.base import Adapter, ModelSpec
+from reprise.models.ahead import Asked
 from reprise.models.devices import take_gpus
 from reprise.models.reasons import REASONS
 from reprise.models.serving.host import Host
-from reprise.models.sight import PLAN, Asked, Sight, sight_of
+from reprise.models.sight import PLAN, Sight, sight_of
 from reprise.models.weights import WEIGHTS, snapshot_folder
 from reprise.plan.identity import server_of, weights_identity
 from reprise.plan.runs import Plan

@@ -10,6 +10,7 @@ from reprise.benchmarks.prompts import load_prompts
 from reprise.benchmarks.registry import benchmark_names, load_answers, load_scores, load_statistics, unmatched_forms
 from reprise.config.benchmark import Benchmark, Protocol
 from reprise.config.configuration import Configuration
+from reprise.config.figure_checks import figure_problems
 from reprise.config.imported import folder_problems, form_problems
 from reprise.config.model import Model
 from reprise.config.problems import Problems
@@ -51,6 +52,13 @@ class Checks:
                     self._columns(file, f"tables.{number}", spec, name)
             if tables.overview is not None and name in self.found.benchmarks:
                 self._overview_part(file, tables.overview, name)
+
+        for name, figures in self.found.figures.items():
+            if name in self.found.benchmarks and name in self.found.tables:
+                file = str(self.found.suite.benchmarks[name].figures)
+                groups = self.found.benchmarks[name].groups
+                for place, reason in figure_problems(figures, self.found.tables[name], [*groups]):
+                    self.problems.add(file, place, reason)
 
     def _add(self, file: str, place: str, reasons: Sequence[str]) -> None:
         for reason in reasons:

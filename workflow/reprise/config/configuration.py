@@ -3,6 +3,7 @@
 from pydantic import BaseModel, ConfigDict
 
 from reprise.config.benchmark import Benchmark
+from reprise.config.figures import Figures
 from reprise.config.main import Main
 from reprise.config.model import Model
 from reprise.config.overview import overview_spec
@@ -22,6 +23,7 @@ class Configuration(BaseModel):
     suite: Suite
     benchmarks: dict[str, Benchmark]
     tables: dict[str, Tables]
+    figures: dict[str, Figures] = {}
     models: dict[str, Model]
     external: frozenset[str] = frozenset()
     """the models of config/external.yaml"""

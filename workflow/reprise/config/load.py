@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 from reprise.config.benchmark import Benchmark
 from reprise.config.checks import Checks
 from reprise.config.configuration import EXTERNAL, Configuration
+from reprise.config.figures import Figures
 from reprise.config.main import Main
 from reprise.config.model import External, Model
 from reprise.config.problems import Problems
@@ -98,6 +99,20 @@ class _ConfigFiles:
                 found[name] = tables
         return found
 
+    def figures(self, suite: Suite, suite_file: str) -> dict[str, Figures]:
+        """The figures of those of the suite's benchmarks that have some."""
+        there = [str(path.relative_to(self.root)) for path in (self.root / "config/figures").glob("**/*.yaml")]
+        found = {}
+        for name, entry in suite.benchmarks.items():
+            if entry.figures is None:
+                continue
+            if not (self.root / entry.figures).is_file():
+                reason = f"no file '{entry.figures}'.{suggestion(entry.figures, there)}"
+                self.problems.add(suite_file, f"benchmarks.{name}.figures", reason)
+            elif figures := self.read(Figures, entry.figures):
+                found[name] = figures
+        return found
+
 
 def load(root: Path, overrides: Mapping[str, Any] | None = None) -> Configuration:
     """Read the whole configuration of the chosen suite, or end with one error that lists every problem."""
@@ -129,6 +144,7 @@ def load(root: Path, overrides: Mapping[str, Any] | None = None) -> Configuratio
         suite=suite,
         benchmarks={name: value for name, value in benchmarks.items() if value},
         tables=tables,
+        figures=files.figures(suite, suite_file),
         models={name: value for name, value in models.items() if value},
         external=frozenset(external),
     )

@@ -42,6 +42,8 @@ class SuiteBenchmark(Settings):
 
     tables: str
     """The file of its tables."""
+    figures: str | None = None
+    """The file of its figures; without one it has none."""
     release: Release
     """Where its annotation files come from."""
     clips: Literal["ids", "release"]

@@ -9,6 +9,7 @@ SLUG_IN_WORDS = "lower-case letters, digits, '.', '_' and '-', first a letter or
 NAME = f"^{SLUG}$"
 RUN = f"^{SLUG}/{SLUG}/{SLUG}$"
 TABLE = r"^table[0-9]+$"
+FIGURE = r"^(fig[0-9]+|own_[a-z0-9_]+)$"
 REVISION = r"^([0-9a-f]{40}|unpinned)$"
 
 LINK = r"^https?://[^/@]*(/|$)"
@@ -17,6 +18,7 @@ WORDS = {
     NAME: f"a name ({SLUG_IN_WORDS})",
     RUN: f"<protocol>/<sampling>/<model>, each a name ({SLUG_IN_WORDS})",
     TABLE: "table<N>, such as table3",
+    FIGURE: "fig<N>, such as fig3, or own_<name> for an analysis of our own",
     REVISION: "a commit (40 hexadecimal digits) or 'unpinned'",
     LINK: "an http or https link without a user name or a password in it",
 }

@@ -10,6 +10,7 @@ from reprise.core.errors import UserError
 RESULTS = Path("results")
 STAMP = RESULTS / "suite.json"
 TABLES = RESULTS / "tables"
+FIGURES = RESULTS / "figures"
 RUN_NAME = "<benchmark>/<protocol>/<sampling>/<model>"
 PROBLEMS = ".problems.csv"
 TIMINGS = ".timings.parquet"
@@ -56,6 +57,11 @@ class Scored:
 def table_file(benchmark: str, table: str, kind: str) -> Path:
     """A table of one paper; `table` is `table<N>`."""
     return TABLES / benchmark / f"{table}.{kind}"
+
+
+def figure_file(benchmark: str, figure: str, kind: str) -> Path:
+    """A figure of one paper; `figure` is `fig<N>` or `own_<name>`."""
+    return FIGURES / benchmark / f"{figure}.{kind}"
 
 
 def reproduction_file(kind: str) -> Path:
@@ -185,6 +191,11 @@ class Results:
     def verdicts(self, run: Run, reader: str) -> Path:
         """A reader's verdicts on a run's answers; `reader` may be a judge."""
         return self.folder / "verdicts" / run.name / f"{reader}.parquet"
+
+    def name_of_verdicts(self, path: Path) -> str:
+        """The name of the run, or of the run and judge, that shown verdicts are of."""
+        name = path.relative_to(self.folder / "verdicts").with_suffix("").as_posix()
+        return name.removesuffix("/robust")
 
     def scored_of_verdicts(self, path: Path) -> tuple[str, str]:
         """The names of the run and of the judge that a file of a judge's verdicts is of."""

@@ -136,6 +136,11 @@ class LazyModel:
             self._prepare = partial(outcome_of, cast(PreparingAdapter, adapter).preparer)
         return adapter
 
+    def _found_settings(self, given: Given) -> dict[str, Any]:
+        """Settings of the adapter that only the job knows."""
+        del given  # for a model that this process loads there are none
+        return {}
+
     def _spec(self, given: Given) -> ModelSpec:
         answers = self._key.answers
         return ModelSpec(
@@ -150,11 +155,6 @@ class LazyModel:
             shows_frames=answers.sampling.get("rule") != BLIND,
             options=self._options,
         )
-
-    def _found_settings(self, given: Given) -> dict[str, Any]:
-        """Settings of the adapter that only the job knows."""
-        del given  # for a model that this process loads there are none
-        return {}
 
     def _prepare_ahead(self, spec: ModelSpec) -> None:
         """Begin with the first clips while the model loads."""
@@ -181,8 +181,8 @@ class LazyServedModel(LazyModel):
 class LazyHostedModel(LazyServedModel):
     """The same for a model whose server this job starts when the first answer is missing."""
 
-    def __init__(self, key: ModelRunKey, store: Store, threads: int, server_log: Path) -> None:
-        super().__init__(key, store, threads)
+    def __init__(self, key: ModelRunKey, store: Store, threads: int, budget: Budget, server_log: Path) -> None:
+        super().__init__(key, store, threads, budget=budget)
         self._server_log = server_log
         self._host: Host | None = None
 
@@ -219,13 +219,12 @@ def lazy_model(
     threads: int,
     workers: int = 0,
     options: Options = (),
-    *,
     budget: Budget = NO_BUDGET,
     server_log: Path | None = None,
 ) -> LazyModel:
     """The model of a run; the log of a server that it starts is a file of its own."""
     if key.hosting is not None:
-        return LazyHostedModel(key, store, threads, server_log or store.scratch("server.log"))
+        return LazyHostedModel(key, store, threads, budget, server_log or store.scratch("server.log"))
     kind = LazyServedModel if ADAPTERS[key.answers.adapter].is_remote else LazyModel
     return kind(key, store, threads, workers, options=options, budget=budget)
 

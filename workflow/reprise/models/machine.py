@@ -36,7 +36,7 @@ def model_on(
     """
     workers = threads if key.gpus else 0
     if not is_needed or key.gpus < 2 or key.hosting is not None:
-        with lazy_model(key, store, threads, workers, options, budget=budget, server_log=server_log) as model:
+        with lazy_model(key, store, threads, workers, options, budget, server_log) as model:
             yield model
         return
     with ExitStack() as ends:

@@ -5,22 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle, islice
 from statistics import mean
-from typing import NamedTuple
 
 from reprise.models.adapters.base import Answer, Clip, Request
+from reprise.models.ahead import Asked
 from reprise.models.answering import Model, ask
 from reprise.reading.robust import read_robust
 
 PLAN, BLIND, ANOTHER, REVERSED = "the plan's frames", "no frames", "another clip's frames", "the frames in reverse"
 # The same input gives the same numbers but for the last digits.
 ALIKE = 1e-6
-
-
-class Asked(NamedTuple):
-    """A clip and the questions about it."""
-
-    clip: Clip
-    requests: tuple[Request, ...]
 
 
 @dataclass(frozen=True)

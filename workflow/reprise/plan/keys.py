@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from reprise.benchmarks.keys import AnnotationsKey, JudgeRequestsKey, MetricsKey, RequestsKey, StatisticsKey
 from reprise.benchmarks.prompts import Prompt, load_prompts
+from reprise.config.figures import Figure
 from reprise.config.model import Model
 from reprise.config.suite import SubsetFile
 from reprise.config.tables import TableSpec
@@ -23,7 +24,9 @@ from reprise.external import FOLDER
 from reprise.external.keys import ImportedRatingsKey, ImportedRunKey, RatingFiles, RunFiles
 from reprise.fetch.keys import BenchmarkLedgers, Extras, MissingKey, ReleaseKey, SourcesKey
 from reprise.fetch.settings import ReleaseFolder
+from reprise.figures.keys import FigureKey
 from reprise.media.keys import ClipsKey, FactsKey, FramesKey
+from reprise.media.sampling import frames_shown
 from reprise.models.adapters import ADAPTERS
 from reprise.models.embeddings import DISTRIBUTION as EMBEDDER
 from reprise.models.keys import ModelAnswers, ModelRunKey, RunKey
@@ -98,6 +101,9 @@ class _Keys:
         for benchmark, table, spec in self._plan.tables():
             table_key = self._table(benchmark, table, spec, runs, adopted)
             yield key("tables", benchmark, table), self._coded(table_key)
+        for benchmark, figure, figure_spec in self._plan.figures():
+            figure_key = self._figure(benchmark, figure, figure_spec, runs, adopted)
+            yield key("figures", benchmark, figure), self._coded(figure_key)
         if self._plan.overview:
             yield key("tables", OVERVIEW), self._coded(self._overview(runs, adopted))
         if (agreement := agreement_key(self._plan)).pairs:
@@ -251,8 +257,8 @@ class _Keys:
             checkpoint=model.checkpoint,
             gpus=model.gpus,
             serving={key: model.settings[key] for key in sorted(beside)},
-            price=model.price,
             hosting=server.hosting,
+            price=model.price,
         )
 
     def _identity(self, slug: str, model: Model) -> dict[str, str]:
@@ -298,7 +304,7 @@ class _Keys:
         self, benchmark: str, table: str, spec: TableSpec, runs: dict[Run, RunKey], adopted: dict[str, str]
     ) -> TableKey:
         plan, suite, settings = self._plan, self._config.suite, self._config.benchmarks[benchmark]
-        scored = plan.table_scored(benchmark, table)
+        scored = plan.scored_of(benchmark, spec)
         judged = tuple(name for name in settings.protocols if plan.is_judged(benchmark, name))
         keys = sorted({runs[one.run].key for one in scored} & adopted.keys())
         shown = {cell.model for cell in spec.cells() if cell.model is not None}
@@ -317,7 +323,7 @@ class _Keys:
             runs=tuple(one.name for one in scored),
             imported=tuple(one.name for one in scored if plan.is_imported(one)),
             judge_order=tuple(plan.judges_of(benchmark)) if judged else (),
-            unjudged=tuple(run.name for run in plan.unjudged(benchmark, table)),
+            unjudged=tuple(run.name for run in plan.unjudged(benchmark, spec)),
             judged=judged,
             judges={one: self._config.models[one].label for one in plan.judges_of(benchmark)} if judged else {},
             abbreviations=self._config.tables[benchmark].abbreviations,
@@ -326,6 +332,29 @@ class _Keys:
             adopted={key: adopted[key] for key in keys},
             missing_share_max=suite.missing_share_max,
             failed_share_max=suite.failed_share_max,
+        )
+
+    def _figure(
+        self, benchmark: str, figure: str, spec: Figure, runs: dict[Run, RunKey], adopted: dict[str, str]
+    ) -> FigureKey:
+        suite, settings = self._config.suite, self._config.benchmarks[benchmark]
+        shown = {row.sampling for _, part in self._plan.figure_parts(benchmark, figure) for row in part.cells()}
+        rules = {name: self._config.main.samplings[name] for name in sorted(filter(None, shown))}
+        counts = {name: frames_shown(rule) for name, rule in rules.items()}
+        return FigureKey(
+            suite=self._config.name,
+            notice=suite.notice,
+            benchmark=benchmark,
+            benchmark_title=settings.title,
+            figure=figure,
+            spec=spec,
+            parts=tuple(
+                self._table(benchmark, table, part, runs, adopted)
+                for table, part in self._plan.figure_parts(benchmark, figure)
+            ),
+            frames={name: count for name, count in counts.items() if count is not None},
+            show_published=suite.show_published,
+            published_sha256=self._digest_of(published_file(benchmark) if suite.show_published else None),
         )
 
     def _overview(self, runs: dict[Run, RunKey], adopted: dict[str, str]) -> OverviewKey:

@@ -5,11 +5,12 @@ from functools import cached_property
 from pathlib import Path
 
 from reprise.config.configuration import Configuration
+from reprise.config.figures import Figure, OfTables
 from reprise.config.model import Model
 from reprise.config.suite import OnGpus
 from reprise.config.tables import Row, TableSpec
 from reprise.core.errors import UserError, unknown
-from reprise.core.paths import OVERVIEW, RUN_NAME, TABLES, Results, Run, Scored
+from reprise.core.paths import FIGURES, OVERVIEW, RUN_NAME, TABLES, Results, Run, Scored
 from reprise.core.store import Store
 from reprise.external import FOLDER
 from reprise.models.adapters import ADAPTERS
@@ -85,6 +86,32 @@ class Plan:
             )
         return tables[table]
 
+    def figures(self) -> Iterator[tuple[str, str, Figure]]:
+        """Every (benchmark, figure, specification) of the suite."""
+        for benchmark, figures in self.config.figures.items():
+            for figure, spec in figures.figures.items():
+                yield benchmark, figure, spec
+
+    def figure(self, benchmark: str, figure: str) -> Figure:
+        """The specification of one figure; a UserError if it does not exist."""
+        if benchmark not in self.config.figures:
+            raise unknown("benchmark with figures", benchmark, self.config.figures, f"{FIGURES / benchmark / figure}")
+        figures = self.config.figures[benchmark].figures
+        if figure not in figures:
+            raise unknown("figure", figure, figures, f"{FIGURES / benchmark / figure}")
+        return figures[figure]
+
+    def figure_parts(self, benchmark: str, figure: str) -> list[tuple[str, TableSpec]]:
+        """The tables that a figure shows parts of, each with the part as a table."""
+        spec = self.figure(benchmark, figure)
+        parts = spec.of if isinstance(spec, OfTables) else []
+        return [(part.table, part.of(self.table(benchmark, part.table))) for part in parts]
+
+    def figure_scored(self, benchmark: str, figure: str) -> list[Scored]:
+        """The numbers of runs that one figure needs and that this site can make."""
+        parts = self.figure_parts(benchmark, figure)
+        return sorted({one for _, spec in parts for one in self.scored_of(benchmark, spec)})
+
     def benchmarks_by_table(self) -> dict[str, list[str]]:
         """Table -> the benchmarks whose papers have one of this number."""
         found: dict[str, list[str]] = {}
@@ -147,9 +174,9 @@ class Plan:
         judge = self._rater(run, row.judges or self.judges_of(benchmark))
         return Scored(run, judge) if judge else None
 
-    def unjudged(self, benchmark: str, table: str) -> list[Run]:
+    def unjudged(self, benchmark: str, spec: TableSpec) -> list[Run]:
         """The runs of a table that this site can make, but that no judge rates."""
-        cells = [cell for cell in self.table(benchmark, table).cells() if not cell.judges]
+        cells = [cell for cell in spec.cells() if not cell.judges]
         runs = {run for cell in cells if (run := run_of(benchmark, cell)) and self.is_judged(benchmark, run.protocol)}
         able = [run for run in runs if run.model in self.models and self.has_answers(run)]
         return sorted(run for run in able if self._rater(run, self.judges_of(benchmark)) is None)
@@ -168,7 +195,10 @@ class Plan:
 
     def table_scored(self, benchmark: str, table: str) -> list[Scored]:
         """The numbers of runs that one table needs and that this site can make."""
-        spec = self.table(benchmark, table)
+        return self.scored_of(benchmark, self.table(benchmark, table))
+
+    def scored_of(self, benchmark: str, spec: TableSpec) -> list[Scored]:
+        """The same for a specification."""
         return sorted({found for row in spec.cells() if (found := self.scored(benchmark, row))})
 
     def overview_scored(self) -> list[Scored]:

@@ -11,6 +11,7 @@ from reprise.core.errors import UserError, choices, suggestion
 from reprise.core.log import log
 from reprise.core.names import TABLE
 from reprise.core.paths import (
+    FIGURES,
     JUDGES,
     OVERVIEW,
     REPRODUCTION,
@@ -19,6 +20,7 @@ from reprise.core.paths import (
     Scored,
     agreement_file,
     collected_table_file,
+    figure_file,
     table_file,
     tables_pdf_file,
 )
@@ -29,6 +31,7 @@ from reprise.plan.runs import Plan
 from reprise.tables.render.latex_document import MISSING, has_latex
 
 FORMATS = ("csv", "html", "md", "tex")
+PICTURES = ("csv", "pdf", "png", "svg")
 COLLECTED = ("html", "md", "tex")
 VERDICTS_AS = ("csv", "html", "md")
 PROFILE, PROFILES = "--workflow-profile", Path("profiles")
@@ -83,10 +86,15 @@ def _problems(plan: Plan, target: str) -> Iterator[str]:
         case ["results", "tables", benchmark, file] if file.startswith("tab"):
             names = [table for name, table, _ in plan.tables() if name == benchmark]
             yield from _file_problems(file, names, FORMATS, f"{benchmark} of suite '{suite}'", names)
+        case ["results", "figures", benchmark, *_] if benchmark not in plan.config.figures:
+            yield f"no figures of '{benchmark}' in suite '{suite}'.{choices(benchmark, plan.config.figures)}"
+        case ["results", "figures", benchmark, file]:
+            names = list(plan.config.figures[benchmark].figures)
+            yield from _file_problems(file, names, PICTURES, f"{benchmark} of suite '{suite}'", names)
         case ["results", other, _, *_] if other != suite and Path(f"config/suites/{other}.yaml").is_file():
             yield f"is of suite '{other}', but the suite is '{suite}'. Add `--config suite={other}` after the targets."
-        case ["results", folder, _, *_] if folder not in (suite, TABLES.name):
-            yield f"nothing is made in '{RESULTS / folder}'.{choices(folder, [TABLES.name, suite])}"
+        case ["results", folder, _, *_] if folder not in (suite, TABLES.name, FIGURES.name):
+            yield f"nothing is made in '{RESULTS / folder}'.{choices(folder, [TABLES.name, FIGURES.name, suite])}"
         case ["results", _, stage, *names] if stage in OF_RUNS:
             yield from _run_problems(plan, names)
         case ["results", file] if file.partition(".")[0] == REPRODUCTION:
@@ -184,7 +192,7 @@ def warn_of_unpinned(plan: Plan, targets: Sequence[str]) -> None:
         name
         for name in plan.config.benchmarks
         for target in targets
-        if f"/{name}/" in target.removeprefix(f"{TABLES}/")
+        if f"/{name}/" in target.removeprefix(f"{TABLES}/").removeprefix(f"{FIGURES}/")
     }
     data = {name for name in benchmarks if has_unpinned_data(plan, name)}
     named = [f"model{'s' * (len(models) > 1)} {', '.join(sorted(models))}"] if models else []
@@ -231,6 +239,9 @@ def asked_by(plan: Plan, targets: Sequence[str]) -> set[Scored]:
         }
         if files & set(targets):
             found.update(scored)
+    for benchmark, figure, _ in plan.figures():
+        if {str(figure_file(benchmark, figure, kind)) for kind in PICTURES} & set(targets):
+            found.update(plan.figure_scored(benchmark, figure))
     return found
 
 

@@ -12,7 +12,7 @@ from reprise.core.checksums import keys_of
 from reprise.core.errors import UserError
 from reprise.core.files import canonical_json, file_digest, half_written, value_digest, write_if_changed
 from reprise.core.log import log
-from reprise.core.paths import STAMP, TABLES, Ledger
+from reprise.core.paths import FIGURES, STAMP, TABLES, Ledger
 from reprise.core.schemas import CLIP_LEDGER, SOURCES, read_table
 from reprise.core.store import is_alive
 from reprise.fetch.outcome import Fetcher, FetchError
@@ -70,7 +70,7 @@ def _date_keys_now(plan: Plan) -> None:
 def _outdated_results(plan: Plan) -> Iterator[tuple[Path, str]]:
     latest = time.time() + CLOCKS_DIFFER_S
     keys = _Keys()
-    for path in (*_files(plan.results.folder), *_files(TABLES)):
+    for path in (*_files(plan.results.folder), *_files(TABLES), *_files(FIGURES)):
         modified = path.stat().st_mtime
         made_under = keys_of(path) if path.suffix == ".parquet" else {}
         if made_under is None:

@@ -8,13 +8,15 @@ from typing import Any, ParamSpec, TypeVar
 
 from snakemake.exceptions import WorkflowError
 
-from reprise.benchmarks.registry import load_scores, load_statistics
+from reprise.benchmarks.registry import load_analyses, load_scores, load_statistics
 from reprise.config.load import load
 from reprise.config.model import Model
+from reprise.config.tables import TableSpec
 from reprise.core.clones import LOCKS, is_running, register
 from reprise.core.errors import UserError, faults_in_words
 from reprise.core.files import canonical_json, is_other, write_if_changed
 from reprise.core.log import log
+from reprise.core.names import FIGURE
 from reprise.core.paths import (
     STAMP,
     Ledger,
@@ -28,6 +30,7 @@ from reprise.core.paths import (
 from reprise.fetch.settings import ReleaseHub, Remote
 from reprise.plan.agreement import compared
 from reprise.plan.answers import failed_answers, summary
+from reprise.plan.figured import Figured
 from reprise.plan.identity import UNPINNED
 from reprise.plan.keys import changed_keys, write_keys
 from reprise.plan.outcome import outcome
@@ -127,6 +130,7 @@ class Workflow:
         self._plan = plan
         self._targets = targets
         self._results = plan.results
+        self.figured = Figured(plan, self)
         self._shards = range(plan.config.suite.shards)
 
     # Wildcards
@@ -144,6 +148,7 @@ class Workflow:
             "environment": one_of(one.served_by.environment for one in config.models.values() if one.served_by),
             "shard": r"\d+",
             "table": r"table\d+",
+            "figure": FIGURE.strip("^$"),
             "kind": one_of(READ_AS),
             "clip": r"[^/\s]+",
         }
@@ -189,6 +194,13 @@ class Workflow:
         benchmark = wildcards.benchmark
         is_needed = benchmark in self._plan.data_benchmarks() and load_statistics(benchmark).of_videos is not None
         return [self._results.facts(benchmark)] if is_needed else []
+
+    def analysed_facts(self, wildcards: Wildcards) -> list[Path]:
+        """Facts of the videos, where analyses need them; imported answers alone have nothing fetched for them."""
+        analyses = load_analyses(wildcards.benchmark)
+        is_needed = analyses is not None and analyses.needs_facts
+        is_there = wildcards.benchmark in self._plan.data_benchmarks()
+        return [self._results.facts(wildcards.benchmark)] if is_needed and is_there else []
 
     # Answers
 
@@ -278,9 +290,10 @@ class Workflow:
     @as_workflow_error
     def table_problems(self, wildcards: Wildcards) -> list[Path]:
         """What is wrong with the imported files behind a table."""
-        return self._problems(self._scored(wildcards))
+        return self.import_problems(self._scored(wildcards))
 
-    def _problems(self, scored: Sequence[Scored]) -> list[Path]:
+    def import_problems(self, scored: Sequence[Scored]) -> list[Path]:
+        """What is wrong with the imported files behind these numbers."""
         imported = self._plan.imports.models
         answers = [Scored(one.run) for one in scored if one.run.model in imported]
         ratings = [one for one in scored if one.judge in imported]
@@ -298,13 +311,20 @@ class Workflow:
 
     def needs_data(self, benchmark: str, table: str) -> bool:
         """Whether a table shows numbers of the data, or a chance that is counted from them, and the data can be had."""
-        spec = self._plan.table(benchmark, table)
-        release = self._plan.config.suite.benchmarks[benchmark].release
-        if isinstance(release, ReleaseHub) and release.revision == UNPINNED:
+        return self.shows_data(benchmark, self._plan.table(benchmark, table))
+
+    def shows_data(self, benchmark: str, spec: TableSpec) -> bool:
+        """The same for a specification."""
+        if not self.has_data(benchmark):
             return False
         chance = load_scores(benchmark).CHANCE
         is_counted = any(chance.get(metric, 0.0) is None for c in spec.columns for metric in spec.metrics_of(c))
         return any(row.dataset or (row.chance and is_counted) for row in spec.rows())
+
+    def has_data(self, benchmark: str) -> bool:
+        """Whether a benchmark's release can be had."""
+        release = self._plan.config.suite.benchmarks[benchmark].release
+        return not (isinstance(release, ReleaseHub) and release.revision == UNPINNED)
 
     # The overview
 
@@ -316,7 +336,7 @@ class Workflow:
     @as_workflow_error
     def overview_problems(self, wildcards: Wildcards) -> list[Path]:
         """What is wrong with the imported files behind the overview."""
-        return self._problems(self._plan.overview_scored())
+        return self.import_problems(self._plan.overview_scored())
 
     @as_workflow_error
     def overview_timings(self, wildcards: Wildcards) -> list[Path]:

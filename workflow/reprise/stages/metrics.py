@@ -8,15 +8,17 @@ from typing import Any
 
 import polars as pl
 
+from reprise.benchmarks.analysing import with_analysed_groups
 from reprise.benchmarks.contract import ScoresModule
 from reprise.benchmarks.flaws import flaw_numbers
 from reprise.benchmarks.human_ratings import agreement, read_ratings
-from reprise.benchmarks.registry import load_scores
+from reprise.benchmarks.registry import load_analyses, load_scores
 from reprise.benchmarks.rows import chosen_items
 from reprise.benchmarks.scoring import Answered, Convention, in_group
 from reprise.core.errors import run_command
 from reprise.core.log import log
 from reprise.core.schemas import (
+    FACTS,
     FAILED_ANSWERS,
     ITEMS,
     METRICS,
@@ -42,10 +44,10 @@ def main() -> None:
     args = arguments(
         "Measure a run.",
         key=Path, run_key=Path, judge=[str], items=Path, robust=Path, authors=Path, ratings=[Path],
-        responses=[Path], replies=[Path], out=Path,
+        responses=[Path], replies=[Path], facts=[Path], out=Path,
     )  # fmt: skip
     key, run_key = read_view(args.key, MetricsView), read_view(args.run_key, RunView)
-    items = chosen_items(read_table(args.items, ITEMS, without=("texts",)), key.items)
+    items = chosen_items(analysed_items(key.benchmark, args.items, args.facts), key.items)
     if run_key.answers["adapter"] == IMPORTED:
         items = of_answered_tasks(items, read_table(args.robust, VERDICTS))
     undefined = undefined_metrics(key.frames_min, run_key.answers["sampling"])
@@ -71,6 +73,15 @@ def main() -> None:
     frame = pl.DataFrame(rows, schema=METRICS)
     write_table(frame, args.out, METRICS, args.made_under)
     log.info(f"{frame.height} numbers")
+
+
+def analysed_items(benchmark: str, path: Path, facts: Sequence[Path]) -> pl.DataFrame:
+    """All items, without their texts, in the groups of the release and of the benchmark's analyses."""
+    analyses = load_analyses(benchmark)
+    if analyses is None or analyses.of_items is None:
+        return read_table(path, ITEMS, without=("texts",))
+    measured = pl.concat(read_table(one, FACTS) for one in facts) if facts else None
+    return with_analysed_groups(read_table(path, ITEMS), measured, analyses)
 
 
 def of_answered_tasks(items: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:

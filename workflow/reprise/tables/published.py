@@ -37,6 +37,10 @@ class Published:
         found = [value for place, value in self._values.items() if (place[0], *place[2:]) == (row, group, metric)]
         return found[0] if len(found) == 1 else None
 
+    def of_metric(self, metric: str) -> list[tuple[str, float]]:
+        """Row and value of each number of a metric."""
+        return [(place[0], value) for place, value in self._values.items() if place[3] == metric]
+
 
 def _rows(path: Path) -> list[dict[str, str]]:
     try:

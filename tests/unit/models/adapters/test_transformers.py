@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -184,12 +185,14 @@ def test_sampling_that_a_checkpoint_asks_for_is_off(folder: Path) -> None:
 
 def test_no_question_and_no_clip_alters_another(subject: Subject, video: Path) -> None:
     asked = [request(QUESTION, "score", YES_NO), request(OTHER, "write"), request(OTHER, "score", YES_NO)]
-    clip, other = shown(video, INDICES), shown(video, (40,))
+    clip, other, blind_clip = (
+        replace(one, questions=len(asked)) for one in (shown(video, INDICES), shown(video, (40,)), BLIND)
+    )
     shared, alone = TransformersAdapter(spec(subject.folder)), TransformersAdapter(spec(subject.folder))
     together = list(shared.answers(clip, asked))
-    blind = list(shared.answers(BLIND, asked))
+    blind = list(shared.answers(blind_clip, asked))
     elsewhere = list(shared.answers(other, asked))
-    for found, where in ((elsewhere, other), (together, clip), (blind, BLIND)):
+    for found, where in ((elsewhere, other), (together, clip), (blind, blind_clip)):
         assert found == [answer for one in reversed(asked) for answer in alone.answers(where, [one])][::-1]
     scores = {answer.scores for answers in (together, blind, elsewhere) for answer in answers[::2]}
     assert len(scores) == 6, "every question and every clip has scores of its own"

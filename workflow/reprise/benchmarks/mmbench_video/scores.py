@@ -4,11 +4,16 @@ from functools import partial
 
 import polars as pl
 
+from reprise.benchmarks.analysing import groups_there
+from reprise.benchmarks.mmbench_video.analysed import ANALYSED
 from reprise.benchmarks.mmbench_video.images.scores import SCORES as IMAGE_SCORES
-from reprise.benchmarks.mmbench_video.taxonomy import GROUPS, HALVES, LEAVES, OVERALL, OWN_NAME, other_sets
+from reprise.benchmarks.mmbench_video.taxonomy import GROUPS as RELEASED_GROUPS
+from reprise.benchmarks.mmbench_video.taxonomy import HALVES, LEAVES, OVERALL, OWN_NAME, other_sets
+from reprise.benchmarks.rows import is_in
 from reprise.benchmarks.scoring import Answered, Scores, in_group
 from reprise.stats.measures import Measure, measure, ones
 
+GROUPS = RELEASED_GROUPS | {name: is_in(name) for name in ANALYSED}
 CHANCE: dict[str, float | None] = {"accuracy": None}
 # `mae` compares a judge with people, where somebody has people's ratings.
 METRICS = frozenset({"mean", "valid", "original_score", "normalized_score", "mae"})
@@ -28,7 +33,7 @@ def _ratings(form: str, answered: Answered, level: float) -> list[Measure]:
     found = []
     as_rated = partial(measure, level=level, limits=(0, BEST), scale=1)
     sets = other_sets(answered.items)
-    for group in () if sets else (*LEAVES, *HALVES, OVERALL):
+    for group in () if sets else (*LEAVES, *HALVES, OVERALL, *groups_there(rows, ANALYSED)):
         inside = in_group(rows, group, GROUPS)
         rated, given = inside["score"] * inside["given"], inside["given"]
         found.append(as_rated("mean", group, inside, [(inside["score"], ones(inside))]))

@@ -11,13 +11,19 @@ from typing import TypeAlias
 
 import polars as pl
 
+from reprise.benchmarks.analysing import groups_there
+from reprise.benchmarks.rows import is_in
 from reprise.benchmarks.scoring import Answered, Scores, in_group
+from reprise.benchmarks.temporalbench.analysed import WORDS
 from reprise.benchmarks.temporalbench.option_sets import OPTION_SETS, lettered
-from reprise.benchmarks.temporalbench.taxonomy import CHOICES, GROUPS, GROUPS_OF_TASK, OVERALL
+from reprise.benchmarks.temporalbench.taxonomy import CHOICES, GROUPS_OF_TASK, OVERALL
+from reprise.benchmarks.temporalbench.taxonomy import GROUPS as RELEASED_GROUPS
 from reprise.stats.caption_scores import ORDERS, bleu, bleu_columns, cider, rouge_l
 from reprise.stats.measures import Measure, measure, ones
 
 CHANCE: dict[str, float | None] = {"ba": 50.0, "mba": None, "share": 25.0}
+GROUPS = RELEASED_GROUPS | {one.group: is_in(one.group) for one in WORDS}
+ANALYSED = tuple(one.group for one in WORDS)
 CAPTION_METRICS = ("similarity", "cider", "rouge", *(f"bleu_{order}" for order in ORDERS))
 CAPTION_LIMITS = {"similarity": (-1, 1), "cider": (0, 10), "rouge": (0, 1)}
 SAMPLE = ("item_id", "unit", "task", "right")
@@ -66,7 +72,7 @@ def _accuracies(answers_of: Answers, groups: Sequence[str], answered: Answered, 
     rows = _rows(answers_of, answered)
     never_asked = answered.items.join(answered.verdicts, on="item_id", how="anti")
     found = []
-    for group in groups:
+    for group in (*groups, *groups_there(rows, ANALYSED)):
         inside = in_group(rows, group, GROUPS)
         found.append(measure("ba", group, inside, [(inside["right"], ones(inside))], level))
         videos = _videos(inside)

@@ -7,11 +7,16 @@ from typing import NamedTuple
 import polars as pl
 
 from reprise.benchmarks.scoring import Answered, Scores
+from reprise.benchmarks.velociti.analysed import FACETS
 from reprise.benchmarks.velociti.taxonomy import CONTROL, TESTS
 from reprise.stats.measures import Measure, Ratios, difference, mean, measure, ones
 
 AVERAGE = "average"
-GROUPS = {test: pl.col("task") == test for test in (CONTROL, *TESTS)} | {AVERAGE: pl.col("task").is_in(TESTS)}
+MEANS = {AVERAGE: TESTS, **FACETS}
+"""the mean of tests -> the tests"""
+GROUPS = {test: pl.col("task") == test for test in (CONTROL, *TESTS)} | {
+    mean_of: pl.col("task").is_in(tests) for mean_of, tests in MEANS.items()
+}
 CHANCE: dict[str, float | None] = {"strict": 25.0, "classic": 50.0, "mc_a": 50.0, "mc_b": 50.0, "mc_both": 25.0}
 
 
@@ -92,13 +97,14 @@ def _mean_difference(ratios: Ratios) -> Ratios:
 
 
 def _shares(samples: pl.DataFrame, shares: Mapping[str, Share], level: float) -> list[Measure]:
-    """Each share for each test, and the mean of the seven: each test counts the same, Control does not count."""
+    """Each share for each test, and the means of tests: each test counts the same, Control does not count."""
     found = []
-    seven = samples.filter(GROUPS[AVERAGE])
     for metric, share in shares.items():
         found += [measure(metric, test, rows, [_ratio(rows, share)], level) for test, rows in _tests(samples)]
-        ratios = [_ratio(seven, share, only=test) for test in TESTS]
-        found.append(measure(metric, AVERAGE, seven, ratios, level, mean))
+        for mean_of, tests in MEANS.items():
+            rows = samples.filter(GROUPS[mean_of])
+            ratios = [_ratio(rows, share, only=test) for test in tests]
+            found.append(measure(metric, mean_of, rows, ratios, level, mean))
     return found
 
 

@@ -7,11 +7,16 @@ from typing import TypeAlias
 
 import polars as pl
 
+from reprise.benchmarks.analysing import groups_there
+from reprise.benchmarks.rows import is_in
 from reprise.benchmarks.scoring import Answered, Scores
-from reprise.benchmarks.vinoground.taxonomy import ALL, GROUPS, HALVES
+from reprise.benchmarks.vinoground.analysed import ANALYSED
+from reprise.benchmarks.vinoground.taxonomy import ALL, HALVES
+from reprise.benchmarks.vinoground.taxonomy import GROUPS as CATEGORIES
 from reprise.stats.chance import chance_pair_similarities
 from reprise.stats.measures import Measure, measure, ones
 
+GROUPS = CATEGORIES | {name: is_in(name) for name in ANALYSED}
 METRICS = ("text", "video", "group")
 # What the paper prints: four random similarities. Random answers to two-way questions reach 6.25 as group score.
 CHANCE: dict[str, float | None] = {name: 100 * value for name, value in chance_pair_similarities()._asdict().items()}
@@ -24,11 +29,11 @@ Pairs: TypeAlias = Callable[[Answered], pl.DataFrame]
 
 
 def _measures(pairs_of: Pairs, answered: Answered, level: float) -> list[Measure]:
-    """Text, video and group score over all pairs and over the pairs of each category."""
+    """Text, video and group score over all pairs, and over those of each category and range of the analyses."""
     pairs = pairs_of(answered)
     found = []
-    for group, is_member in GROUPS.items():
-        members = pairs.filter(is_member)
+    for group in (*CATEGORIES, *groups_there(pairs, ANALYSED)):
+        members = pairs.filter(GROUPS[group])
         for metric in METRICS:
             rows = members.filter(f"{metric}_asked").with_columns(
                 failed=pl.col(f"{metric}_failed"), unparsed=pl.col(f"{metric}_unparsed")

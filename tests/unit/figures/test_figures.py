@@ -1,0 +1,206 @@
+"""Figures: what is in them, what is said where there is nothing, and that their bytes do not change."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from reprise.benchmarks.registry import load_scores
+from reprise.config.figures import Scatter
+from reprise.core.schemas import FACTS, ITEMS, METRICS, VERDICTS, write_table
+from reprise.figures.distribution import Count, in_ranges
+from reprise.figures.draw import Sources, draw
+from reprise.figures.keys import FigureKey
+from reprise.figures.scatter import CLASSIC, STRICT, UNSCORED, WRONG, cloud_of
+from reprise.figures.style import save
+from reprise.tables.build import Builder
+from reprise.tables.published import COLUMNS, Published
+
+from tests.unit.rows import item_row, verdict_row
+
+RUN = "velociti/entail/fps1/ov"
+HOSTILE = "$x_{1}$ \\frac{a <b> & \u202e\x00 \u0645\u0631\u062d\u0628\u0627"
+ROWS = [{"label": "Ours", "model": "ov", "frames": "8"}, {"label": HOSTILE, "model": "other", "frames": "1fps"}]
+SPECS: dict[str, dict[str, Any]] = {
+    "bars": {"kind": "bars", "along": "rows"},
+    "lines": {"kind": "lines"},
+    "frames": {"kind": "lines", "along": "frames"},
+    "radar": {"kind": "radar", "top": 100},
+    "scatter": {"kind": "scatter", "across": "pos", "up": "neg"},
+}
+
+
+def table_key(columns: Sequence[Mapping[str, Any]], runs: Sequence[str] = (RUN,)) -> dict[str, Any]:
+    section = {"protocol": "entail", "sampling": "fps1", "rows": ROWS}
+    spec = {
+        "title": "T",
+        "caption": "C",
+        "metrics": ["strict"],
+        "columns": columns,
+        "sections": [section],
+        "best": False,
+    }
+    return {
+        "benchmark": "velociti", "benchmark_title": "VELOCITI", "paper": "P", "table": "table2", "suite": "s",
+        "suite_title": "S", "missing_share_max": 1.0, "failed_share_max": 1.0, "show_published": True,
+        "runs": runs, "spec": spec | {"intervals": True}, "forms": {},
+    }  # fmt: skip
+
+
+def figure_key(spec: Mapping[str, Any], **changes: Any) -> FigureKey:
+    columns = [{"title": name, "group": group} for name, group in (("A", "control"), ("B", "chrono"), ("C", "coref"))]
+    part = {"of": [{"table": "table2"}]} if spec["kind"] != "distribution" else {}
+    parts = [table_key(columns, **changes)] if part else []
+    return FigureKey.model_validate(
+        {
+            "suite": "s", "notice": "Toy numbers.", "benchmark": "velociti", "benchmark_title": "VELOCITI", "figure": "fig3",
+            "spec": {"title": "Title", "caption": "Caption.", **spec, **part}, "parts": parts, "show_published": True,
+        }
+    )  # fmt: skip
+
+
+def measured(group: str, value: float | None) -> dict[str, Any]:
+    return {
+        "run": RUN, "metric": "strict", "group": group, "value": value, "low": value, "high": value, "asked": 4,
+        "scored": 4, "failed": 0, "unparsed": 0, "missing": 0, "convention": "fixed", "reader": "robust", "key": "k",
+    }  # fmt: skip
+
+
+def drawn(
+    key: FigureKey,
+    rows: Sequence[Mapping[str, Any]],
+    published: Published | None = None,
+    verdicts: pl.DataFrame | None = None,
+) -> tuple[Any, pl.DataFrame]:
+    numbers = published or Published(None, "table2")
+    builders = [Builder(part, pl.DataFrame(rows, schema=METRICS), numbers) for part in key.parts]
+    items = pl.DataFrame([item_row(name, task="control") for name in "abcde"], schema=ITEMS)
+    found = {} if verdicts is None else {RUN: verdicts}
+    figure, shown, _, _ = draw(key, builders, Sources(items, pl.DataFrame(schema=FACTS), found, numbers))
+    return figure, shown
+
+
+def words_of(figure: Any) -> str:
+    from matplotlib.text import Text
+
+    return " ".join(text.get_text() for text in figure.findobj(Text)).replace("\n", " ")
+
+
+@pytest.mark.parametrize("kind", SPECS)
+@pytest.mark.parametrize(
+    "rows",
+    [
+        pytest.param([], id="nothing scored"),
+        pytest.param([measured("control", 0.0), measured("chrono", 0.0)], id="all wrong"),
+        pytest.param([measured("control", 100.0), measured("chrono", 100.0)], id="all right"),
+        pytest.param([measured("control", None), measured("chrono", 50.0)], id="a gap"),
+    ],
+)
+def test_whatever_there_is_is_drawn_or_named(tmp_path: Path, kind: str, rows: list[dict[str, Any]]) -> None:
+    figure, shown = drawn(figure_key(SPECS[kind]), rows)
+    save(figure, tmp_path / "figure.png", {"title": "T", "caption": "C"})
+    assert all((tmp_path / f"figure.{suffix}").stat().st_size > 1000 for suffix in ("png", "svg", "pdf"))
+    words = words_of(figure)
+    assert "Toy numbers." in words and "VELOCITI, Figure 3." in words
+    if kind == "scatter":
+        assert "not run here" in words
+        return
+    values = {row["group"]: row["value"] for row in shown.iter_rows(named=True)}
+    assert values == {row["group"]: row["value"] for row in rows}
+    assert (
+        ("Nothing to show" in words) == (not rows)
+        and "Not run here, and not published: " in words
+        and "$x_{1}$ \\frac{a <b> &" in words
+    )
+    assert "[U+202E]" in words, "a sign that reorders others is shown as its code point"
+
+
+def test_published_numbers_stand_where_nothing_runs_and_say_so(tmp_path: Path) -> None:
+    path = tmp_path / "velociti.csv"
+    path.write_text("\n".join([",".join(COLUMNS), "velociti,table2,Ours,8,control,strict,81.6"]) + "\n")
+    figure, shown = drawn(figure_key(SPECS["bars"], runs=()), [], Published(path, "table2"))
+    assert shown.select("row", "value", "source").rows() == [("Ours", 81.6, "published")]
+    assert "published by the paper" in words_of(figure) and "All numbers are the paper's" in words_of(figure)
+
+
+def test_points_are_in_the_regions_that_the_metrics_count() -> None:
+    """Strict by both answers, classic by a higher score, wrong at a tie, nothing without a score."""
+    scores = {"a": (0.9, 0.1), "b": (0.9, 0.6), "c": (0.5, 0.5), "d": (None, 0.2), "e": (float("nan"), 0.2)}
+    rows = [
+        verdict_row(
+            f"{name}#{role}", score=score, right=score is not None and (score > 0.5 if role == "pos" else score < 0.5)
+        )
+        for name, pair in scores.items()
+        for role, score in zip(("pos", "neg"), pair, strict=True)
+    ]
+    spec = Scatter.model_validate({"title": "T", "caption": "C", "of": [{"table": "table2"}], **SPECS["scatter"]})
+    items = pl.DataFrame([item_row(name, task="control") for name in scores], schema=ITEMS)
+    groups = load_scores("velociti").GROUPS
+    cloud = cloud_of(spec, "Ours", "control", "A", items, pl.DataFrame(rows, schema=VERDICTS), groups)
+    regions = dict(cloud.points.select("item_id", "region").rows())
+    assert regions == {"a": STRICT, "b": CLASSIC, "c": WRONG, "d": UNSCORED, "e": UNSCORED} and cloud.state == ""
+    words = pl.DataFrame([row | {"score": None} for row in rows], schema=VERDICTS)
+    assert cloud_of(spec, "Ours", "control", "A", items, words, groups).state == "answers without scores"
+    assert cloud_of(spec, "Ours", "coref", "A", items, words, groups).state == "nothing asked"
+
+
+@pytest.mark.parametrize(
+    ("values", "step", "found"),
+    [
+        ([], 1, []),
+        ([10.0], 1, [Count("10-11", 1)]),
+        ([0.5, 2.0, 2.9], 1, [Count("0-1", 1), Count("1-2", 0), Count("2-3", 2)]),
+        ([0.3], 0.1, [Count("0.3-0.4", 1)]),
+    ],
+)
+def test_values_are_counted_in_ranges(values: list[float], step: float, found: list[Count]) -> None:
+    assert in_ranges(values, step) == found
+
+
+def test_two_draws_have_the_same_bytes(tmp_path: Path) -> None:
+    """In two processes that order sets differently, in another time zone."""
+    key = tmp_path / "key.json"
+    key.write_text(json.dumps(figure_key(SPECS["scatter"]).model_dump(mode="json")))
+    metrics, folder = tmp_path / "metrics.parquet", tmp_path / "results/s/verdicts" / RUN
+    write_table(pl.DataFrame([measured("control", 50.0)], schema=METRICS), metrics, METRICS)
+    rows = [verdict_row(f"{name}#{role}", score=0.3, right=False) for name in "abcde" for role in ("pos", "neg")]
+    write_table(pl.DataFrame(rows, schema=VERDICTS), folder / "robust.parquet", VERDICTS)
+    items = pl.DataFrame([item_row(name, task="control") for name in "abcde"], schema=ITEMS)
+    write_table(items, tmp_path / "items.parquet", ITEMS)
+    digests = []
+    for seed, zone in (("1", "UTC"), ("2", "Asia/Tokyo")):
+        out = tmp_path / seed / "fig3.png"
+        command = [
+            sys.executable,
+            "-m",
+            "reprise.stages.figure",
+            "--key",
+            key,
+            "--metrics",
+            metrics,
+            "--items",
+            "items.parquet",
+        ]
+        command += ["--verdicts", Path("results/s/verdicts", RUN, "robust.parquet"), "--out", out]
+        subprocess.run(
+            [str(word) for word in command],
+            check=True,
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONHASHSEED": seed, "TZ": zone},
+        )
+        files = sorted(out.parent.iterdir())
+        digests.append({path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files})
+    assert digests[0] == digests[1] and set(digests[0]) == {"fig3.pdf", "fig3.svg", "fig3.png", "fig3.csv"}
+    points = pl.read_csv(tmp_path / "1/fig3.csv").filter(pl.col("row") == "Ours", pl.col("group") == "control")
+    assert points.select("item_id", "across", "region").rows() == [(name, 0.3, "wrong") for name in "abcde"]
+
+
+def test_matplotlib_is_imported_by_figures_alone() -> None:
+    code = "import sys, reprise.plan.workflow, reprise.stages.metrics, reprise.stages.table; print('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "False\n"

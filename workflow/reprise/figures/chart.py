@@ -1,0 +1,161 @@
+"""What a figure shows, before it is drawn: numbers by what they stand at, in series and panels."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from reprise.config.tables import Column, Row, Section
+from reprise.tables.build import Builder
+from reprise.tables.render.table import Cell, Number, TableRow
+
+
+@dataclass(frozen=True)
+class Series:
+    """The numbers of a row, or of a column, by what they stand at."""
+
+    label: str
+    numbers: dict[str, Number]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Series beside each other; `ticks` are what their numbers stand at, in order."""
+
+    title: str
+    ticks: tuple[str, ...]
+    series: tuple[Series, ...]
+
+
+@dataclass(frozen=True)
+class Line:
+    """Numbers by numbers of frames; `level` is one that has no number of frames, shown all along."""
+
+    label: str
+    numbers: dict[int, Number] = field(default_factory=dict)
+    level: Number | None = None
+    is_chance: bool = False
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A row of a part, with the column and number of each of its cells."""
+
+    label: str
+    section: Section
+    row: Row
+    cells: tuple[tuple[Column, Number], ...]
+    notes: tuple[str, ...]
+
+
+def entries_of(builders: Sequence[Builder]) -> list[Entry]:
+    """The rows of all parts; a label that several rows have is told apart."""
+    found = []
+    for builder in builders:
+        rows = [(section, row) for section in builder.spec.sections for row in section.resolved()]
+        for (section, row), shown in zip(rows, builder.table().rows(), strict=True):
+            found.append(_entry(section, row, builder.spec.columns, shown))
+    named = Counter(entry.label for entry in found)
+    return [_told_apart(entry, found) if named[entry.label] > 1 else entry for entry in found]
+
+
+def _entry(section: Section, row: Row, columns: Sequence[Column], shown: TableRow) -> Entry:
+    cells = [cell.numbers[0] if isinstance(cell, Cell) and cell.numbers else Number(None) for cell in shown.cells]
+    return Entry(row.label, section, row, tuple(zip(columns, cells, strict=True)), shown.notes)
+
+
+def _told_apart(entry: Entry, entries: Sequence[Entry]) -> Entry:
+    """The entry with the first thing in its label by which all rows of this label differ, else with its place."""
+    alike = [one for one in entries if one.label == entry.label]
+    for words in (_frames_words, _section_words, _run_words):
+        if len({words(one) for one in alike}) == len(alike):
+            return replace(entry, label=f"{entry.label} ({words(entry)})" if words(entry) else entry.label)
+    return replace(entry, label=f"{entry.label} ({1 + [id(one) for one in alike].index(id(entry))})")
+
+
+def _frames_words(entry: Entry) -> str:
+    shown = entry.row.frames or ""
+    return f"{shown} frame{'s' * (shown != '1')}" if shown.isdecimal() else shown
+
+
+def _section_words(entry: Entry) -> str:
+    return entry.section.title or ""
+
+
+def _run_words(entry: Entry) -> str:
+    return ", ".join(filter(None, [entry.row.protocol, entry.row.sampling]))
+
+
+def panels_by_span(entries: Sequence[Entry]) -> list[Panel]:
+    """A series for each row; a panel for each spanning header."""
+    spans = dict.fromkeys(column.span or "" for entry in entries for column, _ in entry.cells)
+    known = [entry for entry in entries if any(number.value is not None for _, number in entry.cells)]
+    return [_panel(span, entries, known) for span in spans]
+
+
+def _panel(span: str, entries: Sequence[Entry], known: Sequence[Entry]) -> Panel:
+    ticks = dict.fromkeys(c.title for entry in entries for c, _ in entry.cells if (c.span or "") == span)
+    series = tuple(
+        Series(
+            entry.label,
+            {column.title: number for column, number in entry.cells if (column.span or "") == span},
+        )
+        for entry in known
+    )
+    return Panel(span, tuple(ticks), series)
+
+
+def side_by_side(entries: Sequence[Entry], along: str) -> Panel:
+    """One panel: rows as series at columns, or the other way round; what has no number is left out."""
+    titles = {column.title for entry in entries for column, _ in entry.cells}
+    numbers: dict[str, dict[str, Number]] = {}
+    for entry in entries:
+        # Parts with the same rows give one row its columns: told apart are rows that have a column in common.
+        label = entry.row.label if _is_shared(entry, entries) else entry.label
+        known = {_name(column, titles): number for column, number in entry.cells if number.value is not None}
+        numbers.setdefault(label, {}).update(known)
+    columns = dict.fromkeys(_name(column, titles) for entry in entries for column, _ in entry.cells)
+    rows = [label for label, known in numbers.items() if known]
+    columns_shown = [name for name in columns if any(name in known for known in numbers.values())]
+    if along == "rows":
+        series = {name: {row: numbers[row][name] for row in rows if name in numbers[row]} for name in columns_shown}
+        return Panel("", tuple(rows), tuple(Series(name, known) for name, known in series.items()))
+    return Panel("", tuple(columns_shown), tuple(Series(row, numbers[row]) for row in rows))
+
+
+def without_numbers(entries: Sequence[Entry]) -> list[str]:
+    """The rows that have no number."""
+    known = {entry.row.label for entry in entries if any(number.value is not None for _, number in entry.cells)}
+    return list(dict.fromkeys(entry.label for entry in entries if entry.row.label not in known))
+
+
+def _is_shared(entry: Entry, entries: Sequence[Entry]) -> bool:
+    """Whether rows of this label differ in their columns only."""
+    columns = [{(c.span, c.title) for c, _ in one.cells} for one in entries if one.row.label == entry.row.label]
+    return all(not one & other for place, one in enumerate(columns) for other in columns[place + 1 :])
+
+
+def _name(column: Column, titles: set[str]) -> str:
+    if column.span and len(titles) == 1:
+        return column.span
+    return f"{column.span} {column.title}" if column.span else column.title
+
+
+def by_frames(entries: Sequence[Entry], frames: dict[str, int]) -> Iterator[tuple[str, list[Line]]]:
+    """Column -> the lines of its numbers, one for each section with a title, or for each label."""
+    for place, (column, _) in enumerate(entries[0].cells):
+        lines: dict[str, Line] = {}
+        for entry in entries:
+            row, number = entry.row, entry.cells[place][1]
+            shown = int(row.frames) if row.frames and row.frames.isdecimal() else frames.get(row.sampling or "")
+            name = entry.section.title or row.label
+            if row.chance or shown is None:
+                name = name if name == row.label else f"{name}, {row.label}"
+                lines[name] = Line(name, level=number, is_chance=row.chance)
+            else:
+                lines.setdefault(name, Line(name)).numbers[shown] = number
+        yield column.title, [line for line in lines.values() if _has_number(line)]
+
+
+def _has_number(line: Line) -> bool:
+    numbers = [*line.numbers.values(), *([line.level] if line.level else [])]
+    return any(number.value is not None for number in numbers)

@@ -1,0 +1,114 @@
+"""How often something occurs in the data: counts by range or by name."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import polars as pl
+from matplotlib.artist import Artist
+from matplotlib.lines import Line2D
+
+from reprise.benchmarks.scoring import Groups, in_group
+from reprise.config.figures import Distribution
+from reprise.figures.grids import bar_colours, say_nothing
+from reprise.figures.style import COLOURS, DASHES, TEXT, Sheet, label_lines
+
+RANGE = re.compile(r"(-?\d+(?:\.\d+)?)-(-?\d+(?:\.\d+)?)")
+
+
+class Count(NamedTuple):
+    """A number of the data."""
+
+    group: str
+    value: float
+
+
+class Mark(NamedTuple):
+    """A published number."""
+
+    label: str
+    value: float
+
+
+def counts_of(spec: Distribution, items: pl.DataFrame, facts: pl.DataFrame, groups: Groups) -> list[Count]:
+    """What a figure counts: clips in ranges of a fact, questions by group, or videos by task."""
+    chosen = items if spec.task is None else items.filter(task=spec.task)
+    chosen = chosen if spec.group is None else in_group(chosen, spec.group, groups)
+    if spec.groups is not None:
+        found = [Count(one.title, in_group(chosen, one.group, groups).height) for one in spec.groups]
+        return found if chosen.height else []
+    if spec.fact is None:
+        videos = chosen.group_by("task").agg(pl.col("clip_id").n_unique())
+        return sorted((Count(*row) for row in videos.iter_rows()), key=lambda one: (-one.value, one.group))
+    values = facts.join(chosen.select("clip_id").unique(), on="clip_id", how="semi")[spec.fact]
+    return in_ranges([value for value in values if value is not None and math.isfinite(value)], spec.step)
+
+
+def in_ranges(values: Sequence[float], step: float) -> list[Count]:
+    """How many values are in each range of this width, from its lower end to below its upper one."""
+    places = Counter(math.floor(value / step + 1e-9) for value in values)
+    if not places:
+        return []
+    return [
+        Count(f"{place * step:g}-{(place + 1) * step:g}", places[place])
+        for place in range(min(places), max(places) + 1)
+    ]
+
+
+def ends_of(group: str) -> tuple[float, float] | None:
+    """The ends of a range; none of a name."""
+    found = RANGE.fullmatch(group)
+    return (float(found[1]), float(found[2])) if found else None
+
+
+def height(counts: Sequence[Count]) -> float:
+    """How high it wants to be."""
+    return 2.2 if not counts or ends_of(counts[0].group) else max(1.4, 0.5 + 0.2 * len(counts))
+
+
+def legend(marks: Sequence[Mark]) -> list[tuple[Artist, str]]:
+    """The published numbers."""
+    return [
+        (Line2D([], [], color=_colour(place), linestyle=_dashes(place)), f"{mark.label}: {mark.value:g} (published)")
+        for place, mark in enumerate(marks)
+    ]
+
+
+def _colour(place: int) -> str:
+    return COLOURS[(place + 1) % len(COLOURS)]
+
+
+def _dashes(place: int) -> Any:
+    return DASHES[place % len(DASHES)]
+
+
+def draw_distribution(sheet: Sheet, counts: Sequence[Count], unit: str, axis: str, marks: Sequence[Mark]) -> None:
+    """Bars of the counts, and lines at the published numbers."""
+    axes = sheet.body.subplots()
+    colour = bar_colours(4)[1]
+    if counts and not ends_of(counts[0].group):
+        axes.barh(
+            range(len(counts)), [one.value for one in counts], 0.8, color=colour, edgecolor="black", linewidth=0.4
+        )
+        axes.set_yticks(range(len(counts)), [label_lines(one.group, 40) for one in counts])
+        axes.set_ylim(len(counts) - 0.5, -0.5)
+        axes.grid(axis="y", visible=False)
+        axes.set_xlabel(axis)
+        for place, one in enumerate(counts):
+            axes.text(one.value, place, f" {one.value:g}", va="center", fontsize=TEXT - 1)
+        return
+    ends = [found for one in counts if (found := ends_of(one.group))]
+    axes.bar(
+        [low for low, _ in ends], [one.value for one in counts], [high - low for low, high in ends], align="edge",
+        color=colour, edgecolor="black", linewidth=0.4,
+    )  # fmt: skip
+    for place, mark in enumerate(marks):
+        axes.axvline(mark.value, color=_colour(place), linestyle=_dashes(place))
+    if not counts and not marks:
+        say_nothing(axes)
+    axes.set_xlim(left=min([0.0, *(low for low, _ in ends)]))
+    axes.grid(axis="x", visible=False)
+    axes.set_xlabel(unit)
+    axes.set_ylabel(axis)

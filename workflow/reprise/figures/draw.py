@@ -1,0 +1,158 @@
+"""A figure from its key: what is shown is chosen, drawn, and returned as tidy rows."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import polars as pl
+from matplotlib.figure import Figure
+
+from reprise.benchmarks.registry import load_scores
+from reprise.config.figures import Bars, Distribution, Lines, Radar, Scatter
+from reprise.figures import distribution, grids, scatter
+from reprise.figures.chart import Entry, by_frames, entries_of, panels_by_span, side_by_side, without_numbers
+from reprise.figures.keys import FigureKey
+from reprise.figures.style import WIDTHS, Sheet, sheet, use_style
+from reprise.tables.below import judge_lines
+from reprise.tables.build import TIDY, Builder
+from reprise.tables.published import Published
+
+ALL_PUBLISHED = "All numbers are the paper's; none was made here."
+NOTHING = "Nothing to show: no number is made here, and none is published."
+RADAR = 3.9  # inches
+MOST_NOTES = 8  # of rows
+
+
+class Drawn(NamedTuple):
+    """A figure and the numbers in it."""
+
+    figure: Figure
+    rows: pl.DataFrame
+    title: str
+    caption: str
+
+
+class Sources(NamedTuple):
+    """What a figure is read off, beside its parts of tables."""
+
+    items: pl.DataFrame
+    """in the groups of the analyses too"""
+    facts: pl.DataFrame
+    verdicts: Mapping[str, pl.DataFrame]
+    """run -> its verdicts"""
+    marks: Published
+
+
+def draw(key: FigureKey, builders: Sequence[Builder], sources: Sources) -> Drawn:
+    """The figure of a key."""
+    use_style()
+    entries = entries_of(builders)
+    spec = key.spec
+    if isinstance(spec, Distribution):
+        figure, rows = _distribution(key, spec, sources)
+    elif isinstance(spec, Scatter):
+        figure, rows = _scatter(key, spec, builders, entries, sources)
+    else:
+        figure, rows = _of_numbers(key, spec, builders, entries)
+    return Drawn(figure, rows, f"{spec.title} ({key.origin})", " ".join(filter(None, [key.notice, spec.caption])))
+
+
+def _distribution(key: FigureKey, spec: Distribution, sources: Sources) -> tuple[Figure, pl.DataFrame]:
+    counts = distribution.counts_of(spec, sources.items, sources.facts, load_scores(key.benchmark).GROUPS)
+    marks = [distribution.Mark(*one) for one in sources.marks.of_metric(spec.marks.metric)] if spec.marks else []
+    notes = [] if counts else ["The data are not here: nothing is counted."]
+    page = _sheet(key, distribution.height(counts), distribution.legend(marks), notes)
+    distribution.draw_distribution(page, counts, spec.unit, spec.axis, marks)
+    name = {"suite": key.suite, "table": f"{key.benchmark}/{key.figure}"}
+    rows = [
+        {**name, "metric": spec.fact or "count", "group": one.group, "value": one.value, "source": "data"}
+        for one in counts
+    ]
+    rows += [
+        {
+            **name,
+            "row": mark.label,
+            "metric": spec.marks.metric if spec.marks else "",
+            "value": mark.value,
+            "source": "published",
+        }
+        for mark in marks
+    ]
+    return page.figure, pl.DataFrame(rows, schema=TIDY)
+
+
+def _scatter(
+    key: FigureKey, spec: Scatter, builders: Sequence[Builder], entries: Sequence[Entry], sources: Sources
+) -> tuple[Figure, pl.DataFrame]:
+    named = list(scatter.clouds(spec, builders, entries, sources.items, sources.verdicts))
+    found = [cloud for cloud, _ in named]
+    lines = len({cloud.row for cloud in found})
+    notes = ["Above a panel: how many items are strict, classic only, and wrong; + those without a score."]
+    width = WIDTHS[spec.width]
+    page = _sheet(key, scatter.height(lines, spec.panels, len(entries[0].cells), width), scatter.legend(), notes)
+    scatter.draw_scatter(page, found, spec.panels)
+    keys = {run: verdicts["key"][0] if verdicts.height else "" for run, verdicts in sources.verdicts.items()}
+    parts = [
+        cloud.points.with_columns(
+            pl.lit(value).alias(name)
+            for name, value in {
+                "suite": key.suite, "figure": f"{key.benchmark}/{key.figure}", "row": cloud.row, "run": run,
+                "group": cloud.group, "key": keys.get(run, ""),
+            }.items()
+        ).select(scatter.SCHEMA.names())
+        for cloud, run in named
+    ]  # fmt: skip
+    return page.figure, pl.concat([pl.DataFrame(schema=scatter.SCHEMA), *parts])
+
+
+def _of_numbers(
+    key: FigureKey, spec: Bars | Lines | Radar, builders: Sequence[Builder], entries: Sequence[Entry]
+) -> tuple[Figure, pl.DataFrame]:
+    rows = pl.DataFrame([row for builder in builders for row in builder.tidy], schema=TIDY)
+    notes = [*_state([number for entry in entries for _, number in entry.cells]), *_notes(builders, entries)]
+    if isinstance(spec, Bars):
+        panel = side_by_side(entries, spec.along)
+        page = _sheet(key, grids.bars_height(panel), grids.bars_legend(panel), notes)
+        grids.draw_bars(page, panel, spec.axis)
+        return page.figure, rows
+    if isinstance(spec, Lines) and spec.along == "frames":
+        lines = list(by_frames(entries, key.frames))
+        page = _sheet(key, 2.8, grids.frames_legend(lines[0][1]), notes)
+        grids.draw_frames(page, lines, spec.axis)
+        return page.figure, rows
+    panels = panels_by_span(entries)
+    legend = grids.lines_legend([one.label for one in panels[0].series], grids.all_numbers(panels))
+    if isinstance(spec, Radar):
+        page = _sheet(key, RADAR * len(panels), legend, notes)
+        grids.draw_radars(page, panels, spec.top)
+    else:
+        page = _sheet(key, 2.6, legend, notes)
+        grids.draw_lines(page, panels, spec.axis)
+    return page.figure, rows
+
+
+def _state(numbers: Sequence[Any]) -> list[str]:
+    """Where all numbers come from, if that is one place; that there is none."""
+    known = grids.shown(numbers)
+    if not known:
+        return [NOTHING]
+    return [ALL_PUBLISHED] if all(map(grids.is_published, known)) else []
+
+
+def _notes(builders: Sequence[Builder], entries: Sequence[Entry]) -> list[str]:
+    """What has no number, who judged, what failed, and what the rows say of themselves."""
+    missing = without_numbers(entries)
+    lines = [
+        line
+        for one in builders
+        for line in (one.judged_by() if one.spec.judge else "", *judge_lines(one.key, one.metrics))
+    ]
+    lines += [line for one in builders for line in one.wrong_lines()]
+    notes = [f"{entry.label}: {' '.join(entry.notes)}" for entry in entries if entry.notes]
+    more = [f"{len(notes) - MOST_NOTES} more rows have notes; see their tables."] if len(notes) > MOST_NOTES else []
+    lines = [f"Not run here, and not published: {', '.join(missing)}." if missing else "", *lines]
+    return [*dict.fromkeys(filter(None, lines)), *dict.fromkeys(notes[:MOST_NOTES]), *more]
+
+
+def _sheet(key: FigureKey, height: float, legend: Sequence[Any], notes: Sequence[str]) -> Sheet:
+    origin = f"{key.origin}. {key.notice}".strip()
+    return sheet(WIDTHS[key.spec.width], height, key.spec.title, origin, [*key.spec.notes, *notes], legend)

@@ -1,0 +1,246 @@
+"""Bars, lines and radars: numbers of tables."""
+
+import math
+from collections.abc import Sequence
+
+from matplotlib import colormaps
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from reprise.figures.chart import Line, Panel, Series
+from reprise.figures.style import COLOURS, DASHES, FAINT, MARKERS, TEXT, Sheet, label_lines
+from reprise.tables.render.table import Number
+
+Legend = list[tuple[Artist, str]]
+HATCH = "/////"
+TEXT_ONLY = 0.5  # where a logarithmic axis shows no frames
+
+
+def shown(numbers: Sequence[Number]) -> list[Number]:
+    """Those that have a value."""
+    return [number for number in numbers if number.value is not None]
+
+
+def all_numbers(panels: Sequence[Panel]) -> list[Number]:
+    """Every number of some panels."""
+    return shown([number for panel in panels for one in panel.series for number in one.numbers.values()])
+
+
+def is_published(number: Number) -> bool:
+    """Whether a number is the paper's."""
+    return number.state == "published"
+
+
+def spread(number: Number) -> tuple[list[float], list[float]]:
+    """How far an interval reaches below and above its value."""
+    value = number.value or 0.0
+    low, high = number.interval or (value, value)
+    return [max(0.0, value - low)], [max(0.0, high - value)]
+
+
+def say_nothing(axes: Axes) -> None:
+    """An empty panel that says so."""
+    axes.text(0.5, 0.5, "nothing to show", ha="center", va="center", transform=axes.transAxes, color=FAINT)
+    axes.set(xticks=[], yticks=[])
+
+
+# Bars
+
+
+def bar_colours(count: int) -> list[tuple[float, float, float, float]]:
+    """Colours from dark to light, in grey too."""
+    return [colormaps["cividis"](0.05 + 0.9 * place / max(1, count - 1)) for place in range(count)]
+
+
+def bars_height(panel: Panel) -> float:
+    """How high the bars of a panel want to be."""
+    return max(1.2, 0.5 + len(panel.ticks) * max(0.24, 0.13 * len(panel.series) + 0.08))
+
+
+def bars_legend(panel: Panel) -> Legend:
+    """A patch for each series, where there are several, and what hatching means."""
+    colours = bar_colours(len(panel.series))
+    found: Legend = [
+        (Patch(facecolor=colour, edgecolor="black", linewidth=0.4), one.label)
+        for colour, one in zip(colours, panel.series, strict=True)
+    ]
+    found = found if len(found) > 1 else []
+    if any(is_published(number) for number in all_numbers([panel])):
+        found.append(
+            (Patch(facecolor="white", edgecolor="black", hatch=HATCH, linewidth=0.4), "published by the paper")
+        )
+    return found
+
+
+def draw_bars(sheet: Sheet, panel: Panel, axis: str) -> None:
+    """Horizontal bars, from top to bottom as in the table; `–` where there is no number."""
+    axes = sheet.body.subplots()
+    if not panel.ticks:
+        say_nothing(axes)
+        return
+    count, colours = len(panel.series), bar_colours(len(panel.series))
+    thick = 0.84 / count
+    for place, one in enumerate(panel.series):
+        for row, tick in enumerate(panel.ticks):
+            number = one.numbers.get(tick)
+            y = row + (place - (count - 1) / 2) * thick
+            if number is None or number.value is None:
+                axes.text(0, y, " –", va="center", fontsize=TEXT - 1, color=FAINT)
+                continue
+            style = {"hatch": HATCH, "edgecolor": "white"} if is_published(number) else {"edgecolor": "black"}
+            axes.barh(y, number.value, thick * 0.92, color=colours[place], linewidth=0.4, **style)
+            if is_published(number):
+                axes.barh(y, number.value, thick * 0.92, color="none", edgecolor="black", linewidth=0.4)
+            if number.interval:
+                axes.errorbar(
+                    number.value, y, xerr=spread(number), fmt="none", ecolor="#3a3a3a", elinewidth=0.8, capsize=1.2
+                )
+    axes.set_yticks(range(len(panel.ticks)), [label_lines(tick, 22) for tick in panel.ticks])
+    axes.set_ylim(len(panel.ticks) - 0.5, -0.5)
+    axes.set_xlim(left=min([0.0, *(number.value or 0.0 for number in all_numbers([panel]))]))
+    axes.grid(axis="y", visible=False)
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlabel(axis)
+
+
+# Lines
+
+
+def line_style(place: int) -> dict[str, object]:
+    """Colour, marker and dashes of a series."""
+    return {
+        "color": COLOURS[place % len(COLOURS)],
+        "marker": MARKERS[place % len(MARKERS)],
+        "linestyle": DASHES[(place // len(COLOURS) + place) % len(DASHES)],
+    }
+
+
+def lines_legend(labels: Sequence[str], numbers: Sequence[Number]) -> Legend:
+    """A line for each series, and what hollow marks mean."""
+    found: Legend = [(Line2D([], [], **line_style(place)), label) for place, label in enumerate(labels)]
+    if any(map(is_published, numbers)):
+        hollow = Line2D([], [], color="black", marker="o", markerfacecolor="white", linestyle="")
+        found.append((hollow, "hollow: published by the paper"))
+    return found
+
+
+def draw_lines(sheet: Sheet, panels: Sequence[Panel], axis: str) -> None:
+    """A line for each series, over ticks in their order."""
+    found = sheet.body.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+    for axes, panel in zip(found, panels, strict=True):
+        if not all_numbers([panel]):
+            say_nothing(axes)
+            continue
+        places = {tick: place for place, tick in enumerate(panel.ticks)}
+        for place, one in enumerate(panel.series):
+            _draw_line(axes, place, {places[tick]: number for tick, number in one.numbers.items()}, len(panel.series))
+        axes.set_xticks(range(len(panel.ticks)), [label_lines(tick, 10) for tick in panel.ticks])
+        axes.set_xlim(-0.4, len(panel.ticks) - 0.6)
+        axes.set_title(panel.title)
+    found[0].set_ylabel(axis)
+
+
+def _draw_line(axes: Axes, place: int, numbers: dict[int, Number], count: int) -> None:
+    known = {x: number for x, number in sorted(numbers.items()) if number.value is not None}
+    style = line_style(place)
+    shift = 0.16 * (place / max(1, count - 1) - 0.5)
+    xs, ys = [x + shift for x in known], [number.value or 0.0 for number in known.values()]
+    axes.plot(xs, ys, **style)
+    for x, number in zip(xs, known.values(), strict=True):
+        _mark(axes, x, number, style)
+
+
+def _mark(axes: Axes, x: float, number: Number, style: dict[str, object]) -> None:
+    """A number's interval, and a hollow mark where it is the paper's."""
+    if number.interval:
+        axes.errorbar(
+            x, number.value or 0.0, yerr=spread(number), fmt="none", ecolor=style["color"], elinewidth=0.8, capsize=1.2
+        )
+    if is_published(number):
+        axes.plot(
+            [x],
+            [number.value or 0.0],
+            color=style["color"],
+            marker=style["marker"],
+            markerfacecolor="white",
+            linestyle="",
+            zorder=3,
+        )
+
+
+def frame_labels(lines: Sequence[Line]) -> tuple[list[Line], list[Line]]:
+    """The lines over frames, and the levels: people, chance, and rates."""
+    return [line for line in lines if line.numbers], [line for line in lines if line.level is not None]
+
+
+def frames_legend(lines: Sequence[Line]) -> Legend:
+    """The lines over frames, and the levels."""
+    curves, levels = frame_labels(lines)
+    numbers = [number for line in lines for number in (*line.numbers.values(), *([line.level] if line.level else []))]
+    found = lines_legend([line.label for line in curves], shown(numbers))
+    level = [(Line2D([], [], **_level_style(line, place)), line.label) for place, line in enumerate(levels)]
+    return [*found, *level]
+
+
+def _level_style(line: Line, place: int) -> dict[str, object]:
+    dashes = (0, (1, 1)) if line.is_chance else DASHES[1 + place % (len(DASHES) - 1)]
+    return {"color": FAINT if line.is_chance else "black", "linestyle": dashes, "linewidth": 1.0}
+
+
+def draw_frames(sheet: Sheet, panels: Sequence[tuple[str, Sequence[Line]]], axis: str) -> None:
+    """Lines over numbers of frames on a logarithmic axis, on which `0` stands for text only."""
+    found = sheet.body.subplots(1, len(panels), squeeze=False)[0]
+    for axes, (title, lines) in zip(found, panels, strict=True):
+        if not lines:
+            say_nothing(axes)
+            continue
+        curves, levels = frame_labels(lines)
+        for place, line in enumerate(curves):
+            known = {x: number for x, number in sorted(line.numbers.items()) if number.value is not None}
+            xs = [x or TEXT_ONLY for x in known]
+            axes.plot(xs, [number.value or 0.0 for number in known.values()], **line_style(place))
+            for x, number in zip(xs, known.values(), strict=True):
+                _mark(axes, x, number, line_style(place))
+        for place, line in enumerate(levels):
+            assert line.level is not None
+            axes.axhline(line.level.value or 0.0, **_level_style(line, place))
+        ticks = sorted({x for line in curves for x in line.numbers})
+        axes.set_xscale("log", base=2)
+        axes.set_xticks([x or TEXT_ONLY for x in ticks], [str(x) if x else "0\n(text)" for x in ticks])
+        axes.minorticks_off()
+        axes.set_title(title)
+        axes.set_xlabel("frames")
+    found[0].set_ylabel(axis)
+
+
+# Radars
+
+
+def draw_radars(sheet: Sheet, panels: Sequence[Panel], top: float) -> None:
+    """A closed line for each series, on an axis for each tick; a gap where there is no number."""
+    for place, panel in enumerate(panels, start=1):
+        axes = sheet.body.add_subplot(len(panels), 1, place, projection="polar")
+        angles = [2 * math.pi * number / len(panel.ticks) for number in range(len(panel.ticks))]
+        for number, one in enumerate(panel.series):
+            _draw_radar(axes, number, one, panel.ticks, angles)
+        axes.set_xticks(angles, [label_lines(tick, 18) for tick in panel.ticks], fontsize=TEXT - 1)
+        axes.set_theta_offset(math.pi / 2)
+        axes.set_theta_direction(-1)
+        axes.tick_params(axis="x", pad=7)
+        for label, angle in zip(axes.get_xticklabels(), angles, strict=True):
+            side = math.sin(angle)
+            label.set_horizontalalignment("center" if abs(side) < 0.1 else "left" if side > 0 else "right")
+        axes.set_ylim(0, top)
+        axes.tick_params(axis="y", labelsize=TEXT - 1.5, labelcolor=FAINT)
+        axes.set_title(panel.title, pad=14)
+
+
+def _draw_radar(axes: Axes, place: int, one: Series, ticks: Sequence[str], angles: Sequence[float]) -> None:
+    found = [one.numbers.get(tick) or Number(None) for tick in ticks]
+    values = [math.nan if number.value is None else number.value for number in found]
+    style = line_style(place)
+    if any(map(is_published, found)):
+        style["markerfacecolor"] = "white"
+    axes.plot([*angles, angles[0]], [*values, values[0]], **style)

@@ -1,0 +1,158 @@
+"""Points of items: the scores of their right and their wrong caption, in the regions that the metrics count."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Polygon, Rectangle
+
+from reprise.benchmarks.scoring import Groups, in_group
+from reprise.config.figures import Scatter
+from reprise.figures.chart import Entry
+from reprise.figures.style import COLOURS, FAINT, SMALL, Sheet, label_lines
+from reprise.tables.build import Builder
+
+STRICT, CLASSIC, WRONG, UNSCORED = "strict", "classic only", "wrong", "no score"
+# Region -> marker and colour.
+POINTS = {STRICT: ("o", COLOURS[0]), CLASSIC: ("^", COLOURS[4]), WRONG: ("x", COLOURS[1])}
+MEANS = {
+    STRICT: "strict: Yes to the right caption, No to the wrong one",
+    CLASSIC: "classic only: the right caption scores higher",
+    WRONG: "wrong: it does not",
+}
+WHITE = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
+SCHEMA = pl.Schema(
+    {
+        "suite": pl.String,
+        "figure": pl.String,
+        "row": pl.String,
+        "run": pl.String,
+        "group": pl.String,
+        "item_id": pl.String,
+        "across": pl.Float64,
+        "up": pl.Float64,
+        "region": pl.String,
+        "key": pl.String,
+    }
+)
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """The items of a group, as one run scores them."""
+
+    row: str
+    group: str
+    title: str
+    points: pl.DataFrame
+    """item_id, across, up, region"""
+    state: str = ""
+    """why there is no point"""
+
+    def count(self, region: str) -> int:
+        """How many items are in a region."""
+        return self.points.filter(region=region).height
+
+
+def clouds(
+    spec: Scatter,
+    builders: Sequence[Builder],
+    entries: Sequence[Entry],
+    items: pl.DataFrame,
+    verdicts: Mapping[str, pl.DataFrame],
+) -> Iterator[tuple[Cloud, str]]:
+    """The cloud of each row and column, and the name of its run."""
+    groups = builders[0].benchmark.GROUPS
+    for entry in entries:
+        for column, _ in entry.cells:
+            scored = builders[0].scored_of(entry.row, column)
+            group = entry.row.group or column.group or ""
+            found = verdicts.get(scored.name) if scored else None
+            if scored is None or found is None:
+                yield Cloud(entry.label, group, column.title, _nothing(), "not run here"), ""
+                continue
+            yield cloud_of(spec, entry.label, group, column.title, items, found, groups), scored.name
+
+
+def cloud_of(
+    spec: Scatter, row: str, group: str, title: str, items: pl.DataFrame, verdicts: pl.DataFrame, groups: Groups
+) -> Cloud:
+    """The items of a group with both scores, as the metrics count them; without scores, why."""
+    wide = in_group(items, group, groups).select("item_id")
+    for name, role in (("across", spec.across), ("up", spec.up)):
+        one = verdicts.filter(role=role).select(
+            "item_id", pl.col("score").alias(name), pl.col("right").alias(f"{name}_right")
+        )
+        wide = wide.join(one, on="item_id", how="inner", maintain_order="left")
+    known = pl.all_horizontal(pl.col(name).is_not_null() & pl.col(name).is_finite() for name in ("across", "up"))
+    region = (
+        pl.when(~known).then(pl.lit(UNSCORED))
+        .when(pl.all_horizontal("across_right", "up_right")).then(pl.lit(STRICT))
+        .when(pl.col("across") > pl.col("up")).then(pl.lit(CLASSIC))
+        .otherwise(pl.lit(WRONG))
+    )  # fmt: skip
+    points = wide.with_columns(region=region.fill_null(UNSCORED)).select("item_id", "across", "up", "region")
+    without = points.filter(region=UNSCORED).height
+    state = "" if without < points.height else "nothing asked" if points.is_empty() else "answers without scores"
+    return Cloud(row, group, title, points, state)
+
+
+def _nothing() -> pl.DataFrame:
+    return pl.DataFrame(schema={"item_id": pl.String, "across": pl.Float64, "up": pl.Float64, "region": pl.String})
+
+
+def legend() -> list[tuple[Artist, str]]:
+    """What the marks mean."""
+    return [
+        (Line2D([], [], linestyle="", marker=marker, color=colour), MEANS[region])
+        for region, (marker, colour) in POINTS.items()
+    ]
+
+
+def height(rows: int, panels: int, columns: int, width: float) -> float:
+    """How high the panels want to be."""
+    side = width / min(panels, columns)
+    return rows * -(-columns // panels) * (side * 0.86 + 0.34) + rows * 0.22
+
+
+def draw_scatter(sheet: Sheet, found: Sequence[Cloud], panels: int) -> None:
+    """A block of panels for each row: points over the regions, whose counts stand above."""
+    rows = list(dict.fromkeys(cloud.row for cloud in found))
+    blocks = sheet.body.subfigures(len(rows), 1, squeeze=False)[:, 0]
+    for block, row in zip(blocks, rows, strict=True):
+        mine = [cloud for cloud in found if cloud.row == row]
+        across = min(panels, len(mine))
+        block.suptitle(row, fontsize=SMALL + 1, fontweight="bold")
+        grid = block.subplots(-(-len(mine) // across), across, squeeze=False, sharex=True, sharey=True).flatten()
+        for axes, cloud in zip(grid, mine, strict=False):
+            _draw_cloud(axes, cloud)
+        for axes in grid[len(mine) :]:
+            axes.set_visible(False)
+        block.supxlabel("score of the right caption", fontsize=SMALL)
+        block.supylabel("score of the wrong caption", fontsize=SMALL)
+
+
+def _draw_cloud(axes: Axes, cloud: Cloud) -> None:
+    axes.add_patch(Polygon([(0, 0), (1, 0), (1, 1)], facecolor="#F0F0F0", edgecolor="none", zorder=0))
+    axes.add_patch(Rectangle((0.5, 0), 0.5, 0.5, facecolor="#DCE9F2", edgecolor="none", zorder=0.1))
+    axes.plot([0, 1], [0, 1], color=FAINT, linewidth=0.5)
+    axes.plot([0.5, 0.5, 1], [0, 0.5, 0.5], color=FAINT, linewidth=0.5)
+    for region, (marker, colour) in POINTS.items():
+        mine = cloud.points.filter(region=region)
+        axes.scatter(
+            mine["across"], mine["up"], s=5, marker=marker, c=colour, linewidths=0.5, rasterized=True, clip_on=False
+        )
+    counts = " ".join(f"{cloud.count(region)}" for region in POINTS)
+    missing = cloud.count(UNSCORED)
+    title = cloud.title if cloud.state else f"{cloud.title}: {counts}" + (f" (+{missing})" if missing else "")
+    axes.set_title(title, fontsize=SMALL, pad=2)
+    if cloud.state:
+        axes.text(0.5, 0.5, label_lines(cloud.state, 14), ha="center", va="center", fontsize=SMALL, bbox=WHITE)
+    axes.grid(visible=False)
+    axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
+    axes.set_xticklabels(["0", ".5", "1"], fontsize=SMALL - 0.5)
+    axes.set_yticklabels(["0", ".5", "1"], fontsize=SMALL - 0.5)
+    axes.spines[["top", "right"]].set_visible(True)

@@ -1,0 +1,127 @@
+"""One style for all figures: fonts, colours that differ in grey too, a head, a body and a foot; and their files."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import wrap
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib import font_manager
+from matplotlib.artist import Artist
+from matplotlib.figure import Figure, SubFigure
+
+from reprise.core.files import whole_file
+from reprise.core.plain import visible
+
+KINDS = ("pdf", "svg", "png")
+WIDTHS = {"column": 4.4, "page": 7.2}
+# Okabe and Ito's, which people with any colour vision tell apart; markers and dashes differ too.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+DASHES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1)))
+GRID, FAINT = "#D9D9D9", "#595959"
+# Inches that a character of the regular face is wide at one point of size, and a line high.
+CHARACTER, LINE = 0.0083, 0.0185
+TITLE, TEXT, SMALL = 9.0, 7.5, 6.5
+STYLE = {
+    "font.family": "DejaVu Sans",
+    "font.size": TEXT,
+    "axes.titlesize": TEXT,
+    "axes.labelsize": TEXT,
+    "xtick.labelsize": TEXT,
+    "ytick.labelsize": TEXT,
+    "legend.fontsize": SMALL,
+    "legend.frameon": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.5,
+    "axes.linewidth": 0.6,
+    "hatch.linewidth": 0.6,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 4,
+    "text.parse_math": False,
+    "text.usetex": False,
+    "pdf.fonttype": 42,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "reprise",
+    "savefig.dpi": 200,
+}
+
+
+def use_style() -> None:
+    """The style and nothing else: neither a person's settings nor the machine's own fonts change a figure."""
+    mpl.rcdefaults()
+    mpl.rcParams.update(STYLE)
+    bundled = Path(mpl.get_data_path())
+    manager = font_manager.fontManager
+    manager.ttflist = [font for font in manager.ttflist if Path(font.fname).is_relative_to(bundled)]
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A figure that is drawn into: its body, and the width of that."""
+
+    figure: Figure
+    body: SubFigure
+    width: float
+
+
+def sheet(
+    width: float,
+    body: float,
+    title: str,
+    origin: str,
+    notes: Sequence[str],
+    legend: Sequence[tuple[Artist, str]] = (),
+) -> Sheet:
+    """An empty figure with its title above a body of this height, and its legend and notes below."""
+    heading = [*wrapped(title, width, TITLE * 1.12)]
+    foot = [line for note in (origin, *notes) for line in wrapped(note, width, SMALL)]
+    longest = max((len(label) for _, label in legend), default=0)
+    across = max(1, int(width / (0.5 + longest * SMALL * CHARACTER)))
+    lines = math.ceil(len(legend) / across)
+    heights = [
+        0.1 + len(heading) * TITLE * LINE,
+        body,
+        0.1 + lines * SMALL * 0.024 + len(foot) * SMALL * LINE,
+    ]
+    figure = Figure(figsize=(width, sum(heights)), layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.06, h_pad=0.04)
+    parts = figure.subfigures(3, 1, height_ratios=heights, hspace=0)
+    parts[0].text(0.012, 0.5, "\n".join(heading), fontsize=TITLE, fontweight="bold", ha="left", va="center")
+    if legend:
+        artists, labels = zip(*legend, strict=True)
+        parts[2].legend(artists, labels, loc="upper center", ncols=across, borderaxespad=0.1, columnspacing=1.2)
+    parts[2].text(0.012, 0.04, "\n".join(foot), fontsize=SMALL, ha="left", va="bottom", color=FAINT)
+    return Sheet(figure, parts[1], width)
+
+
+def wrapped(text: str, width: float, size: float) -> list[str]:
+    """The lines of a text of this size on this many inches."""
+    return wrap(visible(text), max(12, int(width / (size * CHARACTER))))
+
+
+def label_lines(text: str, characters: int) -> str:
+    """A label on several short lines."""
+    return "\n".join(wrap(visible(text), characters, break_long_words=False)) or " "
+
+
+def save(figure: Figure, path: Path, description: Mapping[str, str]) -> None:
+    """Write the figure in every format. No date is in them: the same figure has the same bytes."""
+    for _ in range(2):  # labels that are wrapped take a second pass
+        figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    title, words = description["title"], description["caption"]
+    of_kind: dict[str, dict[str, Any]] = {
+        "pdf": {"Title": title, "Subject": words, "CreationDate": None},
+        "svg": {"Title": title, "Description": words, "Date": None},
+        "png": {"Title": title, "Description": words},
+    }
+    for kind in KINDS:
+        with whole_file(path.with_suffix(f".{kind}")) as temporary:
+            figure.savefig(temporary, format=kind, metadata=of_kind[kind])

@@ -1,0 +1,38 @@
+# Pictures of the same numbers as the tables'. They belong to the configured suite, as the tables do.
+
+
+rule figure:
+    input:
+        stamp="results/suite.json",
+        key=f"results/{SUITE}/keys/figures/{{benchmark}}/{{figure}}.json",
+        published=PLAN.published_numbers,
+        metrics=PLAN.figured.metrics,
+        statistics=PLAN.figured.statistics,
+        problems=PLAN.figured.problems,
+        verdicts=PLAN.figured.verdicts,
+        shown=PLAN.figured.items,
+        facts=PLAN.figured.facts,
+    output:
+        multiext(
+            "results/figures/{benchmark}/{figure}",
+            pdf=".pdf",
+            svg=".svg",
+            png=".png",
+            csv=".csv",
+        ),
+    log:
+        f"results/{SUITE}/logs/figures/{{benchmark}}/{{figure}}.log",
+    wildcard_constraints:
+        benchmark="[^/]+",  # any, so that a wrong name is met by a list of those that exist
+    localrule: True
+    shell:
+        "{PYTHON:q} -m reprise.stages.figure --key {input.key:q} --published {input.published:q}"
+        " --metrics {input.metrics:q} --statistics {input.statistics:q} --problems {input.problems:q}"
+        " --verdicts {input.verdicts:q} --items {input.shown:q}"
+        " --facts {input.facts:q} --out {output.png:q} 2> {log:q}"
+
+
+rule figures:
+    input:
+        PLAN.figured.every(),
+    localrule: True

@@ -25,7 +25,7 @@ test: $(READY)  ## all tests
 	$(BIN)/pytest $(SIDE_BY_SIDE)
 
 test-faults: $(READY)  ## kills, full disks, damage, odd clocks and faulty models at every stage: half an hour
-	FAULTS=whole $(BIN)/pytest tests/faults -s
+	FAULTS=whole $(BIN)/pytest tests/faults tests/unit/stages/test_vendors.py -s
 
 test-models: $(READY)  ## every native class of models with many frames, long prompts and none: minutes
 	$(BIN)/pytest tests/models

@@ -21,8 +21,8 @@ from reprise.models.serving.settings import Hosting, Serving
 
 from tests.serve.conftest import CHECKPOINT, NAME
 from tests.unit.asked import BLIND, request, shown, spec
+from tests.unit.stages.served_job import CLIPS, QUESTIONS, Job
 from tests.unit.stages.test_infer_hosted import hosted_key
-from tests.unit.stages.test_infer_served import CLIPS, QUESTIONS, Job
 from tests.unit.videos import barcode_video
 
 FRAMES = (0, 5, 11, 17, 23, 29, 35, 41)

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 MODEL = "toy-1"
+# Where a server says what it is.
+INTRODUCTIONS = ("/v1/models", "/version")
 VERSION = "0.0.1"
 TOKENS = {"Yes": 7, "No": 8, "A": 9, "B": 10}
 # Counted for a prompt: these, and so many a frame.
@@ -165,10 +167,11 @@ class ChatServer:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while (asked := await _read(reader)) is not None:
-                (self.asked if asked.body else self.looked_at).append(asked)
+                is_looked_at = asked.path in INTRODUCTIONS
+                (self.looked_at if is_looked_at else self.asked).append(asked)
                 self._now += 1
                 self.most_at_once = max(self.most_at_once, self._now)
-                says = self.says(asked) if asked.body else self.introduces(asked)
+                says = self.introduces(asked) if is_looked_at else self.says(asked)
                 try:
                     await asyncio.sleep(says.delay)
                 finally:

@@ -80,6 +80,7 @@ class Job:
     """The inputs of the stage: clips in a store, frames of them, and questions."""
 
     def __init__(self, folder: Path) -> None:
+        folder.mkdir(exist_ok=True)
         self.folder, self.store = folder, Store(folder / "store")
         video = barcode_video(folder / "v.mp4", 48, width=32, height=32)
         ledger, plans, rows = [], [], []

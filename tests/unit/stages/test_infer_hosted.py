@@ -13,7 +13,7 @@ from reprise.models.keys import ModelRunKey
 from reprise.models.settings import OpenAISettings
 
 from tests.unit.models.serving.engines import are_gone, processes, served_by, stand_in_environment
-from tests.unit.stages.test_infer_served import CLIPS, QUESTIONS, Job
+from tests.unit.stages.served_job import CLIPS, QUESTIONS, Job
 
 NAME = "toy@1"
 

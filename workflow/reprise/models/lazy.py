@@ -173,7 +173,8 @@ class LazyServedModel(LazyModel):
         return cast(ServedModel, self._loaded()).answers_in_any_order(dues) if dues else iter(())
 
     def _spec(self, given: Given) -> ModelSpec:
-        account = Account(self._store.root, self._key.run, self._key.price, self._budget)
+        is_own = self._key.hosting is not None
+        account = Account(self._store.root, self._key.run, self._key.price, self._budget, is_paid=not is_own)
         return ServedSpec(**vars(super()._spec(given)), account=account)
 
 

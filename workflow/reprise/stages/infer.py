@@ -65,7 +65,7 @@ def main() -> None:
     args = arguments(
         "Ask a model the questions of a run.",
         key=Path, requests=Path, frames=[Path], ledgers=[Path], store=Path, threads=int, attempts=int, out=Path,
-        timings=Path, budget=[float], log=Path,
+        timings=Path, log=Path, budget=[float],
     )  # fmt: skip
     key = read_key(args.key, ModelRunKey)
     store = Store(args.store)
@@ -80,14 +80,10 @@ def main() -> None:
         journal = Journal(journal_path(store, key.key))
         failures = Failures(failures_path(store, key.key), args.attempts)
         is_needed = any(journal.get(one) is None and failures.is_due(one) for work in works for one in work.entries)
+        server_log = args.log.with_suffix(".server.log")
+        options, budget = scored_options(works), Budget.of(args.budget)
         with model_on(
-            key,
-            store,
-            args.threads,
-            is_needed=is_needed,
-            options=scored_options(works),
-            budget=budget_of(args.budget),
-            server_log=args.log.with_suffix(".server.log"),
+            key, store, args.threads, is_needed=is_needed, options=options, budget=budget, server_log=server_log
         ) as model:
             responses, timings = ask_all(works, model, journal, failures, key)
         journal.sync()
@@ -106,12 +102,6 @@ def main() -> None:
 def scored_options(works: Sequence[Work]) -> Options:
     """The options of all questions that ask for a score."""
     return tuple(sorted({one.options for work in works for one in work.requests if one.ask == "score"}))
-
-
-def budget_of(numbers: Sequence[float]) -> Budget:
-    """Dollars and tokens, as the workflow gives them; nothing where it gives none."""
-    usd, tokens = numbers or (0.0, 0.0)
-    return Budget(usd, int(tokens))
 
 
 def gather_work(requests: pl.DataFrame, plans: pl.DataFrame, ledger: pl.DataFrame, store: Store) -> list[Work]:

@@ -60,7 +60,7 @@ class RemoteAdapter:
     @property
     def is_paid(self) -> bool:
         """Whether somebody pays for the answers."""
-        return self._remote.key is not None
+        return self._remote.key is not None and (self._account is None or self._account.is_paid)
 
     def _check_images(self, dues: Sequence[Due]) -> None:
         """Stop before anything is paid for where a clip has more frames than the server takes."""

@@ -34,6 +34,8 @@ class Account:
     """of the run, in the ledger"""
     price: Price | None = None
     budget: Budget = NO_BUDGET
+    is_paid: bool = True
+    """not where the server is the job's own, whatever its key"""
 
 
 class Failure(NamedTuple):
@@ -60,7 +62,8 @@ class Calls:
         if account is not None and settings.limits.are_set:
             host = settings.limits.shared or urlsplit(settings.url).netloc
             self._gate = Gate(account.store / "limits", settings.limits, host)
-        self._payer = Payer(account) if account is not None and settings.key is not None else None
+        is_paid = account is not None and account.is_paid and settings.key is not None
+        self._payer = Payer(account) if account is not None and is_paid else None
 
     async def call_free(self, send: Callable[[], Awaitable[T]]) -> T:
         """The reply of a request that nobody pays for, such as one that counts tokens or deletes a file."""

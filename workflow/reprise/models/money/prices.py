@@ -1,5 +1,6 @@
 """Prices of a vendor's models, and what a request takes of a budget. Imports no SDK, so that a configuration can."""
 
+from collections.abc import Sequence
 from datetime import date
 from typing import Literal, NamedTuple
 
@@ -52,6 +53,12 @@ class Budget(NamedTuple):
     """by models whose price is known"""
     tokens: int = 0
     """by models whose price is unknown"""
+
+    @classmethod
+    def of(cls, numbers: Sequence[float]) -> "Budget":
+        """Dollars and tokens, as the workflow gives them; nothing where it gives none."""
+        usd, tokens = numbers or (0.0, 0.0)
+        return cls(usd, int(tokens))
 
     def permits(self, price: Price | None) -> bool:
         """Whether a model of this price may be asked at all."""

@@ -49,7 +49,7 @@ def trace(
     column: Annotated[str, Option(metavar="TITLE", help="its column's header")],
     suite: Suite = None,
 ) -> None:
-    """Show what one cell was made from: numbers, answers, prompt, model, frames, clips, sources, code and versions."""
+    """Show what one cell of a table was made from."""
     from reprise.commands.trace import trace_cell
 
     trace_cell(table, row, column, suite)

@@ -109,7 +109,7 @@ def test_a_repository_gets_a_file_with_its_commit(
         prepare_model("some/Model_1", slug_for("some/Model_1", None, models), 1, models)
     assert load_yaml(Path("config/models/model_1.yaml")) == {
         "label": "Model_1", "adapter": "transformers", "repo": "some/Model_1", "revision": REVISION, "gpus": 1,
-        "memory_mb": 15000, "dtype": "checkpoint",
+        "memory_mb": 15000, "dtype": "checkpoint", "weights_bytes": 10**10,
     }  # fmt: skip
     assert load(Path()).models["model_1"].gpus == 1, "the project reads it"
 

@@ -91,7 +91,7 @@ def test_rules_quote_all_that_they_put_in_a_command() -> None:
         bare = {
             name for command in commands for name in re.findall(r"\{([^{}]+)\}", command) if not name.endswith(":q")
         }
-        assert bare <= {"threads", "ATTEMPTS"}, path.name  # numbers
+        assert bare <= {"threads", "ATTEMPTS", "BUDGET"}, path.name  # numbers
 
 
 @pytest.mark.parametrize(

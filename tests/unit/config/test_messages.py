@@ -47,7 +47,7 @@ MISTAKES = [
     (SUITE, "{per_test: 40}", "{per_test: 40}\n    extra_runs: [entail/fps1]", "benchmarks.velociti.extra_runs.0: should be <protocol>/<sampling>/<model>, each a name"),
     (SUITE, "{per_test: 40}", "{per_test: 40}\n    also: []", "benchmarks.velociti.also: unknown key. Did you mean 'tables'? Allowed: clips, extra_runs,"),
     (RANDOM, "label:", "lable:", "line 2: lable: unknown key. Did you mean 'label'?"),
-    (RANDOM, "adapter: random", "adapter: rndom", "adapter: unknown adapter 'rndom'. Did you mean 'random'? Allowed: constant, contrastive,"),
+    (RANDOM, "adapter: random", "adapter: rndom", "adapter: unknown adapter 'rndom'. Did you mean 'random'? Allowed: anthropic, constant, contrastive,"),
     (RANDOM, "adapter: random", "adapter: random\nsettings: {sed: 1}", "settings.sed: unknown key. Did you mean 'seed'? Allowed: seed, texts."),
     (RANDOM, "adapter: random", "adapter: random\nsettings: {seed: x}", "settings.seed: should be a valid integer"),
     (RANDOM, "adapter: random", "adapter: random\nsettings: {texts: [1]}", "settings.texts.0: should be a text, found 1. Write it in quotes: \"1\"."),

@@ -211,10 +211,14 @@ class Plan:
 
     def runs(self) -> list[Run]:
         """All runs of the suite: those of its tables and of its overview, and its extra runs."""
+        return list(self._all_runs)
+
+    @cached_property
+    def _all_runs(self) -> tuple[Run, ...]:
         found = {one.run for benchmark, table, _ in self.shown() for one in self.table_scored(benchmark, table)}
         suite = self.config.suite
         named = [f"{benchmark}/{name}" for benchmark, entry in suite.benchmarks.items() for name in entry.extra_runs]
-        return sorted(found | {Run.parse(name) for name in named})
+        return tuple(sorted(found | {Run.parse(name) for name in named}))
 
     def numbers(self) -> list[Scored]:
         """The numbers of all runs: by every judge that a table shows, else by the first one, else by the readers."""

@@ -140,7 +140,18 @@ def journaled_job(folder: Path, clips: int, each: int) -> list[str]:
         "store",
     ]
     command += [part for name in tables for part in (f"--{name}", f"{name}.parquet")]
-    command += ["--threads", "2", "--attempts", "3", "--out", "out.parquet", "--timings", "timings.parquet"]
+    command += [
+        "--threads",
+        "2",
+        "--attempts",
+        "3",
+        "--out",
+        "out.parquet",
+        "--timings",
+        "timings.parquet",
+        "--log",
+        "log",
+    ]
     return [str(folder / part) if part.endswith((".json", ".parquet")) or part == "store" else part for part in command]
 
 

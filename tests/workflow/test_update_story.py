@@ -69,6 +69,7 @@ def infer_command(project: Project, out: Path) -> list[str]:
         "--frames", str(results / "frames/velociti/fps1.parquet"), "--ledgers", *ledgers,
         "--store", "resources/store", "--threads", "1", "--attempts", "3",
         "--out", str(out), "--timings", str(out.with_suffix(".timings.parquet")),
+        "--log", str(out.with_suffix(".log")),
     ]  # fmt: skip
 
 

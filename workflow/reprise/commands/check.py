@@ -18,7 +18,10 @@ from reprise.models.adapters import ADAPTERS, load_adapter
 from reprise.models.adapters.base import Adapter, ModelSpec
 from reprise.models.ahead import Asked
 from reprise.models.devices import take_gpus
+from reprise.models.money.calls import Account
+from reprise.models.money.prices import NO_BUDGET
 from reprise.models.reasons import REASONS
+from reprise.models.served import ServedSpec
 from reprise.models.serving.host import Host
 from reprise.models.sight import PLAN, Sight, sight_of
 from reprise.models.weights import WEIGHTS, snapshot_folder
@@ -129,12 +132,12 @@ def _loaded(plan: Plan, slug: str, model: Model) -> Iterator[Adapter]:
         host = Host(serving, hosting, weights=folder, name=own["model"], store=plan.store, log_file=log_file)
         settings = settings | own | host.start()
     device = "cuda" if model.gpus else "cpu"
+    spec = ModelSpec(folder, device, model.threads, model.dtype, model.attention, model.trust_remote_code, settings)
+    if ADAPTERS[model.adapter].is_remote:
+        # Of the servers that are checked none is paid for, also where this job gives its own server a key.
+        spec = ServedSpec(**vars(spec), account=Account(plan.store.root, slug, None, NO_BUDGET, is_paid=False))
     try:
-        yield load_adapter(model.adapter)(
-            ModelSpec(
-                folder, device, model.threads, model.dtype, model.attention, model.trust_remote_code, settings
-            )
-        )  # fmt: skip
+        yield load_adapter(model.adapter)(spec)
     finally:
         if host is not None:
             host.close()

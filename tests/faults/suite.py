@@ -37,6 +37,7 @@ missing_share_max: 0.0
 benchmarks:
   vinoground:
     tables: config/tables/reduced_vinoground.yaml
+    figures: config/figures/reduced_vinoground.yaml
     release: {kind: folder, path: release/vinoground}
     clips: ids
     route: {kind: folder, path: videos}
@@ -72,6 +73,16 @@ overview:
   sampling: linspace4
   columns: [{title: text, metrics: [text], group: all}]
 """
+FIGURES = """\
+benchmark: vinoground
+figures:
+  fig1:
+    kind: bars
+    title: Scores
+    caption: Scores.
+    axis: score (%)
+    of: [{table: table3, metrics: [text]}]
+"""
 MMBENCH = """\
 benchmark: mmbench_video
 tables:
@@ -87,6 +98,7 @@ MODELS = {
 }
 PREVIEW = "results/reduced/frames/preview/vinoground/0.pos.linspace4.png"
 AGREEMENT = "results/tables/judges.md"
+FIGURE = "results/figures/vinoground/fig1.png"
 STARTED = re.compile(r"^(?:local)?rule (\w+):\n(?:    .*\n)*?    jobid: (\d+)$", re.MULTILINE)
 ENDED = re.compile(r"^Finished jobid: (\d+)", re.MULTILINE)
 PLANNED = re.compile(r"^(?:local)?rule (\w+):\n((?:    .*\n)+)", re.MULTILINE)
@@ -178,7 +190,7 @@ class Run:
 class Reduced(Project):
     """A copy of the project with the reduced suite."""
 
-    targets: tuple[str, ...] = ("all", PREVIEW, AGREEMENT)
+    targets: tuple[str, ...] = ("all", PREVIEW, AGREEMENT, FIGURE)
 
     def command(self, *arguments: str) -> list[str]:
         return [sys.executable, "-m", "snakemake", "--cores", "2", FULL, *arguments]
@@ -263,6 +275,7 @@ def reduced_suite(root: Path) -> Reduced:
     project.write("config/suites/reduced.yaml", SUITE)
     project.write("config/suites/other.yaml", SUITE.replace("title: Reduced", "title: Other"))
     project.write("config/tables/reduced_vinoground.yaml", VINOGROUND)
+    project.write("config/figures/reduced_vinoground.yaml", FIGURES)
     project.write("config/tables/reduced_mmbench.yaml", MMBENCH)
     project.edit("config/config.yaml", "suite: demo", "suite: reduced")
     write_videos(project)

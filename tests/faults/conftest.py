@@ -20,7 +20,7 @@ from tests.faults.suite import Job, Reduced, hub_of_weights, reduced_suite
 SIZES = {
     # class: trials of the short form, of the whole form
     "kills": (1, 10),  # of 1 or 10 kills each
-    "updates": (1, 12),
+    "updates": (1, 6),
     "disks": (1, 4),
     "damages": (6, 300),
     "clocks": (1, 4),

@@ -49,6 +49,8 @@ STYLE = {
     "pdf.fonttype": 42,
     "svg.fonttype": "path",
     "svg.hashsalt": "reprise",
+    # One for both: the width of words depends on it, and the layout is made before they are drawn.
+    "figure.dpi": 200,
     "savefig.dpi": 200,
 }
 

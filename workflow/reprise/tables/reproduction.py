@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from reprise.tables.agreement import NAMES, Measured, Name, Verdict, verdict
 from reprise.tables.keys import ReproductionKey
 from reprise.tables.render import table as rendered
 from reprise.tables.render.numbers import EN_DASH
+from reprise.tables.verdict import NAMES, Measured, Name, Verdict, verdict
 
 PLACE = ("table", "section", "row", "column", "metric", "group", "run", "judge")
 SCHEMA = pl.Schema(

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import Protocol
@@ -29,7 +30,7 @@ class Connection(Protocol):
         ...
 
 
-class RemoteAdapter:
+class RemoteAdapter(ABC):
     """A model at a server: many questions are on their way at a time, and each answer must be of the named model."""
 
     limits: ImageLimits | None = None
@@ -42,9 +43,9 @@ class RemoteAdapter:
         self._key = _key(settings)
         self._account: Account | None = spec.account if isinstance(spec, ServedSpec) else None
 
+    @abstractmethod
     def connected(self) -> AbstractAsyncContextManager[Connection]:
         """A connection for one call."""
-        raise NotImplementedError
 
     def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
         """The questions about one clip, sent together, answered in their order."""

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from reprise.tables.agreement import Measured, printed_unit, verdict
+from reprise.tables.verdict import Measured, printed_unit, verdict
 
 
 def measured(value: float | None = 60.0, low: float | None = 55.0, high: float | None = 66.0) -> Measured:

@@ -22,8 +22,7 @@ QUESTIONS = [request(START + caption, "score", YES_NO) for caption in CAPTIONS]
 TEXTS = [request(START + caption, "write", max_tokens=10) for caption in CAPTIONS]
 INDICES, OTHERS = (3, 17, 30, 40), (5, 20, 41, 44)
 CLOSE = 1e-5
-FAMILIES = {name: make for name, make in {**VIDEO, **IMAGES}.items() if name != "smolvlm"}
-"""All but one whose processor needs a package that is not installed here."""
+FAMILIES = {**VIDEO, **IMAGES}
 
 
 def given(folder: Path, **settings: str) -> ModelSpec:

@@ -33,17 +33,26 @@ class ReportedRun(Settings):
         return f"runs/{self.scored.name.replace('/', '.')}.html"
 
 
+class ReportedTable(Settings):
+    """A table, and what it shows beside the numbers of runs."""
+
+    statistics: bool = False
+    """numbers of the data"""
+
+
 class ReportedBenchmark(Settings):
-    """A benchmark with runs."""
+    """A benchmark of the suite."""
 
     title: str
     passing_on: str = ""
-    """why its clips must not be passed on; empty where nothing forbids it"""
+    """what the licence of its videos says about passing clips on"""
     has_clips: bool
     """whether this site works on its videos"""
     forms: dict[str, str] = Field({})
     """protocol -> form of question"""
     runs: tuple[ReportedRun, ...] = ()
+    tables: dict[str, ReportedTable] = Field({})
+    figures: tuple[str, ...] = ()
 
 
 class ReportKey(Key):
@@ -54,10 +63,22 @@ class ReportKey(Key):
     suite: str
     suite_title: str
     notice: str = ""
-    store: str
-    clips: Literal["link", "copy"] = "link"
+    clips: Literal["link", "copy"]
     shards: int = Field(ge=1)
+    show_published: bool
+    overview: bool
+    """whether the suite has one"""
+    site: dict[str, str] = Field({})
+    """digests of the fixed files and of the templates of pages, which are no code"""
     benchmarks: dict[str, ReportedBenchmark] = Field({})
 
     def modules(self) -> tuple[str, ...]:
         return (self.STAGE, *(module_name(benchmark, "scores") for benchmark in self.benchmarks))
+
+    def browsed(self) -> dict[str, ReportedBenchmark]:
+        """The benchmarks with items to browse."""
+        return {name: entry for name, entry in self.benchmarks.items() if entry.runs}
+
+    def runs(self) -> list[ReportedRun]:
+        """The runs of all benchmarks."""
+        return [run for entry in self.benchmarks.values() for run in entry.runs]

@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from reprise.benchmarks.keys import FINDERS
-from reprise.benchmarks.registry import module_name
+from reprise.benchmarks.registry import has_part, module_name
 from reprise.core.keyfile import Key
 from reprise.core.paths import Run, Scored
 from reprise.core.settings import Settings
@@ -73,7 +73,8 @@ class ReportKey(Key):
     benchmarks: dict[str, ReportedBenchmark] = Field({})
 
     def modules(self) -> tuple[str, ...]:
-        return (self.STAGE, *(module_name(benchmark, "scores") for benchmark in self.benchmarks))
+        parts = [(benchmark, part) for benchmark in self.benchmarks for part in ("scores", "analyses")]
+        return (self.STAGE, *(module_name(*one) for one in parts if has_part(*one)))
 
     def browsed(self) -> dict[str, ReportedBenchmark]:
         """The benchmarks with items to browse."""

@@ -113,4 +113,4 @@ def _in_words(value: Any) -> str:
 def chain(run: ReportedRun, results: Results) -> list[Made]:
     """The tables behind a run's numbers, each with the keys that it was made under."""
     tables: Sequence[Path] = [path for path in of_run(run, results) if path.suffix == ".parquet"]
-    return [Made(path.as_posix(), keys_of(path) or {}) for path in tables]
+    return [Made(path.relative_to(results.root.parent).as_posix(), keys_of(path) or {}) for path in tables]

@@ -56,7 +56,7 @@ def build(folder: Path, models: int = MODELS) -> Spent:
         shards=1,
         show_published=False,
         overview=False,
-        benchmarks={name: _reported(name, runs) for name in items},
+        benchmarks=tuple(_reported(name, runs) for name in items),
     )
     write_text(results.key("report"), key.model_dump_json())
     command = ["--key", str(results.key("report")), "--store", str(folder / "store"), "--out", str(report_files()[0])]
@@ -73,7 +73,7 @@ def items_of(path: Path) -> int:
 def _reported(name: str, runs: list[ReportedRun]) -> ReportedBenchmark:
     forms = {asked.protocol: _form(asked) for asked in ASKED if asked.benchmark == name}
     mine = tuple(run for run in runs if run.scored.run.benchmark == name)
-    return ReportedBenchmark(title=name, has_clips=True, forms=forms, runs=mine)
+    return ReportedBenchmark(name=name, title=name, has_clips=True, forms=forms, runs=mine)
 
 
 def _form(asked: Asked) -> str:

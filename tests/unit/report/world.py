@@ -106,8 +106,10 @@ class World:
     def key(self) -> ReportKey:
         runs = tuple(ReportedRun(run=name, label=name.rpartition("/")[2]) for name in self.runs)
         known = {"suite": "small", "suite_title": "Small", "clips": "link", "shards": 1}
-        entry = ReportedBenchmark(title="VELOCITI", has_clips=True, forms={"entail": "entail"}, runs=runs)
-        shown = {"show_published": False, "overview": False, "benchmarks": {"velociti": entry}}
+        entry = ReportedBenchmark(
+            name="velociti", title="VELOCITI", has_clips=True, forms={"entail": "entail"}, runs=runs
+        )
+        shown = {"show_published": False, "overview": False, "benchmarks": [entry]}
         return ReportKey.model_validate(known | shown | self.changes)
 
     def _write_run(self, name: str) -> None:

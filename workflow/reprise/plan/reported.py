@@ -22,7 +22,7 @@ def report_key(plan: Plan) -> ReportKey:
         show_published=suite.show_published,
         overview=bool(plan.overview),
         site={name: file_digest(path) for name, path in own_files().items()},
-        benchmarks={name: _benchmark(plan, name) for name in config.tables},
+        benchmarks=tuple(_benchmark(plan, name) for name in config.tables),
     )
 
 
@@ -31,15 +31,16 @@ def _benchmark(plan: Plan, name: str) -> ReportedBenchmark:
     settings = config.benchmarks[name]
     figures = config.figures.get(name)
     return ReportedBenchmark(
+        name=name,
         title=settings.title,
         passing_on=config.suite.benchmarks[name].passing_on,
         has_clips=name in plan.data_benchmarks(),
         forms={protocol: one.form for protocol, one in settings.protocols.items()},
         runs=tuple(_run(plan, one) for one in plan.numbers() if one.run.benchmark == name),
-        tables={
-            table: ReportedTable(statistics=plan.shows_data(name, spec))
+        tables=tuple(
+            ReportedTable(name=table, statistics=plan.shows_data(name, spec))
             for table, spec in config.tables[name].tables.items()
-        },
+        ),
         figures=tuple(figures.figures) if figures else (),
     )
 

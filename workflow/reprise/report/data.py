@@ -40,8 +40,8 @@ def write_data(key: ReportKey, results: Results, folder: Folder, media: Media) -
     """Write everything that the item browser reads; returns what became of each run."""
     benchmarks: list[dict[str, Any]] = []
     summaries: dict[str, Summary] = {}
-    for name, entry in key.browsed().items():
-        writer = BenchmarkWriter(name, entry, key.shards, results, folder)
+    for entry in key.browsed():
+        writer = BenchmarkWriter(entry, key.shards, results, folder)
         writer.write_items(media)
         writer.write_runs()
         benchmarks.append(writer.of_catalog())
@@ -60,7 +60,8 @@ def write_data(key: ReportKey, results: Results, folder: Folder, media: Media) -
 class BenchmarkWriter:
     """Writes the data of one benchmark."""
 
-    def __init__(self, name: str, entry: ReportedBenchmark, shards: int, results: Results, folder: Folder) -> None:
+    def __init__(self, entry: ReportedBenchmark, shards: int, results: Results, folder: Folder) -> None:
+        name = entry.name
         self._name, self._entry, self._results, self._folder = name, entry, results, folder
         items = read_table(results.items(name), ITEMS)
         facts = read_table(results.facts(name), FACTS) if entry.has_clips else pl.DataFrame(schema=FACTS)

@@ -19,15 +19,16 @@ def inputs(key: ReportKey, results: Results) -> Iterator[Path]:
         yield reproduction_file("csv")
     if key.overview:
         yield results.key("tables", OVERVIEW)
-    for name, entry in key.benchmarks.items():
-        yield from _of_benchmark(name, entry, key, results)
+    for benchmark in key.benchmarks:
+        yield from _of_benchmark(benchmark, key, results)
 
 
-def _of_benchmark(name: str, entry: ReportedBenchmark, key: ReportKey, results: Results) -> Iterator[Path]:
-    for table, shown in entry.tables.items():
-        yield results.key("tables", name, table)
-        yield table_file(name, table, "csv")
-        if shown.statistics:
+def _of_benchmark(entry: ReportedBenchmark, key: ReportKey, results: Results) -> Iterator[Path]:
+    name = entry.name
+    for table in entry.tables:
+        yield results.key("tables", name, table.name)
+        yield table_file(name, table.name, "csv")
+        if table.statistics:
             yield results.statistics(name)
     for figure in entry.figures:
         yield results.key("figures", name, figure)

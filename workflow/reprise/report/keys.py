@@ -34,15 +34,17 @@ class ReportedRun(Settings):
 
 
 class ReportedTable(Settings):
-    """A table, and what it shows beside the numbers of runs."""
+    """A table."""
 
+    name: str
     statistics: bool = False
-    """numbers of the data"""
+    """whether it shows numbers of the data"""
 
 
 class ReportedBenchmark(Settings):
     """A benchmark of the suite."""
 
+    name: str
     title: str
     passing_on: str = ""
     """what the licence of its videos says about passing clips on"""
@@ -51,7 +53,7 @@ class ReportedBenchmark(Settings):
     forms: dict[str, str] = Field({})
     """protocol -> form of question"""
     runs: tuple[ReportedRun, ...] = ()
-    tables: dict[str, ReportedTable] = Field({})
+    tables: tuple[ReportedTable, ...] = ()
     figures: tuple[str, ...] = ()
 
 
@@ -70,16 +72,16 @@ class ReportKey(Key):
     """whether the suite has one"""
     site: dict[str, str] = Field({})
     """digests of the fixed files and of the templates of pages, which are no code"""
-    benchmarks: dict[str, ReportedBenchmark] = Field({})
+    benchmarks: tuple[ReportedBenchmark, ...] = ()
 
     def modules(self) -> tuple[str, ...]:
-        parts = [(benchmark, part) for benchmark in self.benchmarks for part in ("scores", "analyses")]
+        parts = [(benchmark.name, part) for benchmark in self.benchmarks for part in ("scores", "analyses")]
         return (self.STAGE, *(module_name(*one) for one in parts if has_part(*one)))
 
-    def browsed(self) -> dict[str, ReportedBenchmark]:
+    def browsed(self) -> list[ReportedBenchmark]:
         """The benchmarks with items to browse."""
-        return {name: entry for name, entry in self.benchmarks.items() if entry.runs}
+        return [benchmark for benchmark in self.benchmarks if benchmark.runs]
 
     def runs(self) -> list[ReportedRun]:
         """The runs of all benchmarks."""
-        return [run for entry in self.benchmarks.values() for run in entry.runs]
+        return [run for benchmark in self.benchmarks for run in benchmark.runs]

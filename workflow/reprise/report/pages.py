@@ -11,7 +11,7 @@ from reprise.report import run_page
 from reprise.report.fixed import TEMPLATES
 from reprise.report.folder import Folder
 from reprise.report.inputs import FIGURE_KINDS
-from reprise.report.keys import ReportedRun, ReportKey
+from reprise.report.keys import ReportedBenchmark, ReportedRun, ReportKey
 from reprise.report.links import items_behind
 from reprise.report.missing import read_missing
 from reprise.report.scripts import shown
@@ -44,8 +44,8 @@ class Pages:
         for benchmark in self._key.benchmarks:
             self._write_tables(benchmark)
             self._write_figures(benchmark)
-        for run in self._key.runs():
-            self._write_run(run)
+            for run in benchmark.runs:
+                self._write_run(benchmark, run)
         self._page("missing.html", "missing", sections=missing)
         if self._key.show_published:
             content = content_of_page(reproduction_file("html").read_text(encoding="utf-8"))
@@ -63,22 +63,22 @@ class Pages:
         overview = self._tables.overview() if self._key.overview else ""
         self._page("index.html", "index", overview=overview, summaries=self._summaries)
 
-    def _write_tables(self, benchmark: str) -> None:
-        sections = {}
-        for table in self._key.benchmarks[benchmark].tables:
-            self._folder.copy(table_file(benchmark, table, "csv"), f"tables/{benchmark}/{table}.csv")
-            sections[table] = self._tables.section(benchmark, table)
-        self._page(f"tables/{benchmark}.html", "tables", benchmark=benchmark, sections=sections)
+    def _write_tables(self, benchmark: ReportedBenchmark) -> None:
+        sections, name = {}, benchmark.name
+        for table in benchmark.tables:
+            self._folder.copy(table_file(name, table.name, "csv"), f"tables/{name}/{table.name}.csv")
+            sections[table.name] = self._tables.section(name, table)
+        self._page(f"tables/{name}.html", "tables", benchmark=benchmark, sections=sections)
 
-    def _write_figures(self, benchmark: str) -> None:
-        figures = {}
-        for figure in self._key.benchmarks[benchmark].figures:
-            figures[figure] = read_key(self._results.key("figures", benchmark, figure), FigureKey)
+    def _write_figures(self, benchmark: ReportedBenchmark) -> None:
+        figures, name = {}, benchmark.name
+        for figure in benchmark.figures:
+            figures[figure] = read_key(self._results.key("figures", name, figure), FigureKey)
             for kind in FIGURE_KINDS:
-                self._folder.copy(figure_file(benchmark, figure, kind), f"figures/{benchmark}/{figure}.{kind}")
-        self._page(f"figures/{benchmark}.html", "figures", benchmark=benchmark, figures=figures)
+                self._folder.copy(figure_file(name, figure, kind), f"figures/{name}/{figure}.{kind}")
+        self._page(f"figures/{name}.html", "figures", benchmark=benchmark, figures=figures)
 
-    def _write_run(self, run: ReportedRun) -> None:
+    def _write_run(self, benchmark: ReportedBenchmark, run: ReportedRun) -> None:
         one = run.scored.run
         lines = run_page.metric_lines(run, self._results)
         keys = {"Answers": self._results.run_key(one)}
@@ -89,7 +89,7 @@ class Pages:
             "run",
             run=run,
             title=run.scored.name,
-            benchmark=one.benchmark,
+            benchmark=benchmark,
             summary=self._summaries[run.scored.name],
             lines=[line for line in lines if not run_page.is_health(line)],
             health=[line for line in lines if run_page.is_health(line)],

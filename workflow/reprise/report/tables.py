@@ -12,7 +12,7 @@ from reprise.core.keyfile import read_key
 from reprise.core.paths import OVERVIEW, Results
 from reprise.core.schemas import METRICS, TIMINGS, read_table
 from reprise.report.inputs import problem_files
-from reprise.report.keys import ReportKey
+from reprise.report.keys import ReportedTable, ReportKey
 from reprise.report.links import items_behind
 from reprise.tables.build import Builder, Link
 from reprise.tables.keys import OverviewKey, TableKey
@@ -29,13 +29,13 @@ class LinkedTables:
     key: ReportKey
     results: Results
 
-    def section(self, benchmark: str, table: str) -> str:
+    def section(self, benchmark: str, table: ReportedTable) -> str:
         """One table as HTML."""
-        key = read_key(self.results.key("tables", benchmark, table), TableKey)
+        key = read_key(self.results.key("tables", benchmark, table.name), TableKey)
         builder = Builder(
             key,
-            self._numbers(key, with_data=self.key.benchmarks[benchmark].tables[table].statistics),
-            Published(self._published(benchmark), table),
+            self._numbers(key, with_data=table.statistics),
+            Published(self._published(benchmark), table.name),
             self._problems,
             self._link("../"),
         )
@@ -53,10 +53,6 @@ class LinkedTables:
             self._link(""),
         )
         return html.table_section(builder.table())
-
-    def title(self, benchmark: str, table: str) -> str:
-        """How a table is called."""
-        return read_key(self.results.key("tables", benchmark, table), TableKey).spec.title
 
     def _link(self, top: str) -> Link:
         browsed = {run.scored.name for run in self.key.runs()}

@@ -48,7 +48,7 @@ class TransformersAdapter:
             return False
         if self._device == "cpu":
             share_heads_on_a_cpu()
-            lay_out_for_a_cpu(self.model.model.language_model)
+            lay_out_for_a_cpu(self.model.get_decoder())
         return True
 
     def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:

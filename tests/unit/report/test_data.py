@@ -99,6 +99,11 @@ def test_the_authors_reading_is_there_where_it_differs(world: World) -> None:
     assert answer["read"] == {"robust": {"value": "Yes", "right": True}, "authors": {"unparsed": True}}
 
 
+def test_what_shaped_the_answers_is_there_to_compare(world: World) -> None:
+    world.build()
+    assert world.data("velociti/settings") == [{"adapter": "random"}]
+
+
 def test_items_are_in_chunks_of_twenty(world: World) -> None:
     world.items = [item_row(f"i{number}", clip_id="c1", task="coref") for number in range(41)]
     world.requests, world.runs[RUN] = [], ([response_row("i40#pos", "Yes")], [verdict_row("i40#pos", "Yes")], [])

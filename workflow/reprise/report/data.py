@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from reprise.core.errors import UserError
+from reprise.core.files import read_json
 from reprise.core.paths import Results
 from reprise.core.schemas import (
     CLIP_LEDGER,
@@ -29,6 +30,7 @@ from reprise.report.items import Items, Requests, questions
 from reprise.report.keys import ReportedBenchmark, ReportedRun, ReportKey
 from reprise.report.runs import RunTables, columns, metrics_of
 from reprise.report.scripts import ENCODE, script, shown
+from reprise.report.settings import in_words, leaves
 from reprise.report.summary import Summary, summary
 
 CHUNK = 20
@@ -108,6 +110,7 @@ class BenchmarkWriter:
             self._metrics[place] = metrics_of(found)
             self.summaries[run.scored.name] = summary(found, tables.responses)
             answers.append(encoded_answers(numbers, tables, run.judge))
+        self._put("settings", [self._settings(run) for run in self._entry.runs])
         self._write_chunks({protocol: questions(found) for protocol, found in asked.items()}, answers)
 
     def _read(self, run: ReportedRun) -> RunTables:
@@ -118,6 +121,11 @@ class BenchmarkWriter:
         return RunTables(
             read_table(results.responses(scored.run), RESPONSES, without=IDLE_COLUMNS), robust, authors, replies
         )
+
+    def _settings(self, run: ReportedRun) -> dict[str, str]:
+        """What shaped a run's answers, by dotted names, so that two runs can be compared."""
+        found = leaves(read_json(self._results.run_key(run.scored.run)).get("answers", {}))
+        return {shown(name): shown(in_words(value)) for name, value in found}
 
     def _check(self, run: ReportedRun, tables: RunTables, numbers: Mapping[str, int]) -> None:
         """Refuse answers to items that the annotations do not have."""

@@ -64,11 +64,12 @@ class Pages:
         self._page("index.html", "index", overview=overview, summaries=self._summaries)
 
     def _write_tables(self, benchmark: ReportedBenchmark) -> None:
-        sections, name = {}, benchmark.name
+        sections, runs, name = {}, {}, benchmark.name
         for table in benchmark.tables:
             self._folder.copy(table_file(name, table.name, "csv"), f"tables/{name}/{table.name}.csv")
             sections[table.name] = self._tables.section(name, table)
-        self._page(f"tables/{name}.html", "tables", benchmark=benchmark, sections=sections)
+            runs[table.name] = self._tables.runs(name, table)
+        self._page(f"tables/{name}.html", "tables", benchmark=benchmark, sections=sections, runs=runs)
 
     def _write_figures(self, benchmark: ReportedBenchmark) -> None:
         figures, name = {}, benchmark.name

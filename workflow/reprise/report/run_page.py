@@ -1,6 +1,5 @@
 """What a run's page says: its numbers, how fast it was, what it cost, and what it was made with."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,10 +14,11 @@ from reprise.report.inputs import of_run
 from reprise.report.keys import ReportedRun
 from reprise.report.links import items_behind
 from reprise.report.scripts import shown
+from reprise.report.settings import in_words, leaves
 
 HEALTH = "health_"
 PLACE = ["metric", "group"]
-COUNTS = {READERS_DIFFER: "readers", FAILED_ANSWERS: "failed"}
+COUNTS = {READERS_DIFFER: "readers", FAILED_ANSWERS: "failed", "health_failed": "failed", "health_unread": "unread"}
 """metric -> what the item browser is to show"""
 SECONDS = ("decode", "preprocess", "waiting", "encode")
 
@@ -55,8 +55,10 @@ def metric_lines(run: ReportedRun, results: Results) -> list[Line]:
 
 def _behind(run: str, row: Mapping[str, Any]) -> str:
     """The items behind a number; of a count of answers those that it counts."""
-    counted = COUNTS.get(row["metric"])
-    return items_behind(run, show=counted) if counted else items_behind(run, row["metric"], row["group"])
+    metric = row["metric"]
+    if metric in COUNTS or metric.startswith(HEALTH):
+        return items_behind(run, show=COUNTS.get(metric, ""))
+    return items_behind(run, metric, row["group"])
 
 
 def is_health(line: Line) -> bool:
@@ -95,19 +97,7 @@ def _speed(timings: pl.DataFrame, known: pl.DataFrame) -> Iterator[Fact]:
 
 def settings(path: Path) -> list[Fact]:
     """What a key file says, by dotted names."""
-    return [Fact(shown(name), shown(_in_words(value))) for name, value in _leaves(read_json(path)) if value != ""]
-
-
-def _leaves(content: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    if isinstance(content, Mapping) and content:
-        for key, value in content.items():
-            yield from _leaves(value, f"{name}.{key}" if name else key)
-    else:
-        yield name, content
-
-
-def _in_words(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return [Fact(shown(name), shown(in_words(value))) for name, value in leaves(read_json(path)) if value != ""]
 
 
 def chain(run: ReportedRun, results: Results) -> list[Made]:

@@ -12,7 +12,7 @@ from reprise.core.keyfile import read_key
 from reprise.core.paths import OVERVIEW, Results
 from reprise.core.schemas import METRICS, TIMINGS, read_table
 from reprise.report.inputs import problem_files
-from reprise.report.keys import ReportedTable, ReportKey
+from reprise.report.keys import ReportedRun, ReportedTable, ReportKey
 from reprise.report.links import items_behind
 from reprise.tables.build import Builder, Link
 from reprise.tables.keys import OverviewKey, TableKey
@@ -40,6 +40,11 @@ class LinkedTables:
             self._link("../"),
         )
         return html.table_section(builder.table())
+
+    def runs(self, benchmark: str, table: ReportedTable) -> list[ReportedRun]:
+        """The runs behind a table."""
+        names = read_key(self.results.key("tables", benchmark, table.name), TableKey).runs
+        return [run for run in self.key.runs() if run.scored.name in names]
 
     def overview(self) -> str:
         """The overview as HTML."""

@@ -4,6 +4,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from reprise.core.checksums import sealed_text
 from reprise.core.keyfile import read_key
 from reprise.core.paths import Results, figure_file, reproduction_file, table_file
 from reprise.figures.keys import FigureKey
@@ -49,7 +50,7 @@ class Pages:
         self._page("missing.html", "missing", sections=missing)
         if self._key.show_published:
             content = content_of_page(reproduction_file("html").read_text(encoding="utf-8"))
-            self._folder.copy(reproduction_file("csv"), "reproduction.csv")
+            self._folder.copy(sealed_text(reproduction_file("csv")), "reproduction.csv")
             self._page("reproduction.html", "reproduction", content=content)
 
     def _page(self, name: str, template: str, **values: Any) -> None:
@@ -66,7 +67,7 @@ class Pages:
     def _write_tables(self, benchmark: ReportedBenchmark) -> None:
         sections, runs, name = {}, {}, benchmark.name
         for table in benchmark.tables:
-            self._folder.copy(table_file(name, table.name, "csv"), f"tables/{name}/{table.name}.csv")
+            self._folder.copy(sealed_text(table_file(name, table.name, "csv")), f"tables/{name}/{table.name}.csv")
             sections[table.name] = self._tables.section(name, table)
             runs[table.name] = self._tables.runs(name, table)
         self._page(f"tables/{name}.html", "tables", benchmark=benchmark, sections=sections, runs=runs)

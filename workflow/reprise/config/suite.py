@@ -54,6 +54,8 @@ class SuiteBenchmark(Settings):
     """Runs to make besides those of the tables: `<protocol>/<sampling>/<model>`."""
     judges: list[Slug] | None = None
     """Judges of this benchmark's answers; by default those of the suite."""
+    passing_on: str = ""
+    """What the licence of its videos says about passing clips on; the report shows it beside them."""
     extras: str | None = None
     """A folder on this machine whose files count as files of the release; where both have a file, this one counts."""
     ratings: str | None = None
@@ -118,6 +120,8 @@ class Suite(Settings):
     """The models that run here: slugs, `local` (no GPU, no download, no API), `gpus: N` (models that need at most N
     GPUs), `all`, `none`. Every other row shows its published value, marked. Models with `settings.key`, behind an API,
     also need a budget: `budget_usd`, or `budget_tokens` where their price is unknown."""
+    skip: list[Slug] = Field([])
+    """Models that do not run although a term of `run:` selects them."""
     judges: list[Slug] = Field([])
     """Models that judge free answers, the first of which the tables show. They must be selected by `run:` too; without
     a judge the rows that need one show published values."""

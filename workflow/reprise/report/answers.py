@@ -43,7 +43,7 @@ def _answer(row: list[Any], names: tuple[str, str]) -> dict[str, Any]:
         {
             "role": role,
             "text": shown(text),
-            "scores": [_rounded(score) for score in scores],
+            "scores": [_rounded(score) for score in scores or ()],
             "error": error,
             "message": shown(message),
             "frames": frames,
@@ -75,7 +75,7 @@ def _verdict(
             "right": right,
             "unparsed": unparsed,
             "failed": failed,
-            "reply": shown(reply or ""),
+            "reply": shown(reply),
         }
     )
 

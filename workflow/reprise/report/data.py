@@ -1,7 +1,7 @@
-"""The data of the item browser: a catalog, and for each benchmark what is known of its items, clips, runs and answers.
+"""The data of the item browser: a catalog, and for each benchmark its items, clips, runs and answers.
 
-Files are scripts that call `reprise.put(name, value)`. A benchmark's answers are in chunks of a few items, each with the
-answers of all runs, so that opening an item loads one small file.
+Files are scripts that call `reprise.put(name, value)`. A benchmark's answers are in chunks of a few items, each with
+the answers of all runs, so that opening an item loads one small file.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from reprise.core.errors import UserError
+from reprise.core.files import read_json
 from reprise.core.paths import Results
 from reprise.core.schemas import (
     CLIP_LEDGER,
@@ -24,24 +25,29 @@ from reprise.core.schemas import (
 from reprise.report.answers import encoded_answers
 from reprise.report.clips import Clips, Media
 from reprise.report.folder import Folder
+from reprise.report.inputs import readers_of
 from reprise.report.items import Items, Requests, questions
 from reprise.report.keys import ReportedBenchmark, ReportedRun, ReportKey
 from reprise.report.runs import RunTables, columns, metrics_of
 from reprise.report.scripts import ENCODE, script, shown
+from reprise.report.settings import in_words, leaves
+from reprise.report.summary import Summary, summary
 
 CHUNK = 20
 IDLE_COLUMNS = ("prompt_sha256", "key")
 ROBUST = "robust"
 
 
-def write_data(key: ReportKey, results: Results, folder: Folder, media: Media) -> None:
-    """Write everything that the item browser reads."""
-    benchmarks = []
-    for name, entry in key.benchmarks.items():
-        writer = BenchmarkWriter(name, entry, key.shards, results, folder)
+def write_data(key: ReportKey, results: Results, folder: Folder, media: Media) -> dict[str, Summary]:
+    """Write everything that the item browser reads; returns what became of each run."""
+    benchmarks: list[dict[str, Any]] = []
+    summaries: dict[str, Summary] = {}
+    for entry in key.browsed():
+        writer = BenchmarkWriter(entry, key.shards, results, folder)
         writer.write_items(media)
         writer.write_runs()
         benchmarks.append(writer.of_catalog())
+        summaries |= writer.summaries
     catalog = {
         "suite": key.suite,
         "title": shown(key.suite_title),
@@ -50,12 +56,14 @@ def write_data(key: ReportKey, results: Results, folder: Folder, media: Media) -
         "benchmarks": benchmarks,
     }
     _put(folder, "catalog", catalog)
+    return summaries
 
 
 class BenchmarkWriter:
     """Writes the data of one benchmark."""
 
-    def __init__(self, name: str, entry: ReportedBenchmark, shards: int, results: Results, folder: Folder) -> None:
+    def __init__(self, entry: ReportedBenchmark, shards: int, results: Results, folder: Folder) -> None:
+        name = entry.name
         self._name, self._entry, self._results, self._folder = name, entry, results, folder
         items = read_table(results.items(name), ITEMS)
         facts = read_table(results.facts(name), FACTS) if entry.has_clips else pl.DataFrame(schema=FACTS)
@@ -64,6 +72,8 @@ class BenchmarkWriter:
         self._items = Items(name, items, facts if entry.has_clips else None)
         self._clips = Clips(items, ledger, facts)
         self._metrics: dict[int, list[str]] = {}
+        self.summaries: dict[str, Summary] = {}
+        """run -> what became of it"""
 
     # Items
 
@@ -98,18 +108,24 @@ class BenchmarkWriter:
             found = columns(self._name, self._entry.forms[protocol], self._items.grouped, requests, tables)
             self._put(f"runs/{place}", found)
             self._metrics[place] = metrics_of(found)
+            self.summaries[run.scored.name] = summary(found, tables.responses)
             answers.append(encoded_answers(numbers, tables, run.judge))
+        self._put("settings", [self._settings(run) for run in self._entry.runs])
         self._write_chunks({protocol: questions(found) for protocol, found in asked.items()}, answers)
 
     def _read(self, run: ReportedRun) -> RunTables:
         """The tables of a run: by its readers, or by its judge."""
         results, scored = self._results, run.scored
-        readers = (run.judge, f"{run.judge}.authors") if run.judge else (ROBUST, "authors")
-        robust, authors = (read_table(results.verdicts(scored.run, one), VERDICTS) for one in readers)
+        robust, authors = (read_table(results.verdicts(scored.run, one), VERDICTS) for one in readers_of(run))
         replies = read_table(results.judge_responses(scored.run, run.judge), RESPONSES) if run.judge else None
         return RunTables(
             read_table(results.responses(scored.run), RESPONSES, without=IDLE_COLUMNS), robust, authors, replies
         )
+
+    def _settings(self, run: ReportedRun) -> dict[str, str]:
+        """What shaped a run's answers, by dotted names, so that two runs can be compared."""
+        found = leaves(read_json(self._results.run_key(run.scored.run)).get("answers", {}))
+        return {shown(name): shown(in_words(value)) for name, value in found}
 
     def _check(self, run: ReportedRun, tables: RunTables, numbers: Mapping[str, int]) -> None:
         """Refuse answers to items that the annotations do not have."""

@@ -7,8 +7,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 from reprise.core.files import canonical_json, file_digest, text_digest, whole_file, write_text
+from reprise.core.paths import report_files
 
-MANIFEST = "manifest.json"
+MANIFEST = report_files()[1].name
 OWN = ("assets", "data", "figures", "media", "runs", "tables")
 """the folders in it whose files are all written by a build"""
 

@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 
 from reprise.benchmarks.analysing import with_analysed_groups
+from reprise.benchmarks.prompts import FRAME_COUNT
 from reprise.benchmarks.registry import load_analyses, load_scores
 from reprise.report.scripts import shown, without_empty
 
@@ -78,8 +79,8 @@ def questions(requests: pl.DataFrame) -> dict[str, list[dict[str, Any]]]:
         asked = {
             "role": role,
             "ask": ask,
-            "system": shown(system),
-            "prompt": shown(prompt),
+            "system": shown(system.replace(FRAME_COUNT, "{frame_count}")),
+            "prompt": shown(prompt.replace(FRAME_COUNT, "{frame_count}")),
             "options": [shown(option) for option in options],
             "expected": shown(expected),
         }

@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from reprise.benchmarks.keys import FINDERS
-from reprise.benchmarks.registry import module_name
+from reprise.benchmarks.registry import has_part, module_name
 from reprise.core.keyfile import Key
 from reprise.core.paths import Run, Scored
 from reprise.core.settings import Settings
@@ -33,17 +33,28 @@ class ReportedRun(Settings):
         return f"runs/{self.scored.name.replace('/', '.')}.html"
 
 
-class ReportedBenchmark(Settings):
-    """A benchmark with runs."""
+class ReportedTable(Settings):
+    """A table."""
 
+    name: str
+    statistics: bool = False
+    """whether it shows numbers of the data"""
+
+
+class ReportedBenchmark(Settings):
+    """A benchmark of the suite."""
+
+    name: str
     title: str
     passing_on: str = ""
-    """why its clips must not be passed on; empty where nothing forbids it"""
+    """what the licence of its videos says about passing clips on"""
     has_clips: bool
     """whether this site works on its videos"""
     forms: dict[str, str] = Field({})
     """protocol -> form of question"""
     runs: tuple[ReportedRun, ...] = ()
+    tables: tuple[ReportedTable, ...] = ()
+    figures: tuple[str, ...] = ()
 
 
 class ReportKey(Key):
@@ -54,10 +65,23 @@ class ReportKey(Key):
     suite: str
     suite_title: str
     notice: str = ""
-    store: str
-    clips: Literal["link", "copy"] = "link"
+    clips: Literal["link", "copy"]
     shards: int = Field(ge=1)
-    benchmarks: dict[str, ReportedBenchmark] = Field({})
+    show_published: bool
+    overview: bool
+    """whether the suite has one"""
+    site: dict[str, str] = Field({})
+    """digests of the fixed files and of the templates of pages, which are no code"""
+    benchmarks: tuple[ReportedBenchmark, ...] = ()
 
     def modules(self) -> tuple[str, ...]:
-        return (self.STAGE, *(module_name(benchmark, "scores") for benchmark in self.benchmarks))
+        parts = [(benchmark.name, part) for benchmark in self.benchmarks for part in ("scores", "analyses")]
+        return (self.STAGE, *(module_name(*one) for one in parts if has_part(*one)))
+
+    def browsed(self) -> list[ReportedBenchmark]:
+        """The benchmarks with items to browse."""
+        return [benchmark for benchmark in self.benchmarks if benchmark.runs]
+
+    def runs(self) -> list[ReportedRun]:
+        """The runs of all benchmarks."""
+        return [run for benchmark in self.benchmarks for run in benchmark.runs]

@@ -9,8 +9,10 @@ LONGEST = 20_000
 ENCODE = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
-def shown(text: str) -> str:
+def shown(text: str | None) -> str:
     """A text from data: signs that hide or reorder others by their code points, and what is too long cut."""
+    if not text:
+        return ""
     cut = text if len(text) <= LONGEST else f"{text[:LONGEST]}... ({len(text)} characters)"
     return visible(cut.replace("\r\n", "\n"))
 

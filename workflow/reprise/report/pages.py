@@ -13,7 +13,7 @@ from reprise.report.fixed import TEMPLATES
 from reprise.report.folder import Folder
 from reprise.report.inputs import FIGURE_KINDS
 from reprise.report.keys import ReportedBenchmark, ReportedRun, ReportKey
-from reprise.report.links import items_behind
+from reprise.report.links import Links
 from reprise.report.missing import read_missing
 from reprise.report.scripts import shown
 from reprise.report.summary import Summary
@@ -27,7 +27,8 @@ class Pages:
 
     def __init__(self, key: ReportKey, results: Results, folder: Folder, summaries: dict[str, Summary]) -> None:
         self._key, self._results, self._folder, self._summaries = key, results, folder, summaries
-        self._tables = LinkedTables(key, results)
+        self._links = Links(summaries)
+        self._tables = LinkedTables(key, results, self._links)
         self._templates = Environment(
             loader=FileSystemLoader(TEMPLATES),
             autoescape=True,
@@ -56,7 +57,7 @@ class Pages:
     def _page(self, name: str, template: str, **values: Any) -> None:
         top = "../" * name.count("/")
         text = self._templates.get_template(f"{template}.html").render(
-            key=self._key, top=top, here=name, behind=items_behind, **values
+            key=self._key, top=top, here=name, behind=self._links.behind, **values
         )
         self._folder.write(name, text)
 
@@ -82,7 +83,7 @@ class Pages:
 
     def _write_run(self, benchmark: ReportedBenchmark, run: ReportedRun) -> None:
         one = run.scored.run
-        lines = run_page.metric_lines(run, self._results)
+        lines = run_page.metric_lines(run, self._results, self._links)
         keys = {"Answers": self._results.run_key(one)}
         if run.judge:
             keys["Judge"] = self._results.judge_key(one.benchmark, one.protocol, run.judge)

@@ -2,7 +2,7 @@
 
 /* Why two runs may differ before any answer is looked at: what they were asked and shown, and what they were made with. */
 reprise.conditions = (() => {
-  const { make, counted } = reprise.dom;
+  const { make } = reprise.dom;
 
   /** What shaped the answers of two runs differently, folded; it fills itself when the data are there. */
   function of({ benchmark, run, other }) {
@@ -18,7 +18,7 @@ reprise.conditions = (() => {
   function fill(place, summary, one, another) {
     const names = [...new Set([...Object.keys(one), ...Object.keys(another)])];
     const differing = names.filter((name) => one[name] !== another[name]).sort();
-    summary.textContent = differing.length ? `${counted(differing.length, "setting")} that differ: ${differing.join(", ")}` : "No setting differs.";
+    summary.textContent = differing.length ? `Settings that differ: ${differing.join(", ")}` : "No setting differs.";
     if (differing.length) {
       const head = make("tr", {}, ...["Setting", "A", "B"].map((name) => make("th", { scope: "col" }, name)));
       const rows = differing.map((name) => row(name, one[name], another[name]));

@@ -18,8 +18,8 @@ demo: $(READY)  ## every table of the demo suite: a toy world, in minutes
 rehearsal: $(READY)  ## every table of the papers at full size, with random answers
 	$(BIN)/snakemake --cores $$(nproc) --config suite=rehearsal
 
-pdf: $(READY)  ## every table of the configured suite as one PDF; needs LaTeX
-	$(BIN)/snakemake results/tables/tables.pdf --cores $$(nproc)
+pdf: $(READY)  ## every table and figure of the configured suite as one PDF; needs LaTeX
+	$(BIN)/snakemake results/suite.pdf --cores $$(nproc)
 
 test: $(READY)  ## all tests
 	$(BIN)/pytest $(SIDE_BY_SIDE)

@@ -36,3 +36,18 @@ rule figures:
     input:
         PLAN.figured.every(),
     localrule: True
+
+
+rule suite_pdf:
+    input:
+        tables=PLAN.every_fragment(),
+        figures=PLAN.figured.every("pdf"),
+        figure_keys=PLAN.figured.every_key(),
+    output:
+        "results/suite.pdf",
+    log:
+        f"results/{SUITE}/logs/suite.pdf.log",
+    localrule: True
+    shell:
+        "{PYTHON:q} -m reprise.stages.tables_pdf --parts {input.tables:q} --figures {input.figures:q}"
+        " --figure-keys {input.figure_keys:q} --out {output:q} 2> {log:q}"

@@ -21,6 +21,7 @@ from reprise.core.paths import (
     agreement_file,
     collected_table_file,
     figure_file,
+    suite_pdf_file,
     table_file,
     tables_pdf_file,
 )
@@ -70,7 +71,7 @@ def check_targets(plan: Plan, targets: Sequence[str]) -> None:
 def _problems(plan: Plan, target: str) -> Iterator[str]:
     suite = plan.config.name
     match target.split("/"):
-        case ["results", "tables", file] if file == tables_pdf_file().name:
+        case ["results", *_] if Path(target) in (tables_pdf_file(), suite_pdf_file()):
             yield from () if has_latex() else (MISSING,)
         case ["results", "tables", file] if file.partition(".")[0] == OVERVIEW:
             yield from _overview_problems(plan, file)
@@ -225,7 +226,7 @@ def asked_by(plan: Plan, targets: Sequence[str]) -> set[Scored]:
     """The numbers behind the targets; those of the whole suite where no target is named."""
     tables = {(benchmark, table): plan.table_scored(benchmark, table) for benchmark, table, _ in plan.shown()}
     everything = {one for scored in tables.values() for one in scored} | {Scored(run) for run in plan.runs()}
-    if not targets or str(tables_pdf_file()) in targets:
+    if not targets or {str(tables_pdf_file()), str(suite_pdf_file())} & set(targets):
         return everything
     found = {one for target in targets for one in everything if f"/{one.run.name}" in target}
     if {str(agreement_file(kind)) for kind in FORMATS} & set(targets):

@@ -5,7 +5,7 @@ READY := .venv/ready
 # Test files side by side; more processes than these gain little and take memory.
 SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile
 
-.PHONY: help setup demo rehearsal pdf test test-faults test-models test-serve coverage check reference docs bench bench-gpu clean
+.PHONY: help setup demo rehearsal pdf test test-faults test-models test-serve coverage check reference docs screenshot bench bench-gpu clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ reference: $(READY)  ## schemas, and the pages of docs/reference/ that are writt
 
 docs: .venv-docs/ready  ## the documentation as a site: site/index.html
 	.venv-docs/bin/zensical build --strict --config-file mkdocs.yml
+
+screenshot: $(READY)  ## the README's picture of the demo's report; needs Debian's chromium
+	$(BIN)/python docs/screenshot.py
 
 bench: $(READY)  ## how fast the library is, against its bounds
 	$(BIN)/python -m bench

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -16,7 +15,6 @@ import pytest
 from reprise.benchmarks.registry import load_scores
 from reprise.config.figures import Scatter
 from reprise.core.checksums import sealed_text
-from reprise.core.code_digest import WORKFLOW, CodeDigests
 from reprise.core.schemas import FACTS, ITEMS, METRICS, VERDICTS, write_table
 from reprise.figures.chart import Panel, Series
 from reprise.figures.distribution import Count, draw_distribution, in_ranges
@@ -26,7 +24,6 @@ from reprise.figures.keys import FigureKey
 from reprise.figures.scatter import CLASSIC, STRICT, UNSCORED, WRONG, cloud_of
 from reprise.figures.style import WIDTHS, save, sheet, use_style
 from reprise.tables.build import Builder
-from reprise.tables.keys import TableKey
 from reprise.tables.published import COLUMNS, Published
 from reprise.tables.render import Number
 
@@ -250,22 +247,3 @@ def test_an_axis_of_counts_has_whole_numbers_alone(counts: list[Count]) -> None:
     axes = page.body.axes[0]
     ticks = axes.get_yticks() if counts[0].group == "0-1" else axes.get_xticks()
     assert len(ticks) > 1 and all(float(tick).is_integer() for tick in ticks)
-
-
-def test_a_renderer_of_tables_draws_no_figure_anew(tmp_path: Path) -> None:
-    """Of the code of tables a figure depends on the numbers alone."""
-    shutil.copytree(WORKFLOW / "reprise", tmp_path / "reprise", ignore=shutil.ignore_patterns("__pycache__"))
-    figure_part, table_part = (([one.STAGE], one.CARRIERS) for one in (FigureKey, TableKey))
-
-    def digests() -> tuple[str, str]:
-        code = CodeDigests(tmp_path)
-        return code.closure(*figure_part), code.closure(*table_part)
-
-    before = digests()
-    with (tmp_path / "reprise/tables/render/latex_fit.py").open("a") as stream:
-        stream.write("CHANGED = 1\n")
-    after = digests()
-    assert after[0] == before[0] and after[1] != before[1]
-    with (tmp_path / "reprise/tables/build.py").open("a") as stream:
-        stream.write("CHANGED = 1\n")
-    assert digests()[0] != after[0]

@@ -26,6 +26,7 @@ IN_FILES = {
     "key of a benchmark": (VELOCITI, "prompts:", "promts:", [f"{VELOCITI}: line", "Did you mean 'prompts'?"]),
     "key of tables": (TABLES, "columns:", "colums:", [f"{TABLES}: line 7: tables.table2.colums", "'columns'?"]),
     "key of answers made elsewhere": (EXTERNAL, "humans: {label:", "humans: {lable:", [f"{EXTERNAL}: line", "Did you mean 'label'?"]),
+    "model to skip": (SUITE, "shards:", "skip: [oracel]\nshards:", [f"{SUITE}: skip", "Did you mean 'oracle'?"]),
     "slug": (TABLES, "model: oracle", "model: oracel", [f"{TABLES}: tables.table2: row 'Oracle'", "'oracle'?"]),
     "column": (TABLES, "[strict]", "[strct]", [f"{TABLES}: tables.table2: column 'Ctrl'", "Did you mean 'strict'?"]),
     "group": (TABLES, "group: control", "group: contrl", [f"{TABLES}: tables.table2", "Did you mean 'control'?"]),

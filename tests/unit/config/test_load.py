@@ -102,6 +102,7 @@ def test_rules_quote_all_that_they_put_in_a_command() -> None:
         ("[local]", 0, {"oracle", "random", "always-first", "toy-llava-ov", "toy-llava-ov-early"}),
         ("[{gpus: 1}, none]", 0, {"oracle", "random", "always-first", "toy-llava-ov", "toy-llava-ov-early",
                                   "llava-onevision-7b", "llava-onevision-7b-si", "qwen2-vl-7b", "video-llava-7b"}),
+        ("[{gpus: 1}]\nskip: [llava-onevision-7b]", 0, {"oracle", "llava-onevision-7b-si"}),
     ],
 )  # fmt: skip
 def test_a_site_says_once_what_it_can_run(project: Project, terms: str, budget: float, expected: set[str]) -> None:

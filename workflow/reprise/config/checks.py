@@ -70,6 +70,7 @@ class Checks:
             if isinstance(term, str):
                 reasons = _unknown("model", term, [*TERMS, *self.found.models, *self.unreadable])
                 self._add(self.suite_file, "run", [f"{one} Also: {', '.join(TERMS)}, {{gpus: N}}." for one in reasons])
+        self._add(self.suite_file, "skip", [one for slug in suite.skip for one in self._unknown_model(slug)])
         self._add(self.suite_file, "judges", [one for judge in suite.judges for one in self._judge(judge)])
         self._add(self.suite_file, "stand_in", stand_in_problems(self.found, self.unreadable))
         for name, entry in suite.benchmarks.items():

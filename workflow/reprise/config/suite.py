@@ -118,6 +118,8 @@ class Suite(Settings):
     """The models that run here: slugs, `local` (no GPU, no download, no API), `gpus: N` (models that need at most N
     GPUs), `all`, `none`. Every other row shows its published value, marked. Models with `settings.key`, behind an API,
     also need a budget: `budget_usd`, or `budget_tokens` where their price is unknown."""
+    skip: list[Slug] = Field([])
+    """Models that do not run although a term of `run:` selects them."""
     judges: list[Slug] = Field([])
     """Models that judge free answers, the first of which the tables show. They must be selected by `run:` too; without
     a judge the rows that need one show published values."""

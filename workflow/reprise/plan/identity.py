@@ -35,7 +35,7 @@ def weights_identity(slug: str, model: Model, store: Store) -> dict[str, str]:
         there = [str(path) for path in folder.parent.glob("*/")] if is_inside else []
         raise UserError(
             f"config/models/{slug}.yaml: checkpoint: no folder '{folder}'.{suggestion(str(folder), there)} "
-            "Put the weights there, or correct the path."
+            f"Put the weights there, correct the path, or write `skip: [{slug}]` in the suite's file."
         )
     if not any(folder.glob("*.safetensors")):
         raise UserError(

@@ -41,6 +41,8 @@ class Plan:
     def _runs_here(self, slug: str, model: Model) -> bool:
         """Whether the suite's `run:` selects a model; one that somebody is paid for also needs a budget."""
         is_remote = model.is_remote
+        if slug in self.config.suite.skip:
+            return False
         if ADAPTERS[model.adapter].is_paid(model.settings) and not self.budget.permits(model.price):
             return False
         for term in self.config.suite.run:

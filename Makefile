@@ -12,8 +12,9 @@ help:  ## this list
 
 setup: $(READY)  ## the environment in .venv
 
-demo: $(READY)  ## every table of the demo suite: a toy world, in minutes
-	$(BIN)/snakemake --cores $$(nproc)
+demo: $(READY)  ## every table of the demo suite, a toy world, and its report: minutes
+	$(BIN)/snakemake all report --cores $$(nproc)
+	@echo "report: results/report/index.html"
 
 rehearsal: $(READY)  ## every table of the papers at full size, with random answers
 	$(BIN)/snakemake --cores $$(nproc) --config suite=rehearsal

@@ -28,6 +28,7 @@ from tests.unit.config.conftest import Project
         ("results/figures/velociti/fig99.png", "velociti of suite 'demo' does not have a 'fig99'. Did you mean 'fig"),
         ("results/figures/velociti/fig3.jpg", "no format 'jpg'. Did you mean 'png'? Allowed: csv, pdf, png, svg."),
         ("results/figures/velocti/fig3.png", "no figures of 'velocti' in suite 'demo'. Did you mean 'velociti'?"),
+        ("results/report/items.html", "the report is made as a whole. Did you mean 'results/report/index.html'?"),
         ("results/paper/metrics/velociti/entail/fps1/oracle.parquet", "is of suite 'paper', but the suite is 'demo'. Add `--config suite=paper` after the targets."),
     ],
 )  # fmt: skip

@@ -14,6 +14,7 @@ FIGURES = RESULTS / "figures"
 RUN_NAME = "<benchmark>/<protocol>/<sampling>/<model>"
 PROBLEMS = ".problems.csv"
 TIMINGS = ".timings.parquet"
+REPORT = RESULTS / "report"
 OVERVIEW = "overview"
 JUDGES = "judges"
 REPRODUCTION = "reproduction"
@@ -62,6 +63,11 @@ def table_file(benchmark: str, table: str, kind: str) -> Path:
 def figure_file(benchmark: str, figure: str, kind: str) -> Path:
     """A figure of one paper; `figure` is `fig<N>` or `own_<name>`."""
     return FIGURES / benchmark / f"{figure}.{kind}"
+
+
+def report_files() -> tuple[Path, Path]:
+    """The first page of the report, and the list of all its files."""
+    return REPORT / "index.html", REPORT / "manifest.json"
 
 
 def reproduction_file(kind: str) -> Path:

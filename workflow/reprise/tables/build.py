@@ -1,10 +1,10 @@
 """One table: every cell looked up by row and column, as a table object and as tidy rows that lead back to its run."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import polars as pl
 
@@ -53,6 +53,14 @@ TIDY = pl.Schema(
     }
 )
 
+Link: TypeAlias = Callable[[str, str, str], str]
+"""Whose number, metric and group -> the address of what is behind it."""
+
+
+def no_link(run: str, metric: str, group: str) -> str:
+    """No address: where tables are not beside the items."""
+    return ""
+
 
 @dataclass
 class Builder:
@@ -63,6 +71,7 @@ class Builder:
     published: Published
     problems: Mapping[str, Counter[str]] = field(default_factory=dict)
     """imported run or ratings -> what is wrong with how many of its answers"""
+    link: Link = no_link
     tidy: list[dict[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -193,6 +202,7 @@ class Builder:
                 published=paper,
                 notes=notes,
                 interval=_interval(found) if self.spec.intervals else None,
+                link="" if row.dataset else self.link(subject(found), metric, group),
             )
         if paper is not None:
             return self.published_number(place, paper, column)

@@ -34,6 +34,8 @@ class Number:
     """Texts of its footnotes; equal texts share one letter."""
     interval: tuple[float, float] | None = None
     """Printed after the value."""
+    link: str = ""
+    """The address of what is behind it, which HTML leads to."""
 
     def __post_init__(self) -> None:
         for value in (self.value, self.published, *(self.interval or ())):

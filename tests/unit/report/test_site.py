@@ -126,3 +126,13 @@ def test_failures_are_counted_on_the_first_page(world: World) -> None:
     world.build()
     page = world.files()["index.html"].decode()
     assert f'<a href="{OF_RUN}&show=failed" class="bad">1</a>'.replace("&", "&amp;") in page
+
+
+@pytest.mark.parametrize("is_baseline", [False, True])
+def test_a_run_that_looks_broken_says_so_in_red_unless_it_is_a_baseline(world: World, is_baseline: bool) -> None:
+    world.metrics = [metric("health_option", "answers: <b>", 100.0) | {"asked": 40}]
+    world.is_baseline = is_baseline
+    world.build()
+    page = world.files()["runs/velociti.entail.fps1.one.html"].decode()
+    assert ('<p class="broken">Looks broken: 100.0 % of 40 answers are' in page) == (not is_baseline)
+    assert "<b>" not in page

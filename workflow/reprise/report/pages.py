@@ -78,7 +78,7 @@ class Pages:
         for figure in benchmark.figures:
             figures[figure] = read_key(self._results.key("figures", name, figure), FigureKey)
             for kind in FIGURE_KINDS:
-                self._folder.copy(figure_file(name, figure, kind), f"figures/{name}/{figure}.{kind}")
+                self._folder.copy(sealed_text(figure_file(name, figure, kind)), f"figures/{name}/{figure}.{kind}")
         self._page(f"figures/{name}.html", "figures", benchmark=benchmark, figures=figures)
 
     def _write_run(self, benchmark: ReportedBenchmark, run: ReportedRun) -> None:
@@ -96,6 +96,7 @@ class Pages:
             summary=self._summaries[run.scored.name],
             lines=[line for line in lines if not run_page.is_health(line)],
             health=[line for line in lines if run_page.is_health(line)],
+            broken=run_page.broken(run, lines),
             speed=run_page.speed(run, self._results),
             settings={title: run_page.settings(path) for title, path in keys.items()},
             chain=run_page.chain(run, self._results),

@@ -18,7 +18,7 @@ PAGES = [name for name in DOCUMENTS if name.startswith("docs/")]
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?<!\\)\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
-README_BYTES, PICTURE_BYTES = 6_000, 50_000
+README_BYTES, PICTURE_BYTES = 6_000, 300_000
 
 
 @cache

@@ -4,6 +4,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from reprise.core.checksums import sealed_text
 from reprise.core.keyfile import read_key
 from reprise.core.paths import Results, figure_file, reproduction_file, table_file
 from reprise.figures.keys import FigureKey
@@ -12,7 +13,7 @@ from reprise.report.fixed import TEMPLATES
 from reprise.report.folder import Folder
 from reprise.report.inputs import FIGURE_KINDS
 from reprise.report.keys import ReportedBenchmark, ReportedRun, ReportKey
-from reprise.report.links import items_behind
+from reprise.report.links import Links
 from reprise.report.missing import read_missing
 from reprise.report.scripts import shown
 from reprise.report.summary import Summary
@@ -26,7 +27,8 @@ class Pages:
 
     def __init__(self, key: ReportKey, results: Results, folder: Folder, summaries: dict[str, Summary]) -> None:
         self._key, self._results, self._folder, self._summaries = key, results, folder, summaries
-        self._tables = LinkedTables(key, results)
+        self._links = Links(summaries)
+        self._tables = LinkedTables(key, results, self._links)
         self._templates = Environment(
             loader=FileSystemLoader(TEMPLATES),
             autoescape=True,
@@ -49,13 +51,13 @@ class Pages:
         self._page("missing.html", "missing", sections=missing)
         if self._key.show_published:
             content = content_of_page(reproduction_file("html").read_text(encoding="utf-8"))
-            self._folder.copy(reproduction_file("csv"), "reproduction.csv")
+            self._folder.copy(sealed_text(reproduction_file("csv")), "reproduction.csv")
             self._page("reproduction.html", "reproduction", content=content)
 
     def _page(self, name: str, template: str, **values: Any) -> None:
         top = "../" * name.count("/")
         text = self._templates.get_template(f"{template}.html").render(
-            key=self._key, top=top, here=name, behind=items_behind, **values
+            key=self._key, top=top, here=name, behind=self._links.behind, **values
         )
         self._folder.write(name, text)
 
@@ -66,7 +68,7 @@ class Pages:
     def _write_tables(self, benchmark: ReportedBenchmark) -> None:
         sections, runs, name = {}, {}, benchmark.name
         for table in benchmark.tables:
-            self._folder.copy(table_file(name, table.name, "csv"), f"tables/{name}/{table.name}.csv")
+            self._folder.copy(sealed_text(table_file(name, table.name, "csv")), f"tables/{name}/{table.name}.csv")
             sections[table.name] = self._tables.section(name, table)
             runs[table.name] = self._tables.runs(name, table)
         self._page(f"tables/{name}.html", "tables", benchmark=benchmark, sections=sections, runs=runs)
@@ -81,7 +83,7 @@ class Pages:
 
     def _write_run(self, benchmark: ReportedBenchmark, run: ReportedRun) -> None:
         one = run.scored.run
-        lines = run_page.metric_lines(run, self._results)
+        lines = run_page.metric_lines(run, self._results, self._links)
         keys = {"Answers": self._results.run_key(one)}
         if run.judge:
             keys["Judge"] = self._results.judge_key(one.benchmark, one.protocol, run.judge)

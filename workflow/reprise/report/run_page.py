@@ -13,7 +13,7 @@ from reprise.core.paths import Results
 from reprise.core.schemas import FAILED_ANSWERS, METRICS, READERS_DIFFER, TIMINGS, read_table
 from reprise.report.inputs import of_run
 from reprise.report.keys import ReportedRun
-from reprise.report.links import items_behind
+from reprise.report.links import Links
 from reprise.report.scripts import shown
 from reprise.report.settings import in_words, leaves
 
@@ -45,20 +45,20 @@ class Made(NamedTuple):
     keys: Mapping[str, str]
 
 
-def metric_lines(run: ReportedRun, results: Results) -> list[Line]:
+def metric_lines(run: ReportedRun, results: Results, links: Links) -> list[Line]:
     """All numbers of a run."""
     rows = read_table(results.metrics(run.scored), METRICS)
     authors = rows.filter(convention="authors").select(*PLACE, authors="value").unique(PLACE, keep="first")
     fixed = rows.filter(convention="fixed").join(authors, on=PLACE, how="left", maintain_order="left")
-    return [Line(row, row["authors"], _behind(run.scored.name, row)) for row in fixed.iter_rows(named=True)]
+    return [Line(row, row["authors"], _behind(run.scored.name, row, links)) for row in fixed.iter_rows(named=True)]
 
 
-def _behind(run: str, row: Mapping[str, Any]) -> str:
+def _behind(run: str, row: Mapping[str, Any], links: Links) -> str:
     """The items behind a number; of a count of answers those that it counts."""
     metric = row["metric"]
     if metric in COUNTS or metric.startswith(PREFIX):
-        return items_behind(run, show=COUNTS.get(metric, ""))
-    return items_behind(run, metric, row["group"])
+        return links.behind(run, show=COUNTS.get(metric, ""))
+    return links.behind(run, metric, row["group"])
 
 
 def is_health(line: Line) -> bool:

@@ -15,7 +15,7 @@ reprise.browser = (() => {
     if (!benchmark) {
       throw new Error("This report has no benchmark with items.");
     }
-    const run = named(benchmark.runs, state.run) || benchmark.runs[0] || null;
+    const run = named(benchmark.runs, state.run) || usual(benchmark.runs);
     const other = named(benchmark.runs, state.other);
     const columnsOf = (one) => (one ? reprise.load(`${benchmark.name}/runs/${one.n}`) : null);
     const [index, columns, otherColumns, texts] = await Promise.all([
@@ -29,6 +29,12 @@ reprise.browser = (() => {
 
   function named(all, name) {
     return all.find((one) => one.name === name) || null;
+  }
+
+  /** The run that is shown where none is asked for: the first of the protocol and sampling that most models ran. */
+  function usual(runs) {
+    const alike = ({ protocol, sampling }) => runs.filter((run) => run.protocol === protocol && run.sampling === sampling).length;
+    return runs.reduce((best, run) => (best && alike(best) >= alike(run) ? best : run), null);
   }
 
   /** Cells of tables name a test or a group by `group`; "all" is no filter. */

@@ -297,6 +297,18 @@ def pin(
 
 
 @app.command(rich_help_panel=CONFIGURATION)
+def site(
+    profile: Annotated[Path, Option(metavar="FOLDER", help="the profile whose section of a site is written")] = Path(
+        "profiles/slurm"
+    ),
+) -> None:
+    """Write a cluster's partitions, and what each gives to a job, from what Slurm says."""
+    from reprise.commands.site import write_site
+
+    write_site(profile)
+
+
+@app.command(rich_help_panel=CONFIGURATION)
 def check(
     model: Annotated[str, Argument(metavar="MODEL", help="such as toy-llava-ov")],
     questions: Annotated[int, Option(help="how many questions to ask in each of four ways", min=4)] = 36,

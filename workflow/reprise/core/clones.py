@@ -1,6 +1,5 @@
 """The clones of the project that use a store: pruning spares what any of them names, and waits for their jobs."""
 
-import fcntl
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -10,7 +9,7 @@ from reprise.core.checksums import read_record, write_record
 from reprise.core.errors import UserError
 from reprise.core.files import value_digest
 from reprise.core.paths import RESULTS
-from reprise.core.store import Store
+from reprise.core.store import Store, lock
 
 LOCKS = Path(".snakemake/locks")
 ID = Path(".snakemake/reprise-clone")
@@ -23,7 +22,8 @@ def is_running(clone: Path) -> bool:
 
 
 def register(store: Store, clone: Path) -> None:
-    """Note that a clone uses the store."""
+    """Note that a clone uses the store, which must be on a file system with locks."""
+    store.check_locks()
     found = str(clone.resolve()), _id_in(clone)
     path = store.root / "clones" / f"{value_digest(found)[:16]}.json"
     if read_record(path) != list(found):
@@ -35,7 +35,7 @@ def _id_in(clone: Path) -> str:
     path = clone / ID
     path.parent.mkdir(exist_ok=True)
     with path.open("a+", encoding="utf-8", errors="replace") as stream:
-        fcntl.flock(stream, fcntl.LOCK_EX)
+        lock(stream.fileno(), path)
         stream.seek(0)
         found = stream.read()
         if not found:

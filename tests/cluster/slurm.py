@@ -12,14 +12,15 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 PACKAGES = ("slurm-wlm", "munge")
 SLURM, MUNGE = Path("/etc/slurm"), Path("/run/munge")
 CONFIG, GRES = SLURM / "slurm.conf", SLURM / "gres.conf"
 DAEMONS = ("munged", "slurmctld", "slurmd")
-NODES = ("one", "two")
+GPU_NODES = ("one", "two")
+NODES = (*GPU_NODES, "three")
 PORT = 16817
 LONGEST_S = 30.0
 # No cgroups and no accounting, which need a system of their own. A GPU is a device that is always there.
@@ -50,11 +51,12 @@ SlurmdPidFile={folder}/slurmd.%n.pid
 SlurmctldLogFile={folder}/slurmctld.log
 SlurmdLogFile={folder}/slurmd.%n.log
 SlurmctldPort={port}
-NodeName={nodes} NodeHostname={host} NodeAddr=127.0.0.1 Port=[{first}-{last}] CPUs=8 RealMemory=8000 Gres=gpu:1 State=UNKNOWN
-PartitionName=short Nodes={nodes} Default=YES MaxTime=60 State=UP
-PartitionName=accel Nodes={nodes} MaxTime=120 State=UP
+NodeName={gpu_nodes} NodeHostname={host} NodeAddr=127.0.0.1 Port=[{first}-{second}] CPUs=8 RealMemory=8000 Gres=gpu:1 State=UNKNOWN
+NodeName={cpu_node} NodeHostname={host} NodeAddr=127.0.0.1 Port={third} CPUs=8 RealMemory=8000 State=UNKNOWN
+PartitionName=short Nodes={cpu_node} Default=YES MaxTime=60 State=UP
+PartitionName=accel Nodes={gpu_nodes} MaxTime=120 State=UP
 """
-DEVICES = "NodeName={nodes} Name=gpu File=/dev/null\n"
+DEVICES = "NodeName={gpu_nodes} Name=gpu File=/dev/null\n"
 
 
 class NotHereError(Exception):
@@ -145,19 +147,28 @@ class Slurm:
     def start_node(self, node: str) -> None:
         self.start(node, "slurmd", "-D", "-N", node)
 
-    def lose_node(self, node: str) -> None:
-        """What a node does that loses its power: it answers no more, and the controller finds it down."""
-        self.end(node)
-        ask("scontrol", "update", f"nodename={node}", "state=down", "reason=test")
-
-    def mend_node(self, node: str) -> None:
-        self.start_node(node)
-        ask("scontrol", "update", f"nodename={node}", "state=resume")
-
     def logs(self) -> str:
         """The last lines of all daemons, for a failure's message."""
         files = [path for pattern in ("*.log", "*.out") for path in sorted(self._folder.glob(pattern))]
         return "\n".join(f"== {path.name}\n" + "\n".join(path.read_text().splitlines()[-15:]) for path in files)
+
+
+def end_job_of_lost_node(job: str) -> None:
+    """Kill all that one of our jobs has started, the daemon of the job first, so that nobody hears of it."""
+    wanted = f"SLURM_JOB_ID={job}".encode()
+    steps, others = [], []
+    for pid, name in _processes():
+        folder = Path("/proc", str(pid))
+        try:
+            if name == "slurmstepd" and f"[{job}." in (folder / "cmdline").read_text():
+                steps.append(pid)
+            elif wanted in (folder / "environ").read_bytes().split(b"\0"):
+                others.append(pid)
+        except OSError:
+            continue  # it has ended
+    for pid in [*steps, *others]:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def ask(*command: str) -> str:
@@ -181,14 +192,18 @@ def running_slurm() -> Iterator[Slurm]:
         stack.enter_context(packages())
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="reprise-slurm-")))
         folder.chmod(0o755)
-        host, nodes = socket.gethostname().partition(".")[0], ",".join(NODES)
         for name in ("state", *(f"spool.{node}" for node in NODES)):
             (folder / name).mkdir()
         stack.callback(_remove, CONFIG, GRES)
-        CONFIG.write_text(
-            CONF.format(host=host, folder=folder, port=PORT, nodes=nodes, first=PORT + 1, last=PORT + len(NODES))
-        )
-        GRES.write_text(DEVICES.format(nodes=nodes))
+        filled = {
+            "host": socket.gethostname().partition(".")[0],
+            "folder": folder,
+            "gpu_nodes": ",".join(GPU_NODES),
+            "cpu_node": NODES[-1],
+            **dict(zip(("port", "first", "second", "third"), range(PORT, PORT + 4), strict=True)),
+        }
+        CONFIG.write_text(CONF.format(**filled))
+        GRES.write_text(DEVICES.format(**filled))
         slurm = Slurm(folder)
         stack.callback(shutil.rmtree, MUNGE, ignore_errors=True)
         stack.callback(slurm.end_all)

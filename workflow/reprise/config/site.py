@@ -34,17 +34,19 @@ class Site(Settings):
             raise mistake("partitions: none is named.")
         return self
 
-    def with_gpus(self, count: int) -> dict[str, PartitionLimits]:
-        """The partitions whose nodes have so many."""
-        return {name: one for name, one in self.partitions.items() if one.max_gpu >= count}
+    def for_gpus(self, count: int) -> dict[str, PartitionLimits]:
+        """The partitions for jobs with so many GPUs: for none those without, if there are any."""
+        without = {name: one for name, one in self.partitions.items() if not one.max_gpu}
+        having = {name: one for name, one in self.partitions.items() if one.max_gpu >= count}
+        return having if count else without or having
 
     def longest_minutes(self, gpus: int) -> int | None:
         """The longest time of a job with so many GPUs; None where there is no limit."""
-        return _most([one.max_runtime for one in self.with_gpus(gpus).values()])
+        return _most([one.max_runtime for one in self.for_gpus(gpus).values()])
 
     def most_memory_mb(self, gpus: int) -> int | None:
         """The same of its memory."""
-        return _most([one.max_mem_mb for one in self.with_gpus(gpus).values()])
+        return _most([one.max_mem_mb for one in self.for_gpus(gpus).values()])
 
 
 def _most(limits: list[int | None]) -> int | None:

@@ -75,7 +75,7 @@ def check_models(plan: Plan, site: Site, targets: Sequence[str]) -> None:
 
 
 def _problems(model: Model, site: Site) -> Iterator[str]:
-    having = site.with_gpus(model.gpus)
+    having = site.for_gpus(model.gpus)
     if not having:
         most = max(one.max_gpu for one in site.partitions.values())
         yield f"gpus: {model.gpus}: no partition has a node with so many; the most is max_gpu: {most}."

@@ -68,13 +68,14 @@ def check_models(plan: Plan, site: Site, targets: Sequence[str]) -> None:
     slugs = {slug for one in asked_by(plan, targets) for slug in (one.run.model, one.judge) if slug}
     asked = sorted(slugs - plan.imports.models)
     wrong = [
-        f"config/models/{slug}.yaml: {words}" for slug in asked for words in _problems(plan.config.models[slug], site)
+        f"config/models/{slug}.yaml: {words}" for slug in asked for words in problems(plan.config.models[slug], site)
     ]
     if wrong:
         raise UserError("\n".join([*wrong, f"{WRITE} What this site cannot run is skipped by `skip:` of the suite."]))
 
 
-def _problems(model: Model, site: Site) -> Iterator[str]:
+def problems(model: Model, site: Site) -> Iterator[str]:
+    """Why no partition can hold a model's job; nothing where one can."""
     having = site.for_gpus(model.gpus)
     if not having:
         most = max(one.max_gpu for one in site.partitions.values())

@@ -302,7 +302,7 @@ def site(
         "profiles/slurm"
     ),
 ) -> None:
-    """Write a cluster's partitions, and what each gives to a job, from what Slurm says."""
+    """Write a cluster's partitions from what Slurm says."""
     from reprise.commands.site import write_site
 
     write_site(profile)

@@ -314,7 +314,7 @@ def check(
     questions: Annotated[int, Option(help="how many questions to ask in each of four ways", min=4)] = 36,
     suite: Suite = None,
 ) -> None:
-    """Ask a model a few questions: does it see the clips, does it answer, how long does that take."""
+    """Ask a model a few questions: does it see, does it answer, how fast."""
     from reprise.commands.check import check_model
 
     check_model(model, questions, suite)

@@ -63,7 +63,7 @@ def item(
     ] = None,
     suite: Suite = None,
 ) -> None:
-    """Show an item of a run: frames, prompt, answer, readings, verdict."""
+    """Show an item of a run, from its frames to its verdict."""
     from reprise.commands.item import show_item
 
     show_item(run, name, suite)

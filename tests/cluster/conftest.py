@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.slurm import Slurm, ask, end_job_of_lost_node, running_slurm
+from tests.cluster.slurm import Slurm, ask, end_job_of_lost_node, running_slurm, wait_until
 from tests.cluster.suite import Local, OnSlurm, cluster_suite
 from tests.faults.suite import Outcome, Run
 
 SHORT = ("fails", "cancelled")
 WHOLE = (*SHORT, "killed", "slow", "lost")
+LONGEST_S = 600
 NAMES = WHOLE if os.environ.get("CLUSTER") == "whole" else SHORT
 
 
@@ -27,7 +28,8 @@ class Ended:
     here: Local
     cluster: OnSlurm
     outcome: Outcome
-    seconds: float
+    second: Outcome
+    """of another snakemake that was started in the folder meanwhile"""
 
 
 @dataclass(frozen=True)
@@ -67,15 +69,16 @@ def fresh(slurm: Slurm, tmp_path_factory: pytest.TempPathFactory) -> OnSlurm:
 @pytest.fixture(scope="session")
 def ended(slurm: Slurm, here: Local, fresh: OnSlurm) -> Ended:
     """The suite, run through Slurm with trouble."""
-    begun = time.monotonic()
     for name in NAMES:
         fresh.trouble(name, "fail" if name == "fails" else "hang")
     run = fresh.start()
+    wait_until(lambda: fresh.reached("cancelled").is_file() or not run.is_running(), "a job hangs", LONGEST_S)
+    second = fresh.start().wait()
     meet(run, fresh, slurm)
     outcome = run.wait()
     if not outcome.is_ok:
         outcome = Outcome(outcome.returncode, f"{outcome.output}\n{slurm.logs()}")
-    return Ended(here, fresh, outcome, time.monotonic() - begun)
+    return Ended(here, fresh, outcome, second)
 
 
 def meet(run: Run, project: OnSlurm, slurm: Slurm) -> None:
@@ -87,7 +90,8 @@ def meet(run: Run, project: OnSlurm, slurm: Slurm) -> None:
         "lost": lambda found: lose(slurm, found),
     }
     waiting = {name: ways[name] for name in NAMES if name in ways}
-    while run.is_running():
+    end = time.monotonic() + LONGEST_S
+    while run.is_running() and time.monotonic() < end:
         for name in [name for name in waiting if project.reached(name).is_file()]:
             waiting.pop(name)(_read(project.reached(name)))
         time.sleep(0.2)

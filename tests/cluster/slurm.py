@@ -141,6 +141,10 @@ class Slurm:
             process.wait()
 
     def end_all(self) -> None:
+        """End what jobs are left, then the daemons."""
+        subprocess.run(["scancel", "--user=root"], capture_output=True, check=False)
+        with suppress(TimeoutError, subprocess.CalledProcessError):
+            wait_until(lambda: not ask("squeue", "--noheader"), "no job is left")
         for name in reversed(list(self._processes)):
             self.end(name)
 

@@ -37,6 +37,11 @@ def test_every_number_is_that_of_a_run_here(ended: Ended) -> None:
     assert ended.cluster.numbers() == ended.here.numbers()
 
 
+def test_a_second_workflow_in_the_folder_is_told_to_wait(ended: Ended) -> None:
+    assert ended.second.returncode == 1 and not SUBMITTED.search(ended.second.output)
+    assert "Directory cannot be locked" in ended.second.output
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_no_question_is_asked_twice(ended: Ended, name: str) -> None:
     assert not (ended.cluster.root / "trouble" / name).exists(), "it met no trouble"

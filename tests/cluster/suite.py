@@ -77,6 +77,7 @@ def cluster_suite(root: Path, names: tuple[str, ...]) -> Reduced:
         project.write(f"config/models/{name}.yaml", f"label: {name}\nadapter: troubled\n{MODELS[name]}{settings}")
         rows.append({"label": name, "model": name, "protocol": "paper"})
     suite, tables = yaml.safe_load(SUITE), yaml.safe_load(VINOGROUND)
+    suite["shards"] = 1
     suite["run"] = [*(one for one in suite["run"] if one != "hub-siglip"), *names]
     tables["tables"]["table3"]["sections"][0]["rows"][1:] = rows
     project.write("config/suites/reduced.yaml", yaml.safe_dump(suite))

@@ -14,12 +14,11 @@ import polars as pl
 import pytest
 from av.error import FFmpegError
 from av.error import OSError as AvOSError
-from reprise.core.clones import register
-from reprise.core.errors import MachineError, faults_in_words
+from reprise.core.errors import MachineError
 from reprise.core.faults import REMEDIES, fault_of, fault_of_ffmpeg, named
 from reprise.core.files import file_digest
 from reprise.core.schemas import CLIP_LEDGER, CLIPS, SOURCES, read_table, write_table
-from reprise.core.store import NO_LOCKS, Store, append_line
+from reprise.core.store import Store
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError, nothing
 from reprise.media.errors import MediaError
 from reprise.stages.sources import Wanted, fetch_shard, fetch_source
@@ -203,19 +202,3 @@ def test_a_message_whose_log_lies_on_the_full_disk_comes_on_the_terminal() -> No
     assert (
         done.stdout.startswith("Error: ") and "No space left on device. Nothing was recorded: make room" in done.stdout
     )
-
-
-@pytest.mark.parametrize("number", sorted(NO_LOCKS))
-def test_a_file_system_without_locks_is_named(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """At the start, and in a job, whose node may have mounted it otherwise."""
-
-    def refused(handle: object, operation: int) -> None:
-        raise OSError(number, os.strerror(number))
-
-    monkeypatch.setattr("fcntl.flock", refused)
-    store = Store(tmp_path / "store")
-    said = r"store/\S+: No locks available\. Nothing was recorded: set `store:` to a file system with locks"
-    with pytest.raises(MachineError, match=said), faults_in_words():
-        register(store, tmp_path)
-    with pytest.raises(MachineError, match=said), faults_in_words():
-        append_line(store.path("journal", "ab", ".jsonl"), "[1]")

@@ -22,7 +22,6 @@ REMEDIES = {
     errno.ENFILE: OPEN_FILES,
     errno.EIO: "check the disk",
     errno.ESTALE: "mount the file system again",
-    errno.ENOLCK: "set `store:` to a file system with locks (docs/howto/cluster.md)",
     errno.EROFS: RIGHTS,
     errno.EACCES: RIGHTS,
     errno.EPERM: RIGHTS,

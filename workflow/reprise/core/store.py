@@ -24,8 +24,6 @@ DAY_S = 24 * 3600
 # What works on other machines is not seen from here: work in progress that nobody has touched for so long is left over.
 LEFT_OVER_S = 7 * DAY_S
 BLOCK = 2**20
-# How file systems say that they have no locks.
-NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
 
 
 class Kept(NamedTuple):
@@ -61,15 +59,10 @@ class Store:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
-            lock(handle, path)
+            fcntl.flock(handle, fcntl.LOCK_EX)  # it ends with its process, also by a kill
             yield
         finally:
             os.close(handle)
-
-    def check_locks(self) -> None:
-        """Stop where the store's file system has no locks: jobs would overwrite each other's lines."""
-        with self.alone("locks"):
-            pass
 
     # Objects that are whole
 
@@ -224,23 +217,13 @@ def is_alive(pid: int) -> bool:
 # Logs
 
 
-def lock(handle: int, path: Path) -> None:
-    """Wait for the operating system's lock on an open file: it ends with its process, also by a kill."""
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-    except OSError as error:
-        if error.errno in NO_LOCKS:
-            raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK), str(path)) from error
-        raise
-
-
 def append_line(path: Path, line: str, *, to_disk: bool = True) -> None:
     """Append one JSON line with its checksum, whole or not at all, and sync it; several jobs may append to one file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
     try:
         with named(path):
-            lock(handle, path)
+            fcntl.flock(handle, fcntl.LOCK_EX)
             end = _end_of_last_line(handle)
             os.ftruncate(handle, end)
             try:

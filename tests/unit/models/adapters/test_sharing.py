@@ -13,6 +13,7 @@ from reprise.models.adapters.sharing import PROVEN, Prefix
 from reprise.models.adapters.transformers import TransformersAdapter
 
 from tests.unit.asked import BLIND, request, shown, spec
+from tests.unit.models.adapters.tiny_newer import glm46v
 from tests.unit.models.adapters.tiny_video import IMAGES, VIDEO
 
 START = "Carefully watch the video. Here is a caption: "
@@ -22,7 +23,7 @@ QUESTIONS = [request(START + caption, "score", YES_NO) for caption in CAPTIONS]
 TEXTS = [request(START + caption, "write", max_tokens=10) for caption in CAPTIONS]
 INDICES, OTHERS = (3, 17, 30, 40), (5, 20, 41, 44)
 CLOSE = 1e-5
-FAMILIES = {**VIDEO, **IMAGES}
+FAMILIES = {**VIDEO, **IMAGES, "glm46v": glm46v}
 
 
 def given(folder: Path, **settings: str) -> ModelSpec:

@@ -35,6 +35,11 @@ def chat(start: str, end: str, marks: dict[str, str]) -> str:
 
 
 CHATML = ("<|im_start|>{role}\n", "<|im_end|>\n")
+QWEN_MARKS = {
+    "video": "<|vision_start|><|video_pad|><|vision_end|>",
+    "image": "<|vision_start|><|image_pad|><|vision_end|>",
+}
+QWEN_WORDS = ("<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>")
 # As the public Vicuna-style checkpoints have it: a role in capitals, and no tokens of its own.
 PLAIN = ("{role}: ", " ")
 
@@ -65,26 +70,20 @@ def _clip(**more: Any) -> dict[str, Any]:
     return {**VISION, "model_type": "clip_vision_model", **more}
 
 
-def _id(made: Any, mark: str) -> int:
+def id_of(made: Any, mark: str) -> int:
     return int(made.convert_tokens_to_ids(mark))
 
 
 def qwen2_5_vl(folder: Path) -> Path:
-    template = chat(
-        *CHATML,
-        {
-            "video": "<|vision_start|><|video_pad|><|vision_end|>",
-            "image": "<|vision_start|><|image_pad|><|vision_end|>",
-        },
-    )
-    made = words(("<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>"), template)
+    template = chat(*CHATML, QWEN_MARKS)
+    made = words(QWEN_WORDS, template)
     config = hf.Qwen2_5_VLConfig(
         text_config={**TEXT, **ids_of(made), **HEADS_OF_16, "rope_parameters": MROPE},
         vision_config={
             "depth": 2, "hidden_size": 32, "intermediate_size": 32, "num_heads": 2, "patch_size": PATCH,
             "out_hidden_size": 32, "fullatt_block_indexes": [1], "window_size": 32, "tokens_per_second": 2,
         },
-        **_qwen_ids(made),
+        **qwen_ids(made),
     )  # fmt: skip
     processor = hf.Qwen2_5_VLProcessor(
         image_processor=hf.Qwen2VLImageProcessor(**GRID, size=PIXELS), tokenizer=made,
@@ -93,29 +92,23 @@ def qwen2_5_vl(folder: Path) -> Path:
     return save(folder, lambda: hf.Qwen2_5_VLForConditionalGeneration(config), processor)
 
 
-def _qwen_ids(made: Any) -> dict[str, int]:
+def qwen_ids(made: Any) -> dict[str, int]:
     return {
-        "vision_start_token_id": _id(made, "<|vision_start|>"), "vision_end_token_id": _id(made, "<|vision_end|>"),
-        "image_token_id": _id(made, "<|image_pad|>"), "video_token_id": _id(made, "<|video_pad|>"),
+        "vision_start_token_id": id_of(made, "<|vision_start|>"), "vision_end_token_id": id_of(made, "<|vision_end|>"),
+        "image_token_id": id_of(made, "<|image_pad|>"), "video_token_id": id_of(made, "<|video_pad|>"),
     }  # fmt: skip
 
 
 def qwen3_vl(folder: Path) -> Path:
-    template = chat(
-        *CHATML,
-        {
-            "video": "<|vision_start|><|video_pad|><|vision_end|>",
-            "image": "<|vision_start|><|image_pad|><|vision_end|>",
-        },
-    )
-    made = words(("<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>"), template)
+    template = chat(*CHATML, QWEN_MARKS)
+    made = words(QWEN_WORDS, template)
     config = hf.Qwen3VLConfig(
         text_config={**TEXT, **ids_of(made), **HEADS_OF_16, "rope_parameters": {**MROPE, "mrope_interleaved": True}},
         vision_config={
             "depth": 2, "hidden_size": 32, "intermediate_size": 32, "num_heads": 2, "patch_size": PATCH,
             "out_hidden_size": 32, "num_position_embeddings": 64, "deepstack_visual_indexes": [0],
         },
-        **_qwen_ids(made),
+        **qwen_ids(made),
     )  # fmt: skip
     size = {"shortest_edge": 32 * 32, "longest_edge": 80 * 64 * 64}
     processor = hf.Qwen3VLProcessor(
@@ -134,7 +127,7 @@ def internvl(folder: Path) -> Path:
     config = hf.InternVLConfig(
         text_config={**TEXT, **ids_of(made), "model_type": "qwen2"},
         vision_config={**TOWER, "image_size": [32, 32], "patch_size": [PATCH, PATCH]},
-        image_token_id=_id(made, "<IMG_CONTEXT>"), image_seq_length=4,
+        image_token_id=id_of(made, "<IMG_CONTEXT>"), image_seq_length=4,
     )  # fmt: skip
     shared = {"size": SQUARE, "image_mean": HALF, "image_std": HALF}
     processor = hf.InternVLProcessor(
@@ -148,8 +141,8 @@ def video_llava(folder: Path) -> Path:
     template = chat(*PLAIN, {"video": "<video>\n", "image": "<image>\n"})
     made = words((), template)
     config = hf.VideoLlavaConfig(
-        text_config=_llama(made), vision_config=_clip(), image_token_index=_id(made, "<image>"),
-        video_token_index=_id(made, "<video>"), video_seq_length=17 * 8, image_seq_length=17,
+        text_config=_llama(made), vision_config=_clip(), image_token_index=id_of(made, "<image>"),
+        video_token_index=id_of(made, "<video>"), video_seq_length=17 * 8, image_seq_length=17,
         vision_feature_select_strategy="full",
     )  # fmt: skip
     processor = hf.VideoLlavaProcessor(
@@ -165,8 +158,8 @@ def llava_next_video(folder: Path) -> Path:
     made = words((), template)
     pins = [[32, 64], [64, 32], [64, 64]]
     config = hf.LlavaNextVideoConfig(
-        text_config=_llama(made), vision_config=_clip(), image_token_index=_id(made, "<image>"),
-        video_token_index=_id(made, "<video>"), image_grid_pinpoints=pins,
+        text_config=_llama(made), vision_config=_clip(), image_token_index=id_of(made, "<image>"),
+        video_token_index=id_of(made, "<video>"), image_grid_pinpoints=pins,
     )  # fmt: skip
     processor = hf.LlavaNextVideoProcessor(
         video_processor=hf.LlavaNextVideoVideoProcessor(**FIXED),
@@ -182,7 +175,7 @@ def video_llama_3(folder: Path) -> Path:
     made = words(("<|image_pad|>", "<|video_pad|>"), template)
     config = hf.VideoLlama3Config(
         text_config={**TEXT, **ids_of(made), "model_type": "qwen2"}, vision_config={**TOWER, "patch_size": PATCH},
-        image_token_id=_id(made, "<|image_pad|>"), video_token_id=_id(made, "<|video_pad|>"),
+        image_token_id=id_of(made, "<|image_pad|>"), video_token_id=id_of(made, "<|video_pad|>"),
     )  # fmt: skip
     size = {"shortest_edge": 32 * 32, "longest_edge": 80 * 64 * 64}
     processor = hf.VideoLlama3Processor(
@@ -200,7 +193,7 @@ def smolvlm(folder: Path) -> Path:
     )  # fmt: skip
     config = hf.SmolVLMConfig(
         text_config=_llama(made), vision_config={**VISION, "model_type": "smolvlm_vision"},
-        image_token_id=_id(made, "<image>"), scale_factor=2,
+        image_token_id=id_of(made, "<image>"), scale_factor=2,
     )  # fmt: skip
     edges = {
         "size": {"longest_edge": 64},
@@ -218,12 +211,22 @@ def smolvlm(folder: Path) -> Path:
 GLM = ("<|image|>", "<|video|>", "<|begin_of_image|>", "<|end_of_image|>", "<|begin_of_video|>", "<|end_of_video|>")
 
 
+GLM_MARKS = {
+    "video": "<|begin_of_video|><|video|><|end_of_video|>",
+    "image": "<|begin_of_image|><|image|><|end_of_image|>",
+}
+
+
+def glm_ids(made: Any) -> dict[str, int]:
+    return {
+        "image_token_id": id_of(made, GLM[0]), "video_token_id": id_of(made, GLM[1]),
+        "image_start_token_id": id_of(made, GLM[2]), "image_end_token_id": id_of(made, GLM[3]),
+        "video_start_token_id": id_of(made, GLM[4]), "video_end_token_id": id_of(made, GLM[5]),
+    }  # fmt: skip
+
+
 def glm4v(folder: Path) -> Path:
-    template = chat(
-        "<|{role}|>\n", "", {
-            "video": "<|begin_of_video|><|video|><|end_of_video|>", "image": "<|begin_of_image|><|image|><|end_of_image|>",
-        },
-    )  # fmt: skip
+    template = chat("<|{role}|>\n", "", GLM_MARKS)
     made = words(GLM, template)
     config = hf.Glm4vConfig(
         text_config={**TEXT, **ids_of(made), "hidden_size": 32, "rope_parameters": {**MROPE, "partial_rotary_factor": 1.0}},
@@ -231,9 +234,7 @@ def glm4v(folder: Path) -> Path:
             "depth": 2, "hidden_size": 32, "intermediate_size": 32, "num_heads": 2, "patch_size": PATCH, "image_size": 32,
             "out_hidden_size": 32,
         },
-        image_token_id=_id(made, GLM[0]), video_token_id=_id(made, GLM[1]), image_start_token_id=_id(made, GLM[2]),
-        image_end_token_id=_id(made, GLM[3]), video_start_token_id=_id(made, GLM[4]),
-        video_end_token_id=_id(made, GLM[5]),
+        **glm_ids(made),
     )  # fmt: skip
     size = {"shortest_edge": 32 * 32, "longest_edge": 80 * 64 * 64}
     processor = hf.Glm4vProcessor(
@@ -250,7 +251,7 @@ def llava_1_5(folder: Path) -> Path:
     template = chat(*PLAIN, {"image": "<image>\n"})
     made = words((), template)
     config = hf.LlavaConfig(
-        text_config=_llama(made), vision_config=_clip(), image_token_index=_id(made, "<image>"), image_seq_length=16,
+        text_config=_llama(made), vision_config=_clip(), image_token_index=id_of(made, "<image>"), image_seq_length=16,
     )  # fmt: skip
     processor = hf.LlavaProcessor(
         image_processor=hf.CLIPImageProcessor(**FIXED), tokenizer=made, patch_size=PATCH,
@@ -264,7 +265,7 @@ def llava_next(folder: Path) -> Path:
     made = words((), template)
     pins = [[32, 64], [64, 32], [64, 64]]
     config = hf.LlavaNextConfig(
-        text_config=_llama(made), vision_config=_clip(), image_token_index=_id(made, "<image>"),
+        text_config=_llama(made), vision_config=_clip(), image_token_index=id_of(made, "<image>"),
         image_grid_pinpoints=pins, image_seq_length=16,
     )  # fmt: skip
     processor = hf.LlavaNextProcessor(
@@ -281,7 +282,7 @@ def idefics2(folder: Path) -> Path:
     config = hf.Idefics2Config(
         text_config={**TEXT, **ids_of(made), "model_type": "mistral"}, vision_config=VISION,
         perceiver_config={"hidden_size": 16, "resampler_n_latents": 4, "resampler_depth": 1, "resampler_n_heads": 2, "resampler_head_dim": 8, "num_key_value_heads": 1},
-        image_token_id=_id(made, "<image>"),
+        image_token_id=id_of(made, "<image>"),
     )  # fmt: skip
     edges = {"shortest_edge": 32, "longest_edge": 48}
     processor = hf.Idefics2Processor(
@@ -297,7 +298,7 @@ def aria(folder: Path) -> Path:
     config = hf.AriaConfig(
         text_config={**_llama(made), "model_type": "aria_text", "moe_num_experts": 4, "moe_topk": 2},
         vision_config={**VISION, "image_size": 490, "patch_size": 70, "model_type": "idefics3_vision"},
-        projector_patch_to_query_dict={49: 4, 196: 8}, image_token_index=_id(made, "<|img|>"),
+        projector_patch_to_query_dict={49: 4, 196: 8}, image_token_index=id_of(made, "<|img|>"),
     )  # fmt: skip
     processor = hf.AriaProcessor(
         image_processor=hf.AriaImageProcessor(image_mean=HALF, image_std=HALF, max_image_size=490),
@@ -315,8 +316,8 @@ def gemma3(folder: Path) -> Path:
     config = hf.Gemma3Config(
         text_config={**TEXT, **ids_of(made), **HEADS_OF_16, "query_pre_attn_scalar": 16, "sliding_window": 64},
         vision_config={**VISION, "vision_use_head": False}, mm_tokens_per_image=4,
-        boi_token_index=_id(made, "<start_of_image>"), eoi_token_index=_id(made, "<end_of_image>"),
-        image_token_index=_id(made, "<image_soft_token>"),
+        boi_token_index=id_of(made, "<start_of_image>"), eoi_token_index=id_of(made, "<end_of_image>"),
+        image_token_index=id_of(made, "<image_soft_token>"),
     )  # fmt: skip
     processor = hf.Gemma3Processor(
         image_processor=hf.Gemma3ImageProcessor(size=SQUARE, image_mean=HALF, image_std=HALF), tokenizer=made,

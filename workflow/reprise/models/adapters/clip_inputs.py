@@ -8,11 +8,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from reprise.core.errors import UserError
 from reprise.media.decoder import Footage
 from reprise.models.adapters.asking import check_length, context_of
 from reprise.models.adapters.base import AnswerError, Request
-from reprise.models.adapters.pixels import check_limits, pictures_in, size_for
+from reprise.models.adapters.pixels import check_limits, pictures_in, size_for, sizes_in
 from reprise.models.adapters.prompt import Template
 from reprise.models.settings import TransformersSettings
 from reprise.models.torch_setup import prepare
@@ -28,6 +30,8 @@ KINDS = {VIDEO: "video", IMAGES: "image"}
 """A way to show frames -> what a chat template calls each part of it."""
 TYPES = ("mm_token_type_ids", "token_type_ids")
 TEXTUAL = ("input_ids", "attention_mask", *TYPES)
+TRIED = (64, 64)
+"""height and width of frames on which a processor is tried"""
 PLACEHOLDERS = ("image_token_id", "video_token_id", "image_token_index", "video_token_index")
 
 
@@ -157,20 +161,29 @@ class ClipProcessor:
         if len(frames) < together:
             repeated = [*range(len(frames)), *[len(frames) - 1] * (together - len(frames))]
             frames, places = frames[repeated], [places[at] for at in repeated]
-        metadata = metadata_of(footage._replace(places=tuple(places)))
-        options = {"do_sample_frames": False, **size_for(self._settings, self._videos, len(frames))}
-        return {"videos": [frames], "video_metadata": [metadata], **options}
+        return self._given(footage._replace(frames=frames, places=tuple(places)))
 
-    @property
+    def _given(self, footage: Footage) -> dict[str, Any]:
+        options = {"do_sample_frames": False, **size_for(self._settings, self._videos, len(footage.frames))}
+        return {"videos": [footage.frames], "video_metadata": [metadata_of(footage)], **options}
+
+    @cached_property
     def _together(self) -> int:
-        """How many frames the model looks at together, as one picture."""
-        return int(getattr(self._videos, "temporal_patch_size", 1)) if self.mode == VIDEO else 1
+        """How many frames the model looks at together, as one picture.
+
+        A class that names a number may also mean the length of its segments, so it is tried.
+        """
+        named = int(getattr(self._videos, "temporal_patch_size", 1)) if self.mode == VIDEO else 1
+        if named == 1:
+            return 1
+        black = Footage(np.zeros((named, *TRIED, 3), np.uint8), tuple(range(named)), 1.0, named)
+        return named // pictures_in(self._videos(**self._given(black), return_tensors="pt"))
 
     def _check_pictures(self, made: Mapping[str, Any], footage: Footage) -> None:
         """The pictures that were made must be those of the frames: as many for each as for one alone."""
         frames, together = len(footage.frames), self._together
         wanted = -(-frames // together)
-        if self.mode == IMAGES:
+        if self.mode == IMAGES or sizes_in(made) is not None:
             alone = footage._replace(frames=footage.frames[:1], places=footage.places[:1])
             wanted *= pictures_in(self._made(self._text("", "", 1), alone))
         found = pictures_in(made)

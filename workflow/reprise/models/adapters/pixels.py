@@ -52,13 +52,22 @@ def _most_of_a_frame(settings: TransformersSettings, frames: int) -> int | None:
     return int(max(min(settings.max_pixels, settings.total_pixels / frames * 2), int(settings.min_pixels * 1.05)))
 
 
-def pictures_in(made: Mapping[str, Any], together: int = 1) -> int:
-    """How many pictures a processor made of frames; `together` frames are one picture. Zero where it made none."""
+def pictures_in(made: Mapping[str, Any]) -> int:
+    """How many pictures a processor made of frames; zero where it made none, or not as many as it says."""
     pixels = made.get("pixel_values_videos", made.get("pixel_values"))
     if pixels is None:
         return 0
     grid = made.get("video_grid_thw", made.get("image_grid_thw"))
     if grid is not None:
-        is_whole = len(pixels) == int(grid.prod(-1).sum())
-        return int(grid[:, 0].sum()) * together if is_whole else 0
+        return int(grid[:, 0].sum()) if len(pixels) == int(grid.prod(-1).sum()) else 0
+    sizes = sizes_in(made)
+    if sizes is not None:  # all pictures side by side
+        return len(sizes) if pixels.shape[-1] == int(sizes.prod(-1).sum()) * pixels.shape[-2] else 0
+    if pixels.ndim == 3:  # pictures, each cut into patches
+        return len(pixels)
     return math.prod(pixels.shape[:-3])
+
+
+def sizes_in(made: Mapping[str, Any]) -> Any:
+    """The sizes of pictures that a processor put side by side, some of which may be parts of a frame."""
+    return made.get("target_sizes_videos", made.get("target_sizes"))

@@ -22,8 +22,8 @@ from transformers.cache_utils import DynamicLayer  # noqa: E402
 # Kinds of models for which a test shows the shared engine to give the same numbers as the plain one.
 PROVEN = frozenset(
     {
-        "aria", "glm4v", "internvl", "llava", "llava_next", "llava_next_video", "llava_onevision", "qwen2_5_vl",
-        "qwen2_vl", "qwen3_vl", "smolvlm", "video_llava",
+        "aria", "glm46v", "glm4v", "internvl", "llava", "llava_next", "llava_next_video", "llava_onevision",
+        "qwen2_5_vl", "qwen2_vl", "qwen3_vl", "smolvlm", "video_llava",
     }
 )  # fmt: skip
 # Rows of a batch on a GPU, what their copies of the cache may take of its memory, and what lengths are rounded up to.

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from tests.cluster.conftest import NAMES, Ended
-from tests.cluster.slurm import Slurm
+from tests.cluster.slurm import NotHereError, Slurm, refuse_others
 from tests.cluster.suite import OnSlurm, asked
 
 SUBMITTED = re.compile(r"^Job (\d+) has been submitted with SLURM jobid", re.MULTILINE)
@@ -20,6 +20,11 @@ def test_the_site_is_written_from_what_slurm_says(fresh: OnSlurm) -> None:
     assert "'accel': {max_runtime: 120, max_mem_mb: 8000, max_threads: 8, max_gpu: 1}\n" in text
     assert "'short': {max_runtime: 60, max_mem_mb: 8000, max_threads: 8}\n" in text
     assert "slurm-status-command: squeue" in (fresh.root / "profiles/slurm/config.yaml").read_text()
+
+
+def test_a_machine_that_has_a_slurm_is_left_alone(slurm: Slurm) -> None:
+    with pytest.raises(NotHereError, match=r"slurm\.conf exists: this machine has a Slurm of its own"):
+        refuse_others()
 
 
 def test_a_partition_that_is_not_there_is_met_before_a_job_is_submitted(fresh: OnSlurm) -> None:

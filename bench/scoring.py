@@ -75,24 +75,24 @@ def main() -> None:
     """Score as many models as the command line says, and print what each stage takes."""
     models = int(sys.argv[1]) if len(sys.argv) > 1 else MODELS
     with TemporaryDirectory() as folder:
-        spent = list(scoring(Path(folder), models))
-    for stages, asked in Counter((one.stages, one.asked) for one in spent):
-        mine = [one for one in spent if (one.stages, one.asked) == (stages, asked)]
+        found = list(scoring(Path(folder), models))
+    for stages, asked in Counter((one.stages, one.asked) for one in found):
+        mine = [one for one in found if (one.stages, one.asked) == (stages, asked)]
         mean, peak = sum(one.seconds for one in mine) / len(mine), max(one.peak_mb for one in mine)
         print(f"{mean:8.3f} CPU s a run, {peak:5.0f} MB   {stages} {asked}")
-    print(f"{sum(one.seconds for one in spent):8.1f} CPU s, {max(one.peak_mb for one in spent):.0f} MB at most")
+    print(f"{sum(one.seconds for one in found):8.1f} CPU s, {max(one.peak_mb for one in found):.0f} MB at most")
 
 
 def ratios(folder: Path) -> Iterator[Ratio]:
     """What models that answer in all the ways there are take on all benchmarks; and what intervals take of it."""
-    spent, starts = [], []
+    scored, starts = [], []
     for one in scoring(folder, SAMPLE):
-        spent.append(one)
-        starts.append(_spent("start", "", [sys.executable, "-c", "import numpy, polars"]))
-    seconds, plain = (sum(one.seconds for one in found) for found in (spent, starts))
+        scored.append(one)
+        starts.append(spent("start", "", [sys.executable, "-c", "import numpy, polars"]))
+    seconds, plain = (sum(one.seconds for one in found) for found in (scored, starts))
     name = f"scoring {SAMPLE} models on all benchmarks ({seconds:.0f} CPU s) / as many starts of Python with polars"
     yield Ratio(name, seconds / plain, MOST_STARTS)
-    yield Ratio("MB at most of a scoring process", max(one.peak_mb for one in spent), BUDGET_MB)
+    yield Ratio("MB at most of a scoring process", max(one.peak_mb for one in scored), BUDGET_MB)
     yield intervals.ratio()
 
 
@@ -129,7 +129,7 @@ class Setting:
         self.asked, self.items, self.judged = asked, items, protocol.judge is not None
         self.folder = folder / asked.benchmark / asked.protocol
         self.requests = requests.to_dicts()
-        write_table(requests, self._path("requests"), REQUESTS)
+        write_table(requests, self.path("requests"), REQUESTS)
         shown = AnswersKey(adapter="random", sampling={"rule": "linspace", "frames": 8})
         self._key("run", RunKey(run=self._name, key="answers", answers=shown))
         self._key("judge", RunKey(run="judge", key="ratings", answers=shown))
@@ -145,7 +145,7 @@ class Setting:
     def _name(self) -> str:
         return f"{self.asked.benchmark}/{self.asked.protocol}"
 
-    def _path(self, name: str) -> Path:
+    def path(self, name: str) -> Path:
         return self.folder / f"{name}.parquet"
 
     def _key(self, name: str, key: BaseModel) -> None:
@@ -154,14 +154,14 @@ class Setting:
 
     def score(self, model: int) -> Iterator[Spent]:
         """The commands of the rules, on one model's answers."""
-        write_table(self.asked.answers(self.requests, model, "answers"), self._path("responses"), RESPONSES)
+        write_table(self.asked.answers(self.requests, model, "answers"), self.path("responses"), RESPONSES)
         measured = f"run_key items authors robust{' judge' * self.judged}"
         metrics = self._command("metrics", measured, out=f"metrics{model}")
         if self.judged:
             options = "run_key items requests responses answers"
             yield self._run(self._command("judge_requests", options, out="judge_requests"))
-            asked = read_table(self._path("judge_requests"), REQUESTS).to_dicts()
-            write_table(synthetic.ratings(asked, model, "ratings"), self._path("judge_responses"), RESPONSES)
+            asked = read_table(self.path("judge_requests"), REQUESTS).to_dicts()
+            write_table(synthetic.ratings(asked, model, "ratings"), self.path("judge_responses"), RESPONSES)
             options = "run_key judge_key answers authors robust"
             yield self._run(self._command("judgements", options, responses="judge_responses"), metrics)
         else:
@@ -177,8 +177,8 @@ class Setting:
             "store": str(self.folder / "store"),
             "judge": "judge",
         }
-        values = {name: others.get(name, str(self._path(name))) for name in options.split()}
-        values |= {name: str(self._path(table)) for name, table in files.items()}
+        values = {name: others.get(name, str(self.path(name))) for name in options.split()}
+        values |= {name: str(self.path(table)) for name, table in files.items()}
         key = self.folder / f"{stage}.json"
         values |= {"key": str(key)} if key.is_file() else {}
         return [stage, *(word for name, value in values.items() for word in (f"--{name.replace('_', '-')}", value))]
@@ -187,13 +187,13 @@ class Setting:
         """Run stages in one process, as the rules do."""
         words = commands[0] if len(commands) == 1 else [*commands[0], "--then", *commands[1]]
         command = [sys.executable, "-m", "reprise.stages.chain", *words]
-        return _spent(" + ".join(words[0] for words in commands), self._name, command)
+        return spent(" + ".join(words[0] for words in commands), self._name, command)
 
 
-def _spent(stages: str, asked: str, command: list[str]) -> Spent:
-    """CPU seconds and peak memory of one process, its start included."""
+def spent(stages: str, asked: str, command: list[str], folder: Path | None = None) -> Spent:
+    """CPU seconds and peak memory of one process, its start included; it runs in the folder, if one is named."""
     launched = [sys.executable, "-I", "-S", "-c", LAUNCHER, *command]
-    done = subprocess.run(launched, env=ENVIRONMENT, capture_output=True, text=True)
+    done = subprocess.run(launched, env=ENVIRONMENT, cwd=folder, capture_output=True, text=True)
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(command)}\n{done.stderr}")
     seconds, peak_kb = map(float, done.stdout.split())

@@ -1,6 +1,9 @@
 """The whole workflow on a small suite of real clips: what runs, what does not, and what the tables say."""
 
+import base64
 import csv
+import html
+import re
 import shutil
 import signal
 import subprocess
@@ -12,8 +15,11 @@ import pytest
 from reprise.core.checksums import keys_of
 from reprise.core.files import file_digest
 from reprise.core.schemas import RESPONSES, write_table
+from reprise.tables.render.collect import content_of_page
 
 from tests.workflow.conftest import Project
+
+BROWSER_LINK = re.compile(r'<a href="\.\./items\.html#[^"]+">(.*?)</a>')
 
 
 def cells(project: Project, table: str) -> dict[tuple[str, str], dict[str, str]]:
@@ -74,6 +80,25 @@ def test_figures_have_the_numbers_of_tables(small: Project) -> None:
     with (folder / "fig3.csv").open() as stream:
         points = list(csv.DictReader(stream))
     assert [row["region"] for row in points if (row["row"], row["group"]) == ("Oracle", "control")] == ["strict"] * 4
+
+
+def test_the_report_has_the_tables_with_links_and_every_answer(small: Project) -> None:
+    assert set(small.made("report")) == {"figure", "report", "report_site"}
+    folder = small.root / "results/report"
+    page = (folder / "tables/velociti.html").read_text(encoding="utf-8")
+    for table in ("table2", "table5", "table11"):
+        plain = content_of_page((small.root / f"results/tables/velociti/{table}.html").read_text(encoding="utf-8"))
+        assert plain.strip() in BROWSER_LINK.sub(r"\1", page), "the same table, but for its links"
+    links = re.findall(r'<a href="\.\./items\.html#([^"]+)">100\.0</a>', page)
+    assert html.unescape(links[0]) == "b=velociti&run=velociti%2Fentail%2Ffps1%2Foracle&metric=strict&group=control"
+    chunk = (folder / "data/velociti/items/0.js").read_text(encoding="utf-8")
+    assert chunk.startswith('reprise.put("velociti/items/0", [{"texts":') and '"0":[{"role":"pos"' in chunk
+    assert (folder / "figures/velociti/fig3.svg").is_file()
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert small.made("report") == []
+    (folder / "index.html").unlink()
+    assert small.made("report") == ["report", "report_site"]
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
 
 
 def test_a_table_of_the_data_asks_no_model(fresh: Project) -> None:
@@ -293,3 +318,22 @@ def test_a_copy_without_metadata_has_nothing_to_do(small: Project, tmp_path: Pat
     """Results and store moved to another folder, Snakemake's records left behind."""
     shutil.copytree(small.root, tmp_path / "other", symlinks=True, ignore=shutil.ignore_patterns(".snakemake"))
     assert Project(tmp_path / "other").made() == []
+
+
+def test_snakemakes_own_report_carries_tables_and_figures_with_captions_and_needs_no_network(small: Project) -> None:
+    small.edit("config/tables/small.yaml", "caption: Strict.", "caption: Strict `*entailment*` | {{ x }} <b>_.")
+    figure = "results/figures/velociti/own_strict.png"
+    targets = ["all", figure]
+    small.made(*targets)
+    nowhere = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), "http://127.0.0.1:9")
+    done = small.snakemake(*targets, "--report", "report.html", environment=nowhere)
+    assert done.returncode == 0, done.stderr
+    page = (small.root / "report.html").read_text()
+    for path in (figure, *(f"results/tables/velociti/{table}.html" for table in ("table2", "table5", "table11"))):
+        assert base64.b64encode((small.root / path).read_bytes()).decode() in page, path
+    assert "Strict `*entailment*` | {{ x }} &lt;b&gt;_." in page
+    for words in ("VELOCITI", "Table 2", "StrictVLE", "Our analysis"):
+        assert words in page
+    assert not re.findall(r"""(?:src|href)=["']https?://[^"']+\.(?:js|css)["']""", page), (
+        "nothing is loaded from elsewhere"
+    )

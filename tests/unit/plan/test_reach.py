@@ -19,6 +19,7 @@ TOY_LLAVA = ".+/toy-llava-ov(-early)?"
 OVERVIEW = "tables/overview"  # of the main table of each benchmark
 OF_VIDEOS = "vinoground/fig1[12]|temporalbench/fig3|mmbench_video/fig[23457]"  # figures of the data, of no table
 JUDGES = "tables/judges"
+REPORT = "report"  # it is made of what others have made, and by the code that tables are made by
 IMPORTED = ".+/random-imported"
 Keys = dict[str, BaseModel]
 
@@ -88,7 +89,10 @@ def assert_differ(old: Keys, new: Keys, patterns: list[str]) -> None:
         # a benchmark's release, questions and scores are three things, and no other benchmark's
         ("reprise/benchmarks/velociti/release.py", ["annotations/velociti"]),
         ("reprise/benchmarks/velociti/questions.py", ["requests/velociti/.+"]),
-        ("reprise/benchmarks/velociti/scores.py", ["metrics/velociti/.+", "(tables|figures)/velociti/.+", OVERVIEW]),
+        (
+            "reprise/benchmarks/velociti/scores.py",
+            ["metrics/velociti/.+", "(tables|figures)/velociti/.+", OVERVIEW, REPORT],
+        ),
         ("reprise/benchmarks/velociti/data_statistics.py", ["statistics/velociti"]),
         ("reprise/benchmarks/vinoground/answers.py", ["judge_requests/vinoground/.+"]),
         # a stage
@@ -102,9 +106,10 @@ def assert_differ(old: Keys, new: Keys, patterns: list[str]) -> None:
         ("reprise/stages/table.py", ["tables/.+"]),
         ("reprise/stages/facts.py", ["facts/.+"]),
         # a room
-        ("reprise/stats/measures.py", ["metrics/.+", "tables/.+", "figures/.+"]),
+        ("reprise/stats/measures.py", ["metrics/.+", "tables/.+", "figures/.+", REPORT]),
         ("reprise/benchmarks/asking.py", ["requests/.+", "judge_requests/.+"]),
-        ("reprise/benchmarks/scoring.py", ["metrics/.+", "tables/(?!judges).+", "figures/.+"]),
+        ("reprise/benchmarks/health.py", ["metrics/.+", "tables/.+", "figures/.+", REPORT]),
+        ("reprise/benchmarks/scoring.py", ["metrics/.+", "tables/(?!judges).+", "figures/.+", REPORT]),
         ("reprise/reading/robust.py", ["verdicts/.+", "judgements", "judge_requests/.+", IMPORTED]),
         ("reprise/media/black.py", ["clips/.+", "facts/.+"]),
         ("reprise/media/sampling.py", ["frames/.+", "metrics/.+", IMPORTED]),
@@ -113,7 +118,9 @@ def assert_differ(old: Keys, new: Keys, patterns: list[str]) -> None:
         ("reprise/models/adapters/wordmatch.py", ["judges/mmbench_video/.+/wordmatch(-recall)?"]),
         ("reprise/models/torch_setup.py", [TOY_LLAVA, ".+/toy-(siglip|text)", "verdicts/.+"]),
         ("reprise/external/vinoground.py", ["vinoground/.+/random-imported"]),
-        ("reprise/tables/render/html.py", ["tables/.+", "figures/.+"]),
+        ("reprise/tables/render/html.py", ["tables/.+", REPORT]),
+        ("reprise/tables/render/latex_fit.py", ["tables/.+", REPORT]),
+        ("reprise/report/pages.py", [REPORT]),
         # the toy world is a plug-in of the demo
         ("synthetic/toyworld/script.py", ["release/.+", "sources/.+"]),
         ("synthetic/rehearsal/words.py", []),
@@ -166,20 +173,20 @@ def test_a_plug_in_reaches_the_suites_that_use_it(
     [
         ("config/config.yaml", "suite: demo", "suite: demo\nconfidence: 0.9", ["metrics/.+", OVERVIEW, JUDGES]),
         ("config/config.yaml", "fps1: {rule: fps_mid, fps: 1}", "fps1: {rule: fps_mid, fps: 1.5}", ["frames/.+/fps1", ".+/fps1/[^/]+"]),
-        ("config/suites/demo.yaml", "shards: 4", "shards: 5", ["sources/.+", "clips/.+", "missing"]),
-        ("config/suites/demo.yaml", "title: Demo", "title: Toys", ["tables/.+", f"figures/(?!{OF_VIDEOS}).+"]),
+        ("config/suites/demo.yaml", "shards: 4", "shards: 5", ["sources/.+", "clips/.+", "missing", REPORT]),
+        ("config/suites/demo.yaml", "title: Demo", "title: Toys", ["tables/.+", f"figures/(?!{OF_VIDEOS}).+", REPORT]),
         ("config/suites/demo.yaml", "per_test: 40", "per_test: 41", ["annotations/velociti"]),
         ("config/suites/demo.yaml", "shards: 4", "shards: 4\nclip_settings: {encode: {crf: 20}}", ["clips/.+"]),
         ("config/suites/demo.yaml", "shards: 4", "shards: 4\nfact_settings: {motion: {fps: 3}}", ["facts/.+"]),
-        ("config/suites/demo.yaml", "judges: [last-letter]", "judges: []", ["judges/vinoground/.+", "tables/vinoground/.+", "figures/vinoground/(?!fig1[12]).+", "vinoground/cot.judged/.+", OVERVIEW]),
+        ("config/suites/demo.yaml", "judges: [last-letter]", "judges: []", ["judges/vinoground/.+", "tables/vinoground/.+", "figures/vinoground/(?!fig1[12]).+", "vinoground/cot.judged/.+", OVERVIEW, REPORT]),
         # of a model: what shapes its answers, and not what it is called
         ("config/models/random.yaml", "adapter: random", "adapter: random\nsettings: {seed: 1}", [".+/random"]),
-        ("config/models/random.yaml", "label: Random draws", "label: Dice", [OVERVIEW]),
+        ("config/models/random.yaml", "label: Random draws", "label: Dice", [OVERVIEW, REPORT]),
         ("config/models/random.yaml", "label:", "threads: 2\nmemory_mb: 3000\nlabel:", []),
         ("config/models/toy-llava-ov.yaml", "checkpoints/llava-ov-late", "checkpoints/llava-ov-early", [".+/toy-llava-ov"]),
         ("config/models/wordmatch.yaml", "word overlap", "overlap of words", ["tables/mmbench_video/.+", "figures/mmbench_video/(fig1|fig6|own_types)", OVERVIEW, JUDGES]),
         # of a benchmark and its prompts
-        ("config/benchmarks/velociti.yaml", "title: VELOCITI", "title: Velociti", ["(tables|figures)/velociti/.+", "missing", OVERVIEW]),
+        ("config/benchmarks/velociti.yaml", "title: VELOCITI", "title: Velociti", ["(tables|figures)/velociti/.+", "missing", OVERVIEW, REPORT]),
         ("config/benchmarks/velociti.yaml", "reading: output_block", "reading: text", ["verdicts/velociti/cot.subset"]),
         ("config/benchmarks/vinoground.yaml", "{video: 3, group: 3}", "{video: 4, group: 4}", ["metrics/vinoground/(?!similarity).+"]),
         ("config/benchmarks/velociti.yaml", "  mc: {form: mc, prompt: mc, ask: choose}", "  mc: {form: mc, prompt: mc, ask: choose, max_tokens: 2}", ["requests/velociti/mc", "velociti/mc/.+"]),

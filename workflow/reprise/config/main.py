@@ -1,6 +1,6 @@
 """`config/config.yaml`: the suite to make, and the settings that all suites share."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, WithJsonSchema
 
@@ -52,5 +52,8 @@ class Main(Settings):
     """Folder of what is kept when `results/` is deleted or the suite changes: videos, clips, weights, answers."""
     confidence: float = Field(0.95, gt=0.5, lt=1)
     """How often an interval is to hold the true value: 0.95 gives 95 % intervals (docs/reference/statistics.md)."""
+    report_clips: Literal["link", "copy"] = "link"
+    """`link`: the report plays clips from the store; `copy`: it holds copies of them, so that its folder can be sent to
+    somebody where the licence of the videos allows it (docs/howto/report.md)."""
     samplings: dict[Slug, Sampling]
     """Named sampling rules: which frames of a clip a model sees. Tables refer to them by name."""

@@ -54,6 +54,8 @@ class SuiteBenchmark(Settings):
     """Runs to make besides those of the tables: `<protocol>/<sampling>/<model>`."""
     judges: list[Slug] | None = None
     """Judges of this benchmark's answers; by default those of the suite."""
+    passing_on: str = ""
+    """What the licence of its videos says about passing clips on; the report shows it beside them."""
     extras: str | None = None
     """A folder on this machine whose files count as files of the release; where both have a file, this one counts."""
     ratings: str | None = None

@@ -14,6 +14,7 @@ FIGURES = RESULTS / "figures"
 RUN_NAME = "<benchmark>/<protocol>/<sampling>/<model>"
 PROBLEMS = ".problems.csv"
 TIMINGS = ".timings.parquet"
+REPORT = RESULTS / "report"
 OVERVIEW = "overview"
 JUDGES = "judges"
 REPRODUCTION = "reproduction"
@@ -64,6 +65,11 @@ def figure_file(benchmark: str, figure: str, kind: str) -> Path:
     return FIGURES / benchmark / f"{figure}.{kind}"
 
 
+def report_files() -> tuple[Path, Path]:
+    """The first page of the report, and the list of all its files."""
+    return REPORT / "index.html", REPORT / "manifest.json"
+
+
 def reproduction_file(kind: str) -> Path:
     """The verdicts on all numbers that a paper prints too."""
     return RESULTS / f"{REPRODUCTION}.{kind}"
@@ -87,6 +93,11 @@ def agreement_file(kind: str) -> Path:
 def tables_pdf_file() -> Path:
     """Every table of the suite, printed."""
     return TABLES / "tables.pdf"
+
+
+def suite_pdf_file() -> Path:
+    """Every table and figure of the suite, printed."""
+    return RESULTS / "suite.pdf"
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ from reprise.models.keys import ModelAnswers, ModelRunKey, RunKey
 from reprise.plan.agreement import agreement_key
 from reprise.plan.changes import remember
 from reprise.plan.identity import server_of, weights_identity
+from reprise.plan.reported import report_key
 from reprise.plan.reproduction import reproduction_key
 from reprise.plan.runs import Plan
 from reprise.reading.keys import JudgementsKey, VerdictsKey
@@ -108,6 +109,7 @@ class _Keys:
             yield key("tables", OVERVIEW), self._coded(self._overview(runs, adopted))
         if (agreement := agreement_key(self._plan)).pairs:
             yield key("tables", JUDGES), self._coded(agreement)
+        yield key("report"), self._coded(report_key(self._plan))
         if self._config.suite.show_published:
             yield key("reproduction"), self._coded(reproduction_key(self._plan))
 

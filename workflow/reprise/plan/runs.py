@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 
+from reprise.benchmarks.registry import load_scores
 from reprise.config.configuration import Configuration
 from reprise.config.figures import Figure, OfTables
 from reprise.config.model import Model
@@ -13,8 +14,10 @@ from reprise.core.errors import UserError, unknown
 from reprise.core.paths import FIGURES, OVERVIEW, RUN_NAME, TABLES, Results, Run, Scored
 from reprise.core.store import Store
 from reprise.external import FOLDER
+from reprise.fetch.settings import ReleaseHub
 from reprise.models.adapters import ADAPTERS
 from reprise.models.money.prices import Budget, needed_budget
+from reprise.plan.identity import UNPINNED
 from reprise.plan.imported import Imports
 from reprise.plan.naming import fitting, listed, nearest
 
@@ -128,6 +131,21 @@ class Plan:
             listed = ", ".join(f"{name} ({', '.join(having)})" for name, having in numbers.items())
             raise UserError(f"{TABLES / table}: no paper of suite '{self.config.name}' has it. There are: {listed}.")
         return numbers[table]
+
+    # Data
+
+    def has_data(self, benchmark: str) -> bool:
+        """Whether a benchmark's release can be had."""
+        release = self.config.suite.benchmarks[benchmark].release
+        return not (isinstance(release, ReleaseHub) and release.revision == UNPINNED)
+
+    def shows_data(self, benchmark: str, spec: TableSpec) -> bool:
+        """Whether a table shows numbers of the data, or a chance that is counted from them, and the data are here."""
+        if not self.has_data(benchmark):
+            return False
+        chance = load_scores(benchmark).CHANCE
+        is_counted = any(chance.get(metric, 0.0) is None for c in spec.columns for metric in spec.metrics_of(c))
+        return any(row.dataset or (row.chance and is_counted) for row in spec.rows())
 
     # Judges
 

@@ -14,6 +14,7 @@ from reprise.core.paths import (
     FIGURES,
     JUDGES,
     OVERVIEW,
+    REPORT,
     REPRODUCTION,
     RESULTS,
     TABLES,
@@ -21,6 +22,8 @@ from reprise.core.paths import (
     agreement_file,
     collected_table_file,
     figure_file,
+    report_files,
+    suite_pdf_file,
     table_file,
     tables_pdf_file,
 )
@@ -83,7 +86,7 @@ def check_targets(plan: Plan, targets: Sequence[str]) -> None:
 def _problems(plan: Plan, target: str) -> Iterator[str]:
     suite = plan.config.name
     match target.split("/"):
-        case ["results", "tables", file] if file == tables_pdf_file().name:
+        case ["results", *_] if Path(target) in (tables_pdf_file(), suite_pdf_file()):
             yield from () if has_latex() else (MISSING,)
         case ["results", "tables", file] if file.partition(".")[0] == OVERVIEW:
             yield from _overview_problems(plan, file)
@@ -106,8 +109,11 @@ def _problems(plan: Plan, target: str) -> Iterator[str]:
             yield from _file_problems(file, names, PICTURES, f"{benchmark} of suite '{suite}'", names)
         case ["results", other, _, *_] if other != suite and Path(f"config/suites/{other}.yaml").is_file():
             yield f"is of suite '{other}', but the suite is '{suite}'. Add `--config suite={other}` after the targets."
-        case ["results", folder, _, *_] if folder not in (suite, TABLES.name, FIGURES.name):
-            yield f"nothing is made in '{RESULTS / folder}'.{choices(folder, [TABLES.name, FIGURES.name, suite])}"
+        case ["results", REPORT.name, *_] if Path(target) not in report_files():
+            yield f"the report is made as a whole. Did you mean '{report_files()[0]}'?"
+        case ["results", folder, _, *_] if folder not in (suite, TABLES.name, FIGURES.name, REPORT.name):
+            there = [TABLES.name, FIGURES.name, REPORT.name, suite]
+            yield f"nothing is made in '{RESULTS / folder}'.{choices(folder, there)}"
         case ["results", _, stage, *names] if stage in OF_RUNS:
             yield from _run_problems(plan, names)
         case ["results", file] if file.partition(".")[0] == REPRODUCTION:
@@ -238,7 +244,7 @@ def asked_by(plan: Plan, targets: Sequence[str]) -> set[Scored]:
     """The numbers behind the targets; those of the whole suite where no target is named."""
     tables = {(benchmark, table): plan.table_scored(benchmark, table) for benchmark, table, _ in plan.shown()}
     everything = {one for scored in tables.values() for one in scored} | {Scored(run) for run in plan.runs()}
-    if not targets or str(tables_pdf_file()) in targets:
+    if not targets or {*map(str, (tables_pdf_file(), suite_pdf_file(), *report_files()))} & set(targets):
         return everything
     found = {one for target in targets for one in everything if f"/{one.run.name}" in target}
     if {str(agreement_file(kind)) for kind in FORMATS} & set(targets):

@@ -8,7 +8,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from snakemake.exceptions import WorkflowError
 
-from reprise.benchmarks.registry import load_analyses, load_scores, load_statistics
+from reprise.benchmarks.registry import load_analyses, load_statistics
 from reprise.config.load import load
 from reprise.config.model import Model
 from reprise.config.site import Site
@@ -28,13 +28,14 @@ from reprise.core.paths import (
     reproduction_file,
     table_file,
 )
-from reprise.fetch.settings import ReleaseHub, Remote
+from reprise.fetch.settings import Remote
 from reprise.plan.agreement import compared
 from reprise.plan.answers import failed_answers, summary
+from reprise.plan.captioned import Captioned
 from reprise.plan.figured import Figured
-from reprise.plan.identity import UNPINNED
 from reprise.plan.keys import changed_keys, write_keys
 from reprise.plan.outcome import outcome
+from reprise.plan.reported import report_inputs
 from reprise.plan.retries import write_answer_retries, write_retries
 from reprise.plan.runs import Plan
 from reprise.plan.site import check_models, site_of, threads_of
@@ -137,6 +138,7 @@ class Workflow:
         self._site = site
         self._results = plan.results
         self.figured = Figured(plan, self)
+        self.captioned = Captioned(plan)
         self._shards = range(plan.config.suite.shards)
 
     # Wildcards
@@ -337,16 +339,17 @@ class Workflow:
 
     def shows_data(self, benchmark: str, spec: TableSpec) -> bool:
         """The same for a specification."""
-        if not self.has_data(benchmark):
-            return False
-        chance = load_scores(benchmark).CHANCE
-        is_counted = any(chance.get(metric, 0.0) is None for c in spec.columns for metric in spec.metrics_of(c))
-        return any(row.dataset or (row.chance and is_counted) for row in spec.rows())
+        return self._plan.shows_data(benchmark, spec)
 
     def has_data(self, benchmark: str) -> bool:
         """Whether a benchmark's release can be had."""
-        release = self._plan.config.suite.benchmarks[benchmark].release
-        return not (isinstance(release, ReleaseHub) and release.revision == UNPINNED)
+        return self._plan.has_data(benchmark)
+
+    # The report
+
+    def report_inputs(self) -> list[Path]:
+        """Everything that the report is made from."""
+        return report_inputs(self._plan)
 
     # The overview
 

@@ -1,10 +1,10 @@
 """One table: every cell looked up by row and column, as a table object and as tidy rows that lead back to its run."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import polars as pl
 
@@ -12,7 +12,7 @@ from reprise.benchmarks.registry import load_scores
 from reprise.config.tables import Column, Row
 from reprise.core.paths import Run, Scored
 from reprise.stats.binomial import ALPHA, Alternative, binomial_p
-from reprise.tables.below import flaw_lines, judge_lines, judges_of, provenance, reader_lines
+from reprise.tables.below import broken_lines, flaw_lines, judge_lines, judges_of, provenance, reader_lines
 from reprise.tables.headers import column_groups, column_name, stub_of
 from reprise.tables.keys import TableKey
 from reprise.tables.limits import check_failed, check_missing, subject
@@ -53,6 +53,14 @@ TIDY = pl.Schema(
     }
 )
 
+Link: TypeAlias = Callable[[str, str, str], str]
+"""Whose number, metric and group -> the address of what is behind it."""
+
+
+def no_link(run: str, metric: str, group: str) -> str:
+    """No address: where tables are not beside the items."""
+    return ""
+
 
 @dataclass
 class Builder:
@@ -63,6 +71,7 @@ class Builder:
     published: Published
     problems: Mapping[str, Counter[str]] = field(default_factory=dict)
     """imported run or ratings -> what is wrong with how many of its answers"""
+    link: Link = no_link
     tidy: list[dict[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -92,6 +101,7 @@ class Builder:
             stub=spec.stub or stub_of(spec.rows()),
             groups=column_groups(spec.columns),
             sections=sections,
+            warnings=tuple(broken_lines(key, self.metrics)),
             notes=(
                 *self.wrong_lines(),
                 *reader_lines(self.metrics),
@@ -192,6 +202,7 @@ class Builder:
                 published=paper,
                 notes=notes,
                 interval=_interval(found) if self.spec.intervals else None,
+                link="" if row.dataset else self.link(subject(found), metric, group),
             )
         if paper is not None:
             return self.published_number(place, paper, column)

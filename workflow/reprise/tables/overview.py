@@ -11,7 +11,7 @@ import polars as pl
 
 from reprise.config.tables import Row
 from reprise.core.paths import OVERVIEW
-from reprise.tables.build import Builder
+from reprise.tables.build import Builder, Link, no_link
 from reprise.tables.keys import OverviewKey
 from reprise.tables.published import Published
 from reprise.tables.render import table as rendered
@@ -53,6 +53,7 @@ class OverviewBuilder:
         published: Mapping[str, Published],
         problems: Mapping[str, Counter[str]],
         timings: Mapping[str, pl.DataFrame],
+        link: Link = no_link,
     ) -> None:
         """`published` is by benchmark, `timings` by the name of the run."""
         self._key, self._timings = key, timings
@@ -62,6 +63,7 @@ class OverviewBuilder:
                 metrics.filter(pl.col("run").str.starts_with(f"{part.benchmark}/")),
                 published[part.benchmark],
                 problems,
+                link,
             )
             for part in key.parts
         ]
@@ -86,6 +88,7 @@ class OverviewBuilder:
             label="tab:overview",
             groups=(*chain.from_iterable(one.groups for one in tables.values()), costs),
             sections=(rendered.Section(tuple(rows)),),
+            warnings=tuple(chain.from_iterable(one.warnings for one in tables.values())),
             notes=tuple(f"{title}: {note}" for title, one in tables.items() for note in one.notes),
             provenance=tuple(dict.fromkeys(line for one in tables.values() for line in one.provenance)),
             comparison=False,

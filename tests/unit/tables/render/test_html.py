@@ -4,7 +4,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
-from reprise.tables.render import Column, Number, Section, Table, TableRow, html
+from reprise.tables.render import Column, Number, Section, Table, TableRow, html, render
 from reprise.tables.render.pieces import Indexed, Marks, Piece, Span
 
 from tests.unit.tables.render.render_examples import HOSTILE, cell, full_table, one_cell, small_table
@@ -83,6 +83,13 @@ def hostile_table() -> Table:
 )
 def test_pieces(piece: Piece, source: str) -> None:
     assert html.spell((piece,), "t") == source
+
+
+def test_a_number_leads_to_what_is_behind_it_in_html_only() -> None:
+    linked, plain = one_cell(Number(4.0, link='items.html#b=v&q="x"')), one_cell(Number(4.0))
+    link = '<a href="items.html#b=v&amp;q=&quot;x&quot;">4.0</a>'
+    assert html.render(linked).replace(link, "4.0") == html.render(plain) != html.render(linked)
+    assert [render(linked, form) for form in ("tex", "md")] == [render(plain, form) for form in ("tex", "md")]
 
 
 def test_marks_at_the_end_of_a_cell_take_no_width() -> None:

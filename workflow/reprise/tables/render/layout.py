@@ -175,7 +175,7 @@ def value_span(number: Number, bold: Bold) -> Span:
     if number.value is None:
         return Span(EN_DASH)
     emphasis = (number.best, number.second) if bold == "best" else (number.significant, number.best)
-    return Span(format_number(number), *emphasis, italic=number.state == "published")
+    return Span(format_number(number), *emphasis, italic=number.state == "published", link=number.link)
 
 
 def marks(notes: Iterable[str], letters: Letters, *symbols: str) -> Line:

@@ -15,6 +15,8 @@ class Span:
     underlined: bool = False
     italic: bool = False
     small: bool = False
+    link: str = ""
+    """The address that HTML leads to."""
 
 
 @dataclass(frozen=True)

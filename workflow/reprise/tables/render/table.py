@@ -34,6 +34,8 @@ class Number:
     """Texts of its footnotes; equal texts share one letter."""
     interval: tuple[float, float] | None = None
     """Printed after the value."""
+    link: str = ""
+    """The address of what is behind it, which HTML leads to."""
 
     def __post_init__(self) -> None:
         for value in (self.value, self.published, *(self.interval or ())):
@@ -110,6 +112,8 @@ class Table:
     sections: tuple[Section, ...]
     notes: tuple[str, ...] = ()
     """Remarks under the table that belong to no single cell."""
+    warnings: tuple[str, ...] = ()
+    """Why numbers of the table should not be trusted, before all other remarks."""
     provenance: tuple[str, ...] = ()
     """Where the numbers come from, line by line."""
     notice: str = ""

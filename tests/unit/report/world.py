@@ -1,0 +1,144 @@
+"""A small suite's tables, written by hand: three items of VELOCITI about two clips, and runs of two models."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from reprise.core.files import write_text
+from reprise.core.paths import Results
+from reprise.core.schemas import (
+    CLIP_LEDGER,
+    FACTS,
+    FRAME_PLAN,
+    ITEMS,
+    METRICS,
+    REQUESTS,
+    RESPONSES,
+    TIMINGS,
+    VERDICTS,
+    write_table,
+)
+from reprise.core.store import Store
+from reprise.report.build import build
+from reprise.report.keys import ReportedBenchmark, ReportedRun, ReportKey
+
+from tests.unit.rows import Row, item_row, request_row, response_row, verdict_row
+
+RUN = "velociti/entail/fps1/one"
+OTHER = "velociti/entail/fps1/two"
+CAPTION = "A man runs."
+ITEMS_OF = [
+    item_row(
+        "a",
+        clip_id="c1",
+        unit="u1",
+        task="agent_bind",
+        groups=["subset"],
+        texts=[{"name": "positive", "text": CAPTION}],
+    ),
+    item_row("b", clip_id="c2", unit="u2", task="coref"),
+    item_row("c", clip_id="c2", unit="u2", task="coref"),
+]
+
+
+def pair(item: str, clip: str) -> list[Row]:
+    """Both questions about an item."""
+    ask = {"clip_id": clip, "ask": "score", "prompt": "Does it fit?"}
+    return [request_row(f"{item}#pos", expected="Yes", **ask), request_row(f"{item}#neg", expected="No", **ask)]
+
+
+def answers(item: str, *scores: float) -> list[Row]:
+    """The scores of Yes for both questions."""
+    return [
+        response_row(f"{item}#{role}", scores=[score, 1 - score])
+        for role, score in zip(("pos", "neg"), scores, strict=True)
+    ]
+
+
+def read(item: str, *scores: float, **known: Any) -> list[Row]:
+    """How those are read."""
+    return [
+        verdict_row(
+            f"{item}#{role}",
+            "Yes" if score > 0.5 else "No",
+            score=score,
+            right=(score > 0.5) == (role == "pos"),
+            **known,
+        )
+        for role, score in zip(("pos", "neg"), scores, strict=True)
+    ]
+
+
+class World:
+    """The files of a suite, and its report."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root, self.results, self.store = folder / "report", Results("small", folder / "results"), folder / "store"
+        self.items, self.requests = list(ITEMS_OF), [*pair("a", "c1"), *pair("b", "c2"), *pair("c", "c2")]
+        self.clips: list[Row] = [
+            clip("c1", "ok", "clips/aa/aa.mp4"),
+            clip("c2", "gone", message="<b>No such video</b>"),
+        ]
+        self.runs: dict[str, tuple[Sequence[Row], Sequence[Row], Sequence[Row]]] = {
+            RUN: (answers("a", 0.9, 0.4), read("a", 0.9, 0.4), read("a", 0.9, 0.4)),
+        }
+        self.changes: dict[str, Any] = {}
+        self.metrics: list[Mapping[str, Any]] = []
+        self.is_baseline = False
+
+    def build(self) -> None:
+        """Write the tables and the report of them."""
+        results = self.results
+        write_table(pl.DataFrame(self.items, schema=ITEMS), results.items("velociti"), ITEMS)
+        write_table(pl.DataFrame(self.requests, schema=REQUESTS), results.requests("velociti", "entail"), REQUESTS)
+        write_table(pl.DataFrame(self.clips, schema=CLIP_LEDGER), results.ledger("clips", "velociti", 0), CLIP_LEDGER)
+        facts = [{"clip_id": "c1", "duration_s": 2.0, "frames": 48, "fps": 24.0}]
+        write_table(pl.DataFrame(facts, schema=FACTS), results.facts("velociti"), FACTS)
+        plan = [{"clip_id": "c1", "indices": [12, 36], "times_s": [0.5, 1.5], "note": ""}]
+        write_table(pl.DataFrame(plan, schema=FRAME_PLAN), results.frames("velociti", "fps1"), FRAME_PLAN)
+        for name in self.runs:
+            self._write_run(name)
+        write_text(results.folder / "sources" / "missing.md", "# Missing videos\n")
+        build(self.key, results, Store(self.store), self.root)
+
+    @property
+    def key(self) -> ReportKey:
+        runs = tuple(
+            ReportedRun(run=name, label=name.rpartition("/")[2], reference=self.is_baseline) for name in self.runs
+        )
+        known = {"suite": "small", "suite_title": "Small", "clips": "link", "shards": 1}
+        entry = ReportedBenchmark(
+            name="velociti", title="VELOCITI", has_clips=True, forms={"entail": "entail"}, runs=runs
+        )
+        shown = {"show_published": False, "overview": False, "benchmarks": [entry]}
+        return ReportKey.model_validate(known | shown | self.changes)
+
+    def _write_run(self, name: str) -> None:
+        one = ReportedRun(run=name, label="").scored
+        responses, robust, authors = self.runs[name]
+        write_table(pl.DataFrame(responses, schema=RESPONSES), self.results.responses(one.run), RESPONSES)
+        for reader, rows in (("robust", robust), ("authors", authors)):
+            write_table(pl.DataFrame(rows, schema=VERDICTS), self.results.verdicts(one.run, reader), VERDICTS)
+        write_table(pl.DataFrame(self.metrics, schema=METRICS), self.results.metrics(one), METRICS)
+        write_table(pl.DataFrame(schema=TIMINGS), self.results.timings(one.run), TIMINGS)
+        write_text(self.results.run_key(one.run), json.dumps({"run": name, "answers": {"adapter": "random"}}))
+
+    def data(self, name: str) -> Any:
+        """What a data file gives."""
+        text = (self.root / "data" / f"{name}.js").read_text(encoding="utf-8")
+        start = f'reprise.put("{name}", '
+        assert text.startswith(start) and text.endswith(");\n"), text[:80]
+        return json.loads(text.removeprefix(start).removesuffix(");\n"))
+
+    def files(self) -> dict[str, bytes]:
+        """Every file of the report."""
+        paths = (path for path in self.root.rglob("*") if path.is_file())
+        return {path.relative_to(self.root).as_posix(): path.read_bytes() for path in paths}
+
+
+def clip(name: str, status: str, found: str = "", message: str = "") -> Row:
+    """A clip's row of the ledger."""
+    known = {"clip_id": name, "unit": name, "status": status, "object": found, "message": message}
+    return known | {"recipe": "", "sha256": "", "bytes": 0, "black_start": None, "black_end": None}

@@ -1,0 +1,52 @@
+"""A benchmark's clips: where each can be played, or why not, and the frames that samplings show of it."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import polars as pl
+
+from reprise.report.scripts import shown
+
+NOT_FETCHED = "not fetched"
+Media = Callable[[Mapping[str, Any]], str]
+"""A clip's row of the ledger -> the address that plays it."""
+
+
+class Clips:
+    """The clips that a benchmark's items are about, in the order of their first item."""
+
+    def __init__(self, items: pl.DataFrame, ledger: pl.DataFrame, facts: pl.DataFrame) -> None:
+        self._ids: list[str] = items["clip_id"].unique(maintain_order=True).to_list()
+        self.places = {name: place for place, name in enumerate(self._ids)}
+        self._ledger = {row["clip_id"]: row for row in ledger.iter_rows(named=True)}
+        self._facts = {row["clip_id"]: row for row in facts.iter_rows(named=True)}
+
+    def objects(self, media: Media) -> list[dict[str, Any]]:
+        """What is known of each."""
+        return [self._object(name, media) for name in self._ids]
+
+    def _object(self, name: str, media: Media) -> dict[str, Any]:
+        row, facts = self._ledger.get(name), self._facts.get(name, {})
+        is_there = row is not None and row["status"] == "ok"
+        return {
+            "id": shown(name),
+            "media": media(row) if row and is_there else "",
+            "status": row["status"] if row else NOT_FETCHED,
+            "message": shown(row["message"]) if row else "",
+            "seconds": _number(facts.get("duration_s")),
+            "frames": facts.get("frames"),
+            "fps": _number(facts.get("fps")),
+        }
+
+    def frames(self, plan: pl.DataFrame) -> dict[str, Any]:
+        """The frames of a sampling, clip by clip."""
+        rows = {clip: (times, note) for clip, times, note in plan.select("clip_id", "times_s", "note").iter_rows()}
+        found = [rows.get(name, ([], "")) for name in self._ids]
+        return {
+            "times": [[round(time, 3) for time in times] for times, _ in found],
+            "note": [shown(note) for _, note in found],
+        }
+
+
+def _number(value: float | None) -> float | None:
+    return None if value is None else round(value, 3)

@@ -1,0 +1,24 @@
+"""The fixed files of the report, and the templates of its pages: what shapes it beside data and code."""
+
+from pathlib import Path
+
+from reprise.tables.render.html import CSS
+
+SITE = Path(__file__).with_name("site")
+TEMPLATES = Path(__file__).with_name("templates")
+BROWSER = "items.html"
+TABLE_STYLE = CSS
+
+
+def site_files() -> dict[str, Path]:
+    """Name in the report -> file. The item browser is at the top, what it loads in `assets/`."""
+    paths = sorted(path for path in SITE.rglob("*") if path.is_file())
+    found = {path.relative_to(SITE).as_posix(): path for path in paths}
+    return {name if name == BROWSER else f"assets/{name}": path for name, path in found.items()} | {
+        "assets/tables.css": TABLE_STYLE
+    }
+
+
+def own_files() -> dict[str, Path]:
+    """The same with the templates."""
+    return site_files() | {f"templates/{path.name}": path for path in sorted(TEMPLATES.glob("*.html"))}

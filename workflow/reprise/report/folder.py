@@ -1,0 +1,54 @@
+"""The folder of the report: what is written into it, and the list of that."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+from reprise.core.files import canonical_json, file_digest, text_digest, whole_file, write_text
+from reprise.core.paths import report_files
+
+MANIFEST = report_files()[1].name
+OWN = ("assets", "data", "figures", "media", "runs", "tables")
+"""the folders in it whose files are all written by a build"""
+
+
+class Folder:
+    """Files of one build of the report, by name."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._written: dict[str, str] = {}
+
+    def write(self, name: str, text: str) -> None:
+        """Write a text."""
+        write_text(self._root / name, text)
+        self._written[name] = text_digest(text)
+
+    def copy(self, source: Path, name: str, sha256: str = "") -> None:
+        """Copy a file, whose digest may be known."""
+        target = self._root / name
+        digest = sha256 or file_digest(source)
+        if self._written.get(name) == digest:
+            return
+        with whole_file(target) as temporary:
+            shutil.copyfile(source, temporary)
+        self._written[name] = digest
+
+    def link_to(self, path: Path) -> str:
+        """The address of a file elsewhere, from a page at the top of the folder."""
+        return quote(Path(os.path.relpath(path.absolute(), self._root.absolute())).as_posix())
+
+    def finish(self) -> None:
+        """Write the list of files, and remove what an older build left."""
+        for path in self._left_over():
+            path.unlink()
+        write_text(self._root / MANIFEST, canonical_json(self._written) + "\n")
+
+    def _left_over(self) -> Iterator[Path]:
+        places = [*self._root.glob("*.html"), *(path for name in OWN for path in (self._root / name).rglob("*"))]
+        yield from (path for path in places if path.is_file() and self._name(path) not in self._written)
+
+    def _name(self, path: Path) -> str:
+        return path.relative_to(self._root).as_posix()

@@ -1,0 +1,89 @@
+"""The key of the report: what is in it, and how it is called."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from reprise.benchmarks.keys import FINDERS
+from reprise.benchmarks.registry import has_part, module_name
+from reprise.core.keyfile import Key
+from reprise.core.paths import Run, Scored
+from reprise.core.settings import Settings
+
+
+class ReportedRun(Settings):
+    """A run whose answers the report shows, as its readers or one judge have read them."""
+
+    run: str
+    judge: str = ""
+    label: str
+    """its model's name in tables"""
+    reference: bool = False
+    """whether its model is a baseline, which looks as it does on purpose"""
+    imported: bool = False
+    """whether its answers were made elsewhere"""
+    imported_ratings: bool = False
+    """whether its judge's ratings were"""
+
+    @property
+    def scored(self) -> Scored:
+        return Scored(Run.parse(self.run), self.judge)
+
+    @property
+    def page(self) -> str:
+        """The file of its page."""
+        return f"runs/{self.scored.name.replace('/', '.')}.html"
+
+
+class ReportedTable(Settings):
+    """A table."""
+
+    name: str
+    statistics: bool = False
+    """whether it shows numbers of the data"""
+
+
+class ReportedBenchmark(Settings):
+    """A benchmark of the suite."""
+
+    name: str
+    title: str
+    passing_on: str = ""
+    """what the licence of its videos says about passing clips on"""
+    has_clips: bool
+    """whether this site works on its videos"""
+    forms: dict[str, str] = Field({})
+    """protocol -> form of question"""
+    runs: tuple[ReportedRun, ...] = ()
+    tables: tuple[ReportedTable, ...] = ()
+    figures: tuple[str, ...] = ()
+
+
+class ReportKey(Key):
+    """Key of the stage `report`."""
+
+    STAGE = "reprise.stages.report"
+    CARRIERS = (*Key.CARRIERS, *FINDERS)
+    suite: str
+    suite_title: str
+    notice: str = ""
+    clips: Literal["link", "copy"]
+    shards: int = Field(ge=1)
+    show_published: bool
+    overview: bool
+    """whether the suite has one"""
+    site: dict[str, str] = Field({})
+    """digests of the fixed files and of the templates of pages, which are no code"""
+    benchmarks: tuple[ReportedBenchmark, ...] = ()
+
+    def modules(self) -> tuple[str, ...]:
+        parts = [(benchmark.name, part) for benchmark in self.benchmarks for part in ("scores", "analyses")]
+        return (self.STAGE, *(module_name(*one) for one in parts if has_part(*one)))
+
+    def browsed(self) -> list[ReportedBenchmark]:
+        """The benchmarks with items to browse."""
+        return [benchmark for benchmark in self.benchmarks if benchmark.runs]
+
+    def runs(self) -> list[ReportedRun]:
+        """The runs of all benchmarks."""
+        return [run for benchmark in self.benchmarks for run in benchmark.runs]

@@ -1,0 +1,35 @@
+"use strict";
+
+/* Data files are classic scripts that call `reprise.put`: a page that is opened from a file may load these, but fetch nothing. */
+const reprise = (() => {
+  const values = new Map();
+  const loading = new Map();
+
+  /** Called by a data file. */
+  function put(name, value) {
+    values.set(name, value);
+  }
+
+  /** What the data file of this name holds; each is loaded once. */
+  function load(name) {
+    if (!loading.has(name)) {
+      loading.set(name, new Promise((resolve, reject) => request(name, resolve, reject)));
+    }
+    return loading.get(name);
+  }
+
+  function request(name, resolve, reject) {
+    const script = document.createElement("script");
+    const address = `data/${name.split("/").map(encodeURIComponent).join("/")}.js`;
+    const fail = () => {
+      loading.delete(name);
+      reject(new Error(`${address} is missing or damaged. Build the report again: snakemake report`));
+    };
+    script.src = address;
+    script.onload = () => (values.has(name) ? resolve(values.get(name)) : fail());
+    script.onerror = fail;
+    document.head.append(script);
+  }
+
+  return { put, load };
+})();

@@ -1,0 +1,22 @@
+# Everything that people read, in one folder that opens in a browser. The many files beside these two are listed in the
+# manifest, and one that an older build left is removed.
+
+
+rule report_site:
+    input:
+        PLAN.report_inputs(),
+        key=f"results/{SUITE}/keys/report.json",
+    output:
+        page="results/report/index.html",
+        manifest="results/report/manifest.json",
+    log:
+        f"results/{SUITE}/logs/report.log",
+    localrule: True
+    shell:
+        "{PYTHON:q} -m reprise.stages.report --key {input.key:q} --store {STORE:q} --out {output.page:q} 2> {log:q}"
+
+
+rule report:
+    input:
+        "results/report/index.html",
+    localrule: True

@@ -7,6 +7,7 @@ reprise.item = (() => {
   // Texts that are no variants of each other: a question names its options, subtitles name anything.
   const NOT_COMPARED = ["question", "subtitles"];
   let shown = null;
+  let drawn = null;
 
   /** Show the open item of a view, or how to open one. */
   async function show(view) {
@@ -18,14 +19,20 @@ reprise.item = (() => {
     }
     if (key !== shown) {
       shown = key;
-      const parts = await body(view, await load(view));
-      if (key !== shown) {
-        return;
-      }
+      drawn = draw(view, key);
+    }
+    await drawn;
+    if (key === shown) {
+      position(view);
+    }
+  }
+
+  async function draw(view, key) {
+    const parts = await body(view, await load(view));
+    if (key === shown) {
       place.replaceChildren(navigation(), ...parts);
       place.scrollTop = 0;
     }
-    position(view);
   }
 
   function heading(text) {

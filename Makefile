@@ -5,21 +5,22 @@ READY := .venv/ready
 # Test files side by side; more processes than these gain little and take memory.
 SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile
 
-.PHONY: help setup demo rehearsal pdf test test-faults test-models test-serve coverage check reference docs bench bench-gpu clean
+.PHONY: help setup demo rehearsal pdf test test-faults test-models test-serve coverage check reference docs screenshot bench bench-gpu clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(READY)  ## the environment in .venv
 
-demo: $(READY)  ## every table of the demo suite: a toy world, in minutes
-	$(BIN)/snakemake --cores $$(nproc)
+demo: $(READY)  ## every table of the demo suite, a toy world, and its report: minutes
+	$(BIN)/snakemake all report --cores $$(nproc)
+	@echo "report: results/report/index.html"
 
 rehearsal: $(READY)  ## every table of the papers at full size, with random answers
 	$(BIN)/snakemake --cores $$(nproc) --config suite=rehearsal
 
-pdf: $(READY)  ## every table of the configured suite as one PDF; needs LaTeX
-	$(BIN)/snakemake results/tables/tables.pdf --cores $$(nproc)
+pdf: $(READY)  ## every table and figure of the configured suite as one PDF; needs LaTeX
+	$(BIN)/snakemake results/suite.pdf --cores $$(nproc)
 
 test: $(READY)  ## all tests
 	$(BIN)/pytest $(SIDE_BY_SIDE)
@@ -48,6 +49,9 @@ reference: $(READY)  ## schemas, and the pages of docs/reference/ that are writt
 
 docs: .venv-docs/ready  ## the documentation as a site: site/index.html
 	.venv-docs/bin/zensical build --strict --config-file mkdocs.yml
+
+screenshot: $(READY)  ## the README's picture of the demo's report; needs Debian's chromium
+	$(BIN)/python docs/screenshot.py
 
 bench: $(READY)  ## how fast the library is, against its bounds
 	$(BIN)/python -m bench

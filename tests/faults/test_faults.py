@@ -39,7 +39,7 @@ Places = Callable[[], Path]
 Numbers = dict[str, str]
 DEFINED_RULE = re.compile(r"^rule (\w+):$", re.MULTILINE)
 # LaTeX, which not every machine has: tests/latex runs it. An engine of servers: tests/serve installs it.
-NEEDS_MORE = {"tables_pdf", "serve_environment"}
+NEEDS_MORE = {"tables_pdf", "suite_pdf", "serve_environment"}
 MAKES_NOTHING = {"figures"}  # it asks for the figures of a suite
 KILLS_EACH = 10 if IS_WHOLE else 1
 MENDINGS_MOST = 3

@@ -1,10 +1,11 @@
-"""Every table of the suites as LaTeX prints it; needs LaTeX, so that `make test` leaves it out."""
+"""Every table of the suites, and figures, as LaTeX prints them; needs LaTeX, so that `make test` leaves it out."""
 
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 from reprise.tables.render import Column, TableRow, render
-from reprise.tables.render.latex_document import document, print_document, too_large
+from reprise.tables.render.latex_document import document, figure, print_document, too_large
 from reprise.tables.render.table import Table
 
 from tests.unit.tables.full_tables import full_tables
@@ -45,3 +46,17 @@ def test_what_does_not_fit_is_named(tmp_path: Path) -> None:
         ("b/table2", 55, "wide"),
         ("b/table2", 50, "high"),
     ]
+
+
+@pytest.mark.parametrize("size", [(4.4, 3), (7.2, 5), (7.2, 14), (30, 2)])
+def test_a_figure_of_any_size_fits_a_page_with_its_caption(size: tuple[float, float], tmp_path: Path) -> None:
+    Figure(figsize=size).savefig(tmp_path / "figure0.pdf")
+    page = {"velociti/fig3": figure("figure0.pdf", f"A caption. {HOSTILE} " + "Words that go on. " * 20)}
+    _, log = print_document(document(page), tmp_path)
+    assert list(too_large(log)) == []
+
+
+def test_a_figure_with_a_caption_that_no_page_holds_is_named(tmp_path: Path) -> None:
+    Figure(figsize=(7.2, 14)).savefig(tmp_path / "figure0.pdf")
+    _, log = print_document(document({"velociti/fig3": figure("figure0.pdf", "Words that go on. " * 500)}), tmp_path)
+    assert [(one.table, one.side) for one in too_large(log)] == [("velociti/fig3", "high")]

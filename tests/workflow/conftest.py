@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -140,19 +140,29 @@ class Project:
 
     root: Path
 
-    def snakemake(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def snakemake(
+        self, *arguments: str, environment: Mapping[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
         """Run snakemake in the copy, with the copy's own library."""
         command = [sys.executable, "-m", "snakemake", "--cores", "2", *arguments]
-        return self.run(command)
+        return self.run(command, environment)
 
     def reprise(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run one of the library's commands in the copy."""
         return self.run([sys.executable, "-m", *arguments])
 
-    def run(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
-        environment = os.environ | {"PYTHONPATH": str(self.root / "workflow"), "PYTHONDONTWRITEBYTECODE": "1"}
+    def run(
+        self, command: Sequence[str], environment: Mapping[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        own = {"PYTHONPATH": str(self.root / "workflow"), "PYTHONDONTWRITEBYTECODE": "1"}
         return subprocess.run(
-            command, cwd=self.root, env=environment, capture_output=True, text=True, timeout=600, check=False
+            command,
+            cwd=self.root,
+            env=os.environ | own | (environment or {}),
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
         )
 
     def made(self, *arguments: str) -> list[str]:

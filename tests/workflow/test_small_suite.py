@@ -1,5 +1,6 @@
 """The whole workflow on a small suite of real clips: what runs, what does not, and what the tables say."""
 
+import base64
 import csv
 import html
 import re
@@ -317,3 +318,22 @@ def test_a_copy_without_metadata_has_nothing_to_do(small: Project, tmp_path: Pat
     """Results and store moved to another folder, Snakemake's records left behind."""
     shutil.copytree(small.root, tmp_path / "other", symlinks=True, ignore=shutil.ignore_patterns(".snakemake"))
     assert Project(tmp_path / "other").made() == []
+
+
+def test_snakemakes_own_report_carries_tables_and_figures_with_captions_and_needs_no_network(small: Project) -> None:
+    small.edit("config/tables/small.yaml", "caption: Strict.", "caption: Strict `*entailment*` | {{ x }} <b>_.")
+    figure = "results/figures/velociti/own_strict.png"
+    targets = ["all", figure]
+    small.made(*targets)
+    nowhere = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), "http://127.0.0.1:9")
+    done = small.snakemake(*targets, "--report", "report.html", environment=nowhere)
+    assert done.returncode == 0, done.stderr
+    page = (small.root / "report.html").read_text()
+    for path in (figure, *(f"results/tables/velociti/{table}.html" for table in ("table2", "table5", "table11"))):
+        assert base64.b64encode((small.root / path).read_bytes()).decode() in page, path
+    assert "Strict `*entailment*` | {{ x }} &lt;b&gt;_." in page
+    for words in ("VELOCITI", "Table 2", "StrictVLE", "Our analysis"):
+        assert words in page
+    assert not re.findall(r"""(?:src|href)=["']https?://[^"']+\.(?:js|css)["']""", page), (
+        "nothing is loaded from elsewhere"
+    )

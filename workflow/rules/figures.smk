@@ -13,18 +13,22 @@ rule figure:
         shown=PLAN.figured.items,
         facts=PLAN.figured.facts,
     output:
-        multiext(
-            "results/figures/{benchmark}/{figure}",
-            pdf=".pdf",
-            svg=".svg",
-            png=".png",
-            csv=".csv",
+        pdf="results/figures/{benchmark}/{figure}.pdf",
+        svg="results/figures/{benchmark}/{figure}.svg",
+        png=report(
+            "results/figures/{benchmark}/{figure}.png",
+            caption="../report/caption.rst",
+            category=PLAN.captioned.benchmark,
+            labels=PLAN.captioned.figure_labels,
         ),
+        csv="results/figures/{benchmark}/{figure}.csv",
     log:
         f"results/{SUITE}/logs/figures/{{benchmark}}/{{figure}}.log",
     wildcard_constraints:
         benchmark="[^/]+",  # any, so that a wrong name is met by a list of those that exist
     localrule: True
+    params:
+        caption=PLAN.captioned.figure,
     shell:
         "{PYTHON:q} -m reprise.stages.figure --key {input.key:q} --published {input.published:q}"
         " --metrics {input.metrics:q} --statistics {input.statistics:q} --problems {input.problems:q}"
@@ -36,3 +40,18 @@ rule figures:
     input:
         PLAN.figured.every(),
     localrule: True
+
+
+rule suite_pdf:
+    input:
+        tables=PLAN.every_fragment(),
+        figures=PLAN.figured.every("pdf"),
+        figure_keys=PLAN.figured.every_key(),
+    output:
+        "results/suite.pdf",
+    log:
+        f"results/{SUITE}/logs/suite.pdf.log",
+    localrule: True
+    shell:
+        "{PYTHON:q} -m reprise.stages.tables_pdf --parts {input.tables:q} --figures {input.figures:q}"
+        " --figure-keys {input.figure_keys:q} --out {output:q} 2> {log:q}"

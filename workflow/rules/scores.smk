@@ -24,7 +24,8 @@ rule score:
         " --authors {output.authors:q} --robust {output.robust:q}"
         " --then metrics --key {input.metric_key:q} --run-key {input.run_key:q}"
         " --items {input.item_table:q} --authors {output.authors:q} --robust {output.robust:q}"
-        " --responses {input.responses:q} --facts {input.facts:q} --out {output.metrics:q} 2> {log:q}"
+        " --requests {input.requests:q} --responses {input.responses:q}"
+        " --facts {input.facts:q} --out {output.metrics:q} 2> {log:q}"
 
 
 rule judge_requests:
@@ -97,6 +98,8 @@ rule score_judged:
         judge_key="results/{suite}/keys/judges/{benchmark}/{protocol}/{judge}.json",
         item_table="results/{suite}/annotations/{benchmark}/items.parquet",
         answers="results/{suite}/answers/{benchmark}/{protocol}/{sampling}/{model}.parquet",
+        requests="results/{suite}/requests/{benchmark}/{protocol}.parquet",
+        judge_requests="results/{suite}/judge_requests/{benchmark}/{protocol}/{sampling}/{model}.parquet",
         given="results/{suite}/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
         responses="results/{suite}/judge_responses/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
         ratings=PLAN.human_ratings,
@@ -114,5 +117,6 @@ rule score_judged:
         " --authors {output.authors:q} --robust {output.robust:q}"
         " --then metrics --key {input.metric_key:q} --run-key {input.run_key:q}"
         " --judge {wildcards.judge:q} --items {input.item_table:q} --authors {output.authors:q} --robust {output.robust:q}"
-        " --ratings {input.ratings:q} --responses {input.given:q} --replies {input.responses:q}"
+        " --ratings {input.ratings:q} --requests {input.requests:q} --responses {input.given:q}"
+        " --judge-requests {input.judge_requests:q} --replies {input.responses:q}"
         " --facts {input.facts:q} --out {output.metrics:q} 2> {log:q}"

@@ -10,18 +10,22 @@ rule table:
         statistics=PLAN.table_statistics,
         problems=PLAN.table_problems,
     output:
-        multiext(
-            "results/tables/{benchmark}/{table}",
-            tex=".tex",
-            csv=".csv",
-            md=".md",
-            html=".html",
+        tex="results/tables/{benchmark}/{table}.tex",
+        csv="results/tables/{benchmark}/{table}.csv",
+        md="results/tables/{benchmark}/{table}.md",
+        html=report(
+            "results/tables/{benchmark}/{table}.html",
+            caption="../report/caption.rst",
+            category=PLAN.captioned.benchmark,
+            labels=PLAN.captioned.table_labels,
         ),
     log:
         f"results/{SUITE}/logs/tables/{{benchmark}}/{{table}}.log",
     wildcard_constraints:
         benchmark="[^/]+",  # any, so that a wrong name is met by a list of those that exist
     localrule: True
+    params:
+        caption=PLAN.captioned.table,
     shell:
         "{PYTHON:q} -m reprise.stages.table --key {input.key:q} --published {input.published:q}"
         " --metrics {input.metrics:q} --statistics {input.statistics:q} --problems {input.problems:q}"
@@ -49,12 +53,20 @@ rule overview:
         problems=PLAN.overview_problems,
         timings=PLAN.overview_timings,
     output:
-        multiext(
-            "results/tables/overview", tex=".tex", csv=".csv", md=".md", html=".html"
+        tex="results/tables/overview.tex",
+        csv="results/tables/overview.csv",
+        md="results/tables/overview.md",
+        html=report(
+            "results/tables/overview.html",
+            caption="../report/caption.rst",
+            category="All benchmarks",
+            labels={"what": "Overview", "title": "Main numbers"},
         ),
     log:
         f"results/{SUITE}/logs/tables/overview.log",
     localrule: True
+    params:
+        caption=PLAN.captioned.whole("The main numbers of each benchmark."),
     shell:
         "{PYTHON:q} -m reprise.stages.overview --key {input.key:q} --published {input.published:q}"
         " --metrics {input.metrics:q} --problems {input.problems:q} --timings {input.timings:q}"
@@ -67,10 +79,21 @@ rule reproduction:
         key=f"results/{SUITE}/keys/reproduction.json",
         tables=PLAN.every_csv(),
     output:
-        multiext("results/reproduction", md=".md", csv=".csv", html=".html"),
+        md="results/reproduction.md",
+        csv="results/reproduction.csv",
+        html=report(
+            "results/reproduction.html",
+            caption="../report/caption.rst",
+            category="All benchmarks",
+            labels={"what": "Reproduction", "title": "Numbers beside the papers'"},
+        ),
     log:
         f"results/{SUITE}/logs/reproduction.log",
     localrule: True
+    params:
+        caption=PLAN.captioned.whole(
+            "Every number that is made here and printed by a paper, with a verdict."
+        ),
     shell:
         "{PYTHON:q} -m reprise.stages.reproduction --key {input.key:q} --tables {input.tables:q} --out {output.md:q} 2> {log:q}"
 

@@ -83,11 +83,13 @@ def test_tables_cannot_be_printed_without_latex_and_the_message_says_so_before_a
 ) -> None:
     monkeypatch.chdir(project.root)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(UserError, match="tables.pdf: pdflatex not found.*apt-get install texlive-latex-recommended"):
-        check_targets(Plan(load(Path())), ["results/tables/tables.pdf"])
+    both = ["results/tables/tables.pdf", "results/suite.pdf"]
+    for target in both:
+        with pytest.raises(UserError, match=f"{target}: pdflatex not found.*apt-get install texlive-latex-recommended"):
+            check_targets(Plan(load(Path())), [target])
     program = tmp_path / "pdflatex"
     program.touch(mode=0o755)
-    check_targets(Plan(load(Path())), ["results/tables/tables.pdf"])
+    check_targets(Plan(load(Path())), both)
 
 
 def test_targets_are_the_files_that_snakemake_is_asked_to_make() -> None:

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,18 @@ import polars as pl
 import pytest
 from reprise.benchmarks.registry import load_scores
 from reprise.config.figures import Scatter
+from reprise.core.checksums import sealed_text
 from reprise.core.schemas import FACTS, ITEMS, METRICS, VERDICTS, write_table
-from reprise.figures.distribution import Count, in_ranges
+from reprise.figures.chart import Panel, Series
+from reprise.figures.distribution import Count, draw_distribution, in_ranges
 from reprise.figures.draw import Sources, draw
+from reprise.figures.grids import draw_radars
 from reprise.figures.keys import FigureKey
 from reprise.figures.scatter import CLASSIC, STRICT, UNSCORED, WRONG, cloud_of
-from reprise.figures.style import save
+from reprise.figures.style import WIDTHS, save, sheet, use_style
 from reprise.tables.build import Builder
 from reprise.tables.published import COLUMNS, Published
+from reprise.tables.render import Number
 
 from tests.unit.rows import item_row, verdict_row
 
@@ -194,7 +199,8 @@ def test_two_draws_have_the_same_bytes(tmp_path: Path) -> None:
             cwd=tmp_path,
             env=os.environ | {"PYTHONHASHSEED": seed, "TZ": zone},
         )
-        files = sorted(out.parent.iterdir())
+        files = sorted(path for path in out.parent.iterdir() if not path.name.startswith("."))
+        assert all(sealed_text(path).with_name(f".{path.name}.sum").is_file() for path in files), "all carry a checksum"
         digests.append({path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files})
     assert digests[0] == digests[1] and set(digests[0]) == {"fig3.pdf", "fig3.svg", "fig3.png", "fig3.csv"}
     points = pl.read_csv(tmp_path / "1/fig3.csv").filter(pl.col("row") == "Ours", pl.col("group") == "control")
@@ -204,3 +210,40 @@ def test_two_draws_have_the_same_bytes(tmp_path: Path) -> None:
 def test_matplotlib_is_imported_by_figures_alone() -> None:
     code = "import sys, reprise.plan.workflow, reprise.stages.metrics, reprise.stages.table; print('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "False\n"
+
+
+LEAVES = (
+    *(
+        "Video Topic",
+        "Video Emotion",
+        "Video Scene",
+        "Video Style",
+        "OCR",
+        "Object Recognition",
+        "Attribute Recognition",
+    ),
+    *("Event Recognition", "Human Motion", "Counting", "Spatial Relationship", "Human-object Interaction"),
+    *("Human Interaction", "Hallucination", "Structuralized Image-Text Understanding", "Mathematical Calculation"),
+    *("Physical Property", "Function Reasoning", "Identity Reasoning", "Natural Relation", "Physical Relation"),
+    *("Social Relation", "Common Sense Reasoning", "Counterfactual Reasoning", "Causal Reasoning", "Future Prediction"),
+)
+
+
+def test_the_labels_of_a_radar_of_all_leaves_do_not_touch() -> None:
+    use_style()
+    page = sheet(WIDTHS["page"], 3.9, "Title", "Origin", [])
+    draw_radars(page, [Panel("Leaves", LEAVES, (Series("A", dict.fromkeys(LEAVES, Number(1.0))),))], 3)
+    for _ in range(2):
+        page.figure.draw_without_rendering()
+    boxes = [label.get_window_extent() for label in page.body.axes[0].get_xticklabels()]
+    assert len(boxes) == 26 and not [pair for pair in combinations(boxes, 2) if pair[0].overlaps(pair[1])]
+
+
+@pytest.mark.parametrize("counts", [[Count("0-1", 1), Count("1-2", 2)], [Count("a", 1), Count("b", 3)]])
+def test_an_axis_of_counts_has_whole_numbers_alone(counts: list[Count]) -> None:
+    use_style()
+    page = sheet(WIDTHS["column"], 2.2, "Title", "Origin", [])
+    draw_distribution(page, counts, "seconds", "clips", [])
+    axes = page.body.axes[0]
+    ticks = axes.get_yticks() if counts[0].group == "0-1" else axes.get_xticks()
+    assert len(ticks) > 1 and all(float(tick).is_integer() for tick in ticks)

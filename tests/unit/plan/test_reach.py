@@ -108,6 +108,7 @@ def assert_differ(old: Keys, new: Keys, patterns: list[str]) -> None:
         # a room
         ("reprise/stats/measures.py", ["metrics/.+", "tables/.+", "figures/.+", REPORT]),
         ("reprise/benchmarks/asking.py", ["requests/.+", "judge_requests/.+"]),
+        ("reprise/benchmarks/health.py", ["metrics/.+", "tables/.+", "figures/.+", REPORT]),
         ("reprise/benchmarks/scoring.py", ["metrics/.+", "tables/(?!judges).+", "figures/.+", REPORT]),
         ("reprise/reading/robust.py", ["verdicts/.+", "judgements", "judge_requests/.+", IMPORTED]),
         ("reprise/media/black.py", ["clips/.+", "facts/.+"]),
@@ -117,7 +118,8 @@ def assert_differ(old: Keys, new: Keys, patterns: list[str]) -> None:
         ("reprise/models/adapters/wordmatch.py", ["judges/mmbench_video/.+/wordmatch(-recall)?"]),
         ("reprise/models/torch_setup.py", [TOY_LLAVA, ".+/toy-(siglip|text)", "verdicts/.+"]),
         ("reprise/external/vinoground.py", ["vinoground/.+/random-imported"]),
-        ("reprise/tables/render/html.py", ["tables/.+", "figures/.+", REPORT]),
+        ("reprise/tables/render/html.py", ["tables/.+", REPORT]),
+        ("reprise/tables/render/latex_fit.py", ["tables/.+", REPORT]),
         ("reprise/report/pages.py", [REPORT]),
         # the toy world is a plug-in of the demo
         ("synthetic/toyworld/script.py", ["release/.+", "sources/.+"]),

@@ -101,7 +101,7 @@ def test_the_authors_reading_is_there_where_it_differs(world: World) -> None:
 
 def test_what_shaped_the_answers_is_there_to_compare(world: World) -> None:
     world.build()
-    assert world.data("velociti/settings") == [{"adapter": "random"}]
+    assert world.data("velociti/settings") == [{"adapter": "random", "judge": ""}]
 
 
 def test_items_are_in_chunks_of_twenty(world: World) -> None:

@@ -6,12 +6,15 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from reprise.report.links import items_behind
+from reprise.report.links import Links
 from reprise.report.missing import read_missing
+from reprise.report.summary import Summary
 from reprise.stages.missing import _listing
 
-from tests.unit.report.world import RUN, World, answers, read
+from tests.unit.report.world import OTHER, RUN, World, answers, read
 from tests.unit.rows import response_row, verdict_row
+
+OF_RUN = "items.html#b=velociti&run=velociti%2Fentail%2Ffps1%2Fone"
 
 
 @pytest.fixture
@@ -88,14 +91,16 @@ def test_a_run_page_says_what_failed_and_what_it_was_made_with(world: World) -> 
     assert "<b>late" not in page
     assert "adapter</th><td>random</td>" in page
     assert page.index("health_same") < page.index(">strict<"), "health stands before the numbers"
-    assert f"{items_behind(RUN, 'strict', 'average')}".replace("&", "&amp;") in page
+    assert f'<a href="../{OF_RUN}&metric=strict&group=average">'.replace("&", "&amp;") in page
 
 
 def test_numbers_lead_to_the_items_behind_them() -> None:
-    assert items_behind(RUN, "strict", "all") == (
-        "items.html#b=velociti&run=velociti%2Fentail%2Ffps1%2Fone&metric=strict&group=all"
-    )
-    assert items_behind(RUN, show="failed").endswith("one&show=failed")
+    known = Summary(1, 0, 0, 0, 0, 1, (), frozenset({"strict"}), frozenset({"coref"}))
+    links = Links({RUN: known})
+    assert links.behind(RUN, "strict", "coref") == f"{OF_RUN}&metric=strict&group=coref"
+    assert links.behind(RUN, "mc_bias", "answers") == OF_RUN, "what single items do not have is no filter"
+    assert links.behind(RUN, show="failed") == f"{OF_RUN}&show=failed"
+    assert links.behind(OTHER, "strict") == "", "a run that is not in the report"
 
 
 def test_what_is_missing_is_read_back_as_it_was_written() -> None:
@@ -120,4 +125,14 @@ def test_failures_are_counted_on_the_first_page(world: World) -> None:
     world.runs[RUN] = (rows, [*read("a", 0.9, 0.4), verdict_row("b#pos", failed=True)], [])
     world.build()
     page = world.files()["index.html"].decode()
-    assert f'<a href="{items_behind(RUN, show="failed")}" class="bad">1</a>'.replace("&", "&amp;") in page
+    assert f'<a href="{OF_RUN}&show=failed" class="bad">1</a>'.replace("&", "&amp;") in page
+
+
+@pytest.mark.parametrize("is_baseline", [False, True])
+def test_a_run_that_looks_broken_says_so_in_red_unless_it_is_a_baseline(world: World, is_baseline: bool) -> None:
+    world.metrics = [metric("health_option", "answers: <b>", 100.0) | {"asked": 40}]
+    world.is_baseline = is_baseline
+    world.build()
+    page = world.files()["runs/velociti.entail.fps1.one.html"].decode()
+    assert ('<p class="broken">Looks broken: 100.0 % of 40 answers are' in page) == (not is_baseline)
+    assert "<b>" not in page

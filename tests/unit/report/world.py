@@ -86,6 +86,7 @@ class World:
         }
         self.changes: dict[str, Any] = {}
         self.metrics: list[Mapping[str, Any]] = []
+        self.is_baseline = False
 
     def build(self) -> None:
         """Write the tables and the report of them."""
@@ -104,7 +105,9 @@ class World:
 
     @property
     def key(self) -> ReportKey:
-        runs = tuple(ReportedRun(run=name, label=name.rpartition("/")[2]) for name in self.runs)
+        runs = tuple(
+            ReportedRun(run=name, label=name.rpartition("/")[2], reference=self.is_baseline) for name in self.runs
+        )
         known = {"suite": "small", "suite_title": "Small", "clips": "link", "shards": 1}
         entry = ReportedBenchmark(
             name="velociti", title="VELOCITI", has_clips=True, forms={"entail": "entail"}, runs=runs

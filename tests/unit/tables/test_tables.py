@@ -13,7 +13,7 @@ from reprise.tables.build import Builder
 from reprise.tables.headers import stub_of
 from reprise.tables.keys import TableKey
 from reprise.tables.published import COLUMNS, Published
-from reprise.tables.render import render
+from reprise.tables.render import FORMATS, render
 
 SPEC = {
     "title": "Strict",
@@ -429,3 +429,43 @@ def test_chance_of_a_column_that_names_its_protocol(tmp_path: Path) -> None:
     assert {column: found for (_, column), found in sources(made).items()} == {
         "MMBench": ("chance", 10.9), "MMStar": ("chance", 25.0),
     }  # fmt: skip
+
+
+def looks(name: str, value: float, **changes: Any) -> dict[str, Any]:
+    """A number of a run's health."""
+    return metric("answers", value, metric=f"health_{name}", low=None, high=None, p_chance=None) | changes
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_run_that_looks_broken_is_named_under_the_table(form: str, tmp_path: Path) -> None:
+    made = builder(tmp_path, [metric("control", 80.0), looks("unread", 40.0, asked=50), looks("failed", 0.0, asked=50)])
+    table = made.table()
+    assert table.warnings == ("velociti/entail/fps1/ov looks broken: 40.0 % of 50 answers could not be read.",)
+    found = next(line for line in render(table, form).splitlines() if "looks broken" in line)
+    assert {"tex": r"\textbf{", "md": "- **", "html": '<p class="warning">'}[form] in found
+    assert "velociti/entail/fps1/ov: 40.0 % unread" in table.provenance
+
+
+def test_a_baseline_that_always_says_the_same_is_as_it_is(tmp_path: Path) -> None:
+    rows = [metric("control", 80.0), looks("unread", 40.0, asked=50)]
+    assert builder(tmp_path, rows, references=["ov"]).table().warnings == ()
+
+
+def test_the_replies_of_a_judge_are_named_with_it(tmp_path: Path) -> None:
+    rows = [metric("control", 80.0), looks("failed", 40.0, asked=50, group="replies", judge="gpt")]
+    found = builder(tmp_path, rows, judges={"gpt": "GPT"}).table().warnings
+    assert found == ("velociti/entail/fps1/ov/gpt looks broken: 40.0 % of 50 replies failed.",)
+
+
+def test_many_broken_runs_are_counted(tmp_path: Path) -> None:
+    rows = [looks("unread", 40.0, asked=50, run=f"velociti/entail/fps1/m{index}") for index in range(10)]
+    found = builder(tmp_path, [metric("control", 80.0), *rows]).table().warnings
+    assert len(found) == 9
+    assert found[-1] == "2 more runs look broken: see the provenance."
+
+
+def test_the_health_of_a_run_is_no_missing_clip(tmp_path: Path) -> None:
+    """Its numbers count answers, and must not thin out the share of items without a clip."""
+    rows = [metric("control", 80.0, asked=80, missing=20), looks("unread", 0.0, asked=10_000)]
+    with pytest.raises(UserError, match=r"20\.0 % of the items of velociti/entail/fps1/ov have no clip"):
+        builder(tmp_path, rows)

@@ -95,6 +95,11 @@ def tables_pdf_file() -> Path:
     return TABLES / "tables.pdf"
 
 
+def suite_pdf_file() -> Path:
+    """Every table and figure of the suite, printed."""
+    return RESULTS / "suite.pdf"
+
+
 @dataclass(frozen=True)
 class Results:
     """The working files of one suite."""

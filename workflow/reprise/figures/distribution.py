@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import polars as pl
 from matplotlib.artist import Artist
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from reprise.benchmarks.scoring import Groups, in_group
 from reprise.config.figures import Distribution
@@ -84,6 +85,11 @@ def _dashes(place: int) -> Any:
     return DASHES[place % len(DASHES)]
 
 
+def whole_numbers() -> MaxNLocator:
+    """Ticks of an axis that counts: no half of a clip."""
+    return MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True, min_n_ticks=1)
+
+
 def draw_distribution(sheet: Sheet, counts: Sequence[Count], unit: str, axis: str, marks: Sequence[Mark]) -> None:
     """Bars of the counts, and lines at the published numbers."""
     axes = sheet.body.subplots()
@@ -98,6 +104,7 @@ def draw_distribution(sheet: Sheet, counts: Sequence[Count], unit: str, axis: st
         axes.set_xlabel(axis)
         for place, one in enumerate(counts):
             axes.text(one.value, place, f" {one.value:g}", va="center", fontsize=TEXT - 1)
+        axes.xaxis.set_major_locator(whole_numbers())
         return
     ends = [found for one in counts if (found := ends_of(one.group))]
     axes.bar(
@@ -112,3 +119,4 @@ def draw_distribution(sheet: Sheet, counts: Sequence[Count], unit: str, axis: st
     axes.grid(axis="x", visible=False)
     axes.set_xlabel(unit)
     axes.set_ylabel(axis)
+    axes.yaxis.set_major_locator(whole_numbers())

@@ -15,6 +15,7 @@ from reprise.tables.render.table import Number
 
 Legend = list[tuple[Artist, str]]
 HATCH = "/////"
+SPOKE = 26  # characters of a line of a label of a radar
 TEXT_ONLY = 0.5  # where a logarithmic axis shows no frames
 
 
@@ -225,13 +226,15 @@ def draw_radars(sheet: Sheet, panels: Sequence[Panel], top: float) -> None:
         angles = [2 * math.pi * number / len(panel.ticks) for number in range(len(panel.ticks))]
         for number, one in enumerate(panel.series):
             _draw_radar(axes, number, one, panel.ticks, angles)
-        axes.set_xticks(angles, [label_lines(tick, 18) for tick in panel.ticks], fontsize=TEXT - 1)
+        axes.set_xticks(angles, [label_lines(tick, SPOKE) for tick in panel.ticks], fontsize=TEXT - 1)
         axes.set_theta_offset(math.pi / 2)
         axes.set_theta_direction(-1)
         axes.tick_params(axis="x", pad=7)
         for label, angle in zip(axes.get_xticklabels(), angles, strict=True):
-            side = math.sin(angle)
+            side, up = math.sin(angle), math.cos(angle)
             label.set_horizontalalignment("center" if abs(side) < 0.1 else "left" if side > 0 else "right")
+            # Away from the circle: a second line would meet the label of the next axis.
+            label.set_verticalalignment("center" if abs(up) < 0.5 else "bottom" if up > 0 else "top")
         axes.set_ylim(0, top)
         axes.tick_params(axis="y", labelsize=TEXT - 1.5, labelcolor=FAINT)
         axes.set_title(panel.title, pad=14)

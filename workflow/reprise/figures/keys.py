@@ -7,12 +7,15 @@ from reprise.config.figures import Figure
 from reprise.core.keyfile import Key
 from reprise.tables.keys import TableKey
 
+# A figure takes a table's numbers before they are written in any format.
+FORMATS = tuple(f"reprise.tables.render.{name}" for name in ("latex*", "html", "markdown", "collect"))
+
 
 class FigureKey(Key):
     """Key of the stage `figure`."""
 
     STAGE = "reprise.stages.figure"
-    CARRIERS = TableKey.CARRIERS
+    CARRIERS = (*TableKey.CARRIERS, *FORMATS)
     suite: str
     notice: str = ""
     benchmark: str
@@ -29,6 +32,11 @@ class FigureKey(Key):
 
     def modules(self) -> tuple[str, ...]:
         return (self.STAGE, module_name(self.benchmark, "scores"))
+
+    @property
+    def described(self) -> str:
+        """The caption: the notice, what is shown, and whose figure it is."""
+        return f"{self.notice} {self.spec.title} ({self.origin}). {self.spec.caption}".strip()
 
     @property
     def origin(self) -> str:

@@ -26,9 +26,13 @@ class Figured:
     def __init__(self, plan: Plan, data: Data) -> None:
         self._plan, self._data, self._results = plan, data, plan.results
 
-    def every(self) -> list[Path]:
-        """Every figure of the suite, as a picture."""
-        return [figure_file(benchmark, figure, "png") for benchmark, figure, _ in self._plan.figures()]
+    def every(self, kind: str = "png") -> list[Path]:
+        """Every figure of the suite, as a picture of a format."""
+        return [figure_file(benchmark, figure, kind) for benchmark, figure, _ in self._plan.figures()]
+
+    def every_key(self) -> list[Path]:
+        """The keys of these, which hold their captions."""
+        return [self._results.key("figures", benchmark, figure) for benchmark, figure, _ in self._plan.figures()]
 
     def metrics(self, wildcards: Any) -> list[Path]:
         """The metrics of the runs behind a figure that this site can make."""

@@ -50,6 +50,7 @@ def _run(plan: Plan, one: Scored) -> ReportedRun:
         run=one.run.name,
         judge=one.judge,
         label=plan.config.models[one.run.model].label,
+        reference=plan.config.models[one.run.model].reference,
         imported=one.run.model in plan.imports.models,
         imported_ratings=one.judge in plan.imports.models,
     )

@@ -23,6 +23,7 @@ from reprise.core.paths import (
     collected_table_file,
     figure_file,
     report_files,
+    suite_pdf_file,
     table_file,
     tables_pdf_file,
 )
@@ -72,7 +73,7 @@ def check_targets(plan: Plan, targets: Sequence[str]) -> None:
 def _problems(plan: Plan, target: str) -> Iterator[str]:
     suite = plan.config.name
     match target.split("/"):
-        case ["results", "tables", file] if file == tables_pdf_file().name:
+        case ["results", *_] if Path(target) in (tables_pdf_file(), suite_pdf_file()):
             yield from () if has_latex() else (MISSING,)
         case ["results", "tables", file] if file.partition(".")[0] == OVERVIEW:
             yield from _overview_problems(plan, file)
@@ -230,7 +231,7 @@ def asked_by(plan: Plan, targets: Sequence[str]) -> set[Scored]:
     """The numbers behind the targets; those of the whole suite where no target is named."""
     tables = {(benchmark, table): plan.table_scored(benchmark, table) for benchmark, table, _ in plan.shown()}
     everything = {one for scored in tables.values() for one in scored} | {Scored(run) for run in plan.runs()}
-    if not targets or {*map(str, (tables_pdf_file(), *report_files()))} & set(targets):
+    if not targets or {*map(str, (tables_pdf_file(), suite_pdf_file(), *report_files()))} & set(targets):
         return everything
     found = {one for target in targets for one in everything if f"/{one.run.name}" in target}
     if {str(agreement_file(kind)) for kind in FORMATS} & set(targets):

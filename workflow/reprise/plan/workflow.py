@@ -30,6 +30,7 @@ from reprise.core.paths import (
 from reprise.fetch.settings import Remote
 from reprise.plan.agreement import compared
 from reprise.plan.answers import failed_answers, summary
+from reprise.plan.captioned import Captioned
 from reprise.plan.figured import Figured
 from reprise.plan.keys import changed_keys, write_keys
 from reprise.plan.outcome import outcome
@@ -131,6 +132,7 @@ class Workflow:
         self._targets = targets
         self._results = plan.results
         self.figured = Figured(plan, self)
+        self.captioned = Captioned(plan)
         self._shards = range(plan.config.suite.shards)
 
     # Wildcards

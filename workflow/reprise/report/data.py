@@ -108,7 +108,7 @@ class BenchmarkWriter:
             found = columns(self._name, self._entry.forms[protocol], self._items.grouped, requests, tables)
             self._put(f"runs/{place}", found)
             self._metrics[place] = metrics_of(found)
-            self.summaries[run.scored.name] = summary(found, tables.responses)
+            self.summaries[run.scored.name] = summary(found, tables.responses, self._items.names)
             answers.append(encoded_answers(numbers, tables, run.judge))
         self._put("settings", [self._settings(run) for run in self._entry.runs])
         self._write_chunks({protocol: questions(found) for protocol, found in asked.items()}, answers)
@@ -124,7 +124,7 @@ class BenchmarkWriter:
 
     def _settings(self, run: ReportedRun) -> dict[str, str]:
         """What shaped a run's answers, by dotted names, so that two runs can be compared."""
-        found = leaves(read_json(self._results.run_key(run.scored.run)).get("answers", {}))
+        found = [*leaves(read_json(self._results.run_key(run.scored.run)).get("answers", {})), ("judge", run.judge)]
         return {shown(name): shown(in_words(value)) for name, value in found}
 
     def _check(self, run: ReportedRun, tables: RunTables, numbers: Mapping[str, int]) -> None:

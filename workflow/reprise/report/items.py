@@ -30,6 +30,11 @@ class Items:
         """without texts, with the groups of analyses"""
         self._groups = _all_groups(benchmark, self.grouped, self.tasks)
 
+    @property
+    def names(self) -> list[str]:
+        """The tests and groups that items can be chosen by."""
+        return [*self.tasks, *self._groups]
+
     def of_catalog(self) -> dict[str, Any]:
         """What the catalog says of them."""
         return {"items": len(self.ids), "tasks": self.tasks, "groups": list(self._groups)}

@@ -18,6 +18,8 @@ class ReportedRun(Settings):
     judge: str = ""
     label: str
     """its model's name in tables"""
+    reference: bool = False
+    """whether its model is a baseline, which looks as it does on purpose"""
     imported: bool = False
     """whether its answers were made elsewhere"""
     imported_ratings: bool = False

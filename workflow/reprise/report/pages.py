@@ -13,7 +13,7 @@ from reprise.report.fixed import TEMPLATES
 from reprise.report.folder import Folder
 from reprise.report.inputs import FIGURE_KINDS
 from reprise.report.keys import ReportedBenchmark, ReportedRun, ReportKey
-from reprise.report.links import items_behind
+from reprise.report.links import Links
 from reprise.report.missing import read_missing
 from reprise.report.scripts import shown
 from reprise.report.summary import Summary
@@ -27,7 +27,8 @@ class Pages:
 
     def __init__(self, key: ReportKey, results: Results, folder: Folder, summaries: dict[str, Summary]) -> None:
         self._key, self._results, self._folder, self._summaries = key, results, folder, summaries
-        self._tables = LinkedTables(key, results)
+        self._links = Links(summaries)
+        self._tables = LinkedTables(key, results, self._links)
         self._templates = Environment(
             loader=FileSystemLoader(TEMPLATES),
             autoescape=True,
@@ -56,7 +57,7 @@ class Pages:
     def _page(self, name: str, template: str, **values: Any) -> None:
         top = "../" * name.count("/")
         text = self._templates.get_template(f"{template}.html").render(
-            key=self._key, top=top, here=name, behind=items_behind, **values
+            key=self._key, top=top, here=name, behind=self._links.behind, **values
         )
         self._folder.write(name, text)
 
@@ -77,12 +78,12 @@ class Pages:
         for figure in benchmark.figures:
             figures[figure] = read_key(self._results.key("figures", name, figure), FigureKey)
             for kind in FIGURE_KINDS:
-                self._folder.copy(figure_file(name, figure, kind), f"figures/{name}/{figure}.{kind}")
+                self._folder.copy(sealed_text(figure_file(name, figure, kind)), f"figures/{name}/{figure}.{kind}")
         self._page(f"figures/{name}.html", "figures", benchmark=benchmark, figures=figures)
 
     def _write_run(self, benchmark: ReportedBenchmark, run: ReportedRun) -> None:
         one = run.scored.run
-        lines = run_page.metric_lines(run, self._results)
+        lines = run_page.metric_lines(run, self._results, self._links)
         keys = {"Answers": self._results.run_key(one)}
         if run.judge:
             keys["Judge"] = self._results.judge_key(one.benchmark, one.protocol, run.judge)
@@ -95,6 +96,7 @@ class Pages:
             summary=self._summaries[run.scored.name],
             lines=[line for line in lines if not run_page.is_health(line)],
             health=[line for line in lines if run_page.is_health(line)],
+            broken=run_page.broken(run, lines),
             speed=run_page.speed(run, self._results),
             settings={title: run_page.settings(path) for title, path in keys.items()},
             chain=run_page.chain(run, self._results),

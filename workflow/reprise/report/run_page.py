@@ -6,19 +6,19 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from reprise.benchmarks.health import FAILED, PREFIX, UNREAD, reasons
 from reprise.core.checksums import keys_of
 from reprise.core.files import read_json
 from reprise.core.paths import Results
 from reprise.core.schemas import FAILED_ANSWERS, METRICS, READERS_DIFFER, TIMINGS, read_table
 from reprise.report.inputs import of_run
 from reprise.report.keys import ReportedRun
-from reprise.report.links import items_behind
+from reprise.report.links import Links
 from reprise.report.scripts import shown
 from reprise.report.settings import in_words, leaves
 
-HEALTH = "health_"
 PLACE = ["metric", "group"]
-COUNTS = {READERS_DIFFER: "readers", FAILED_ANSWERS: "failed", "health_failed": "failed", "health_unread": "unread"}
+COUNTS = {READERS_DIFFER: "readers", FAILED_ANSWERS: "failed", FAILED: "failed", UNREAD: "unread"}
 """metric -> what the item browser is to show"""
 SECONDS = ("decode", "preprocess", "waiting", "encode")
 
@@ -45,25 +45,30 @@ class Made(NamedTuple):
     keys: Mapping[str, str]
 
 
-def metric_lines(run: ReportedRun, results: Results) -> list[Line]:
+def metric_lines(run: ReportedRun, results: Results, links: Links) -> list[Line]:
     """All numbers of a run."""
     rows = read_table(results.metrics(run.scored), METRICS)
     authors = rows.filter(convention="authors").select(*PLACE, authors="value").unique(PLACE, keep="first")
     fixed = rows.filter(convention="fixed").join(authors, on=PLACE, how="left", maintain_order="left")
-    return [Line(row, row["authors"], _behind(run.scored.name, row)) for row in fixed.iter_rows(named=True)]
+    return [Line(row, row["authors"], _behind(run.scored.name, row, links)) for row in fixed.iter_rows(named=True)]
 
 
-def _behind(run: str, row: Mapping[str, Any]) -> str:
+def _behind(run: str, row: Mapping[str, Any], links: Links) -> str:
     """The items behind a number; of a count of answers those that it counts."""
     metric = row["metric"]
-    if metric in COUNTS or metric.startswith(HEALTH):
-        return items_behind(run, show=COUNTS.get(metric, ""))
-    return items_behind(run, metric, row["group"])
+    if metric in COUNTS or metric.startswith(PREFIX):
+        return links.behind(run, show=COUNTS.get(metric, ""))
+    return links.behind(run, metric, row["group"])
 
 
 def is_health(line: Line) -> bool:
     """Whether a number says how healthy a run is, and not how good."""
-    return str(line.row["metric"]).startswith(HEALTH)
+    return str(line.row["metric"]).startswith(PREFIX)
+
+
+def broken(run: ReportedRun, lines: Sequence[Line]) -> list[str]:
+    """Why it looks broken."""
+    return [] if run.reference else reasons([line.row for line in lines])
 
 
 def speed(run: ReportedRun, results: Results) -> list[Fact]:

@@ -1,10 +1,12 @@
 """What became of a run's items and answers, in numbers."""
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from reprise.models.reasons import REASONS
+from reprise.report.runs import metrics_of
 from reprise.report.scripts import shown
 
 LONGEST = 300
@@ -30,9 +32,13 @@ class Summary(NamedTuple):
     """items with an answer that the two readers read differently"""
     answers: int
     failures: tuple[Failure, ...]
+    metrics: frozenset[str]
+    """those that tell single items apart"""
+    groups: frozenset[str]
+    """tests and groups of items of its benchmark"""
 
 
-def summary(columns: dict[str, Any], responses: pl.DataFrame) -> Summary:
+def summary(columns: dict[str, Any], responses: pl.DataFrame, groups: Iterable[str]) -> Summary:
     """The numbers of one run."""
     state = columns["state"]
     counts = {sign: state.count(sign) for sign in "afum"}
@@ -44,6 +50,8 @@ def summary(columns: dict[str, Any], responses: pl.DataFrame) -> Summary:
         differ=columns["differ"].count("1"),
         answers=responses.height,
         failures=tuple(_failures(responses)),
+        metrics=frozenset(metrics_of(columns)),
+        groups=frozenset(groups),
     )
 
 

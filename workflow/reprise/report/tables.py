@@ -13,7 +13,7 @@ from reprise.core.paths import OVERVIEW, Results
 from reprise.core.schemas import METRICS, TIMINGS, read_table
 from reprise.report.inputs import problem_files
 from reprise.report.keys import ReportedRun, ReportedTable, ReportKey
-from reprise.report.links import items_behind
+from reprise.report.links import Links
 from reprise.tables.build import Builder, Link
 from reprise.tables.keys import OverviewKey, TableKey
 from reprise.tables.overview import OverviewBuilder
@@ -28,6 +28,7 @@ class LinkedTables:
 
     key: ReportKey
     results: Results
+    links: Links
 
     def section(self, benchmark: str, table: ReportedTable) -> str:
         """One table as HTML."""
@@ -60,10 +61,9 @@ class LinkedTables:
         return html.table_section(builder.table())
 
     def _link(self, top: str) -> Link:
-        browsed = {run.scored.name for run in self.key.runs()}
-
         def link(run: str, metric: str, group: str) -> str:
-            return f"{top}{items_behind(run, metric, group)}" if run in browsed else ""
+            address = self.links.behind(run, metric, group)
+            return f"{top}{address}" if address else ""
 
         return link
 

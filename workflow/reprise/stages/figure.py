@@ -7,6 +7,7 @@ import polars as pl
 from reprise.benchmarks.analysing import with_analysed_groups
 from reprise.benchmarks.registry import load_analyses
 from reprise.config.figures import Distribution
+from reprise.core.checksums import seal_text
 from reprise.core.errors import run_command
 from reprise.core.files import whole_file
 from reprise.core.keyfile import read_key
@@ -15,7 +16,7 @@ from reprise.core.plain import as_cell
 from reprise.core.schemas import FACTS, ITEMS, METRICS, VERDICTS, read_table
 from reprise.figures.draw import Sources, draw
 from reprise.figures.keys import FigureKey
-from reprise.figures.style import save
+from reprise.figures.style import KINDS, save
 from reprise.stages.arguments import arguments
 from reprise.tables.build import Builder
 from reprise.tables.problems import read_problems
@@ -58,6 +59,8 @@ def main() -> None:
     shown = pl.col(pl.String).map_elements(as_cell, return_dtype=pl.String)
     with whole_file(args.out.with_suffix(".csv")) as temporary:
         drawn.rows.with_columns(shown).write_csv(temporary)
+    for kind in (*KINDS, "csv"):
+        seal_text(args.out.with_suffix(f".{kind}"))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import polars as pl
 from reprise.benchmarks.analysing import with_analysed_groups
 from reprise.benchmarks.contract import ScoresModule
 from reprise.benchmarks.flaws import flaw_numbers
+from reprise.benchmarks.health import ANSWERS, REPLIES, health
 from reprise.benchmarks.human_ratings import agreement, read_ratings
 from reprise.benchmarks.registry import load_analyses, load_scores
 from reprise.benchmarks.rows import chosen_items
@@ -23,6 +24,7 @@ from reprise.core.schemas import (
     ITEMS,
     METRICS,
     READERS_DIFFER,
+    REQUESTS,
     RESPONSES,
     VERDICTS,
     check_key,
@@ -44,7 +46,7 @@ def main() -> None:
     args = arguments(
         "Measure a run.",
         key=Path, run_key=Path, judge=[str], items=Path, robust=Path, authors=Path, ratings=[Path],
-        responses=[Path], replies=[Path], facts=[Path], out=Path,
+        requests=[Path], responses=[Path], judge_requests=[Path], replies=[Path], facts=[Path], out=Path,
     )  # fmt: skip
     key, run_key = read_view(args.key, MetricsView), read_view(args.run_key, RunView)
     items = chosen_items(analysed_items(key.benchmark, args.items, args.facts), key.items)
@@ -69,6 +71,13 @@ def main() -> None:
     rows.append(readers_differ(*readings) | named | shown)
     rows += [number | named | shown | {"judge": None} for number in failed_answers(args.responses, "answers")]
     rows += [number | named | shown for number in failed_answers(args.replies, "replies")]
+    robust, *_ = readings
+    of_answers = None if args.replies else robust  # verdicts on judged answers tell what the judge's replies are
+    rows += [
+        number | named | shown | {"judge": None}
+        for number in health_numbers(args.requests, args.responses, of_answers, ANSWERS)
+    ]
+    rows += [number | named | shown for number in health_numbers(args.judge_requests, args.replies, robust, REPLIES)]
     rows += [row_of(one, scores.CHANCE.get(one.metric), undefined.get(one.metric)) | names for one, names in found]
     frame = pl.DataFrame(rows, schema=METRICS)
     write_table(frame, args.out, METRICS, args.made_under)
@@ -116,6 +125,15 @@ def failed_answers(responses: Sequence[Path], group: str) -> Iterator[dict[str, 
             **counts,
             **dict.fromkeys(("unparsed", "missing"), 0),
         }
+
+
+def health_numbers(
+    requests: Sequence[Path], responses: Sequence[Path], verdicts: pl.DataFrame | None, group: str
+) -> Iterator[dict[str, Any]]:
+    """What the answers of a model look like."""
+    for asked, given in zip(requests, responses, strict=True):
+        questions = read_table(asked, REQUESTS, without=("system", "prompt", "option_texts"))
+        yield from health(questions, read_table(given, RESPONSES, without=("message", "key")), verdicts, group)
 
 
 def measured(

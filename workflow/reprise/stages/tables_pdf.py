@@ -1,23 +1,55 @@
-"""Stage `pdf`: every table of the suite on pages, to look at."""
+"""Stage `pdf`: every table of the suite on pages, and its figures if they are asked for, to look at."""
 
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from reprise.core.checksums import sealed_text
 from reprise.core.errors import run_command
 from reprise.core.files import whole_file
+from reprise.core.keyfile import read_key
 from reprise.core.log import log
+from reprise.figures.keys import FigureKey
 from reprise.stages.arguments import arguments
-from reprise.tables.render.latex_document import document, print_document, too_large
+from reprise.tables.render.latex_document import document, figure, print_document, too_large
 
 
 def main() -> None:
-    args = arguments("Print tables.", parts=[Path], out=Path)
-    fragments = {f"{path.parent.name}/{path.stem}": path.read_text(encoding="ascii") for path in args.parts}
+    args = arguments("Print tables.", parts=[Path], figures=[Path], figure_keys=[Path], out=Path)
+    fragments = {name_of(path): sealed_text(path).read_text(encoding="ascii") for path in args.parts}
     with TemporaryDirectory() as folder, whole_file(args.out) as temporary:
-        pdf, latex_log = print_document(document(fragments), Path(folder))
+        figures = dict(figure_fragments(args.figures, args.figure_keys, Path(folder)))
+        source = document(by_benchmark(fragments, figures))
+        pdf, latex_log = print_document(source, Path(folder))
         temporary.write_bytes(pdf.read_bytes())
     for one in too_large(latex_log):
         log.warning(f"{one.table} does not fit its page: {one.points:.1f} pt too {one.side}.")
+
+
+def name_of(path: Path) -> str:
+    """Benchmark and table, or benchmark and figure."""
+    return f"{path.parent.name}/{path.stem}"
+
+
+def figure_fragments(figures: Sequence[Path], keys: Sequence[Path], folder: Path) -> Iterator[tuple[str, str]]:
+    """Figure -> its page; its file is copied into the folder of the document under a name that LaTeX reads."""
+    for place, (path, key) in enumerate(zip(figures, keys, strict=True)):
+        file = f"figure{place}.pdf"
+        shutil.copyfile(sealed_text(path), folder / file)
+        yield name_of(path), figure(file, read_key(key, FigureKey).described)
+
+
+def by_benchmark(tables: Mapping[str, str], figures: Mapping[str, str]) -> dict[str, str]:
+    """A benchmark's figures behind its tables; benchmarks in the order of their tables."""
+    benchmarks = dict.fromkeys(name.partition("/")[0] for name in (*tables, *figures))
+    return {
+        name: source
+        for benchmark in benchmarks
+        for some in (tables, figures)
+        for name, source in some.items()
+        if name.startswith(f"{benchmark}/")
+    }
 
 
 if __name__ == "__main__":

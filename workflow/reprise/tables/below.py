@@ -1,15 +1,19 @@
 """What stands below a table: who judged, where readers differ, what is flawed, and what the numbers were made from."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import polars as pl
 
 from reprise import __version__
+from reprise.benchmarks import health
 from reprise.benchmarks.flaws import FLAWS
 from reprise.core.schemas import READERS_DIFFER
 from reprise.tables.keys import TableKey
+from reprise.tables.limits import subject
 
 MOST_LISTED = 3  # runs that a note lists
+MOST_BROKEN = 8  # runs that are named as broken
 
 
 def judges_of(metrics: pl.DataFrame) -> list[str]:
@@ -26,6 +30,29 @@ def reader_lines(metrics: pl.DataFrame) -> list[str]:
     return [
         f"The readers robust and authors differ on at most {most['value']:.0f} of {most['asked']} answers of a run."
     ]
+
+
+def broken_lines(key: TableKey, metrics: pl.DataFrame) -> list[str]:
+    """The runs that look broken, and why; a baseline is as it is."""
+    lines = [
+        f"{name} looks broken: {'; '.join(found)}."
+        for name, rows in sorted(healths(metrics).items())
+        if rows[0]["run"].rpartition("/")[2] not in key.references and (found := health.reasons(rows))
+    ]
+    others = len(lines) - MOST_BROKEN
+    return [*lines[:MOST_BROKEN], *([f"{others} more runs look broken: see the provenance."] if others > 0 else [])]
+
+
+def healths(metrics: pl.DataFrame) -> dict[str, list[Mapping[str, Any]]]:
+    """Run, or run and judge -> the numbers of its health."""
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for row in (
+        metrics.filter(pl.col("metric").str.starts_with(health.PREFIX))
+        .unique(maintain_order=True)
+        .iter_rows(named=True)
+    ):
+        found.setdefault(subject(row), []).append(row)
+    return found
 
 
 def judge_lines(key: TableKey, metrics: pl.DataFrame) -> list[str]:
@@ -61,3 +88,6 @@ def provenance(key: TableKey, metrics: pl.DataFrame) -> Iterator[str]:
     for run, digest in sorted(digests.items()):
         adopted = f" ({key.adopted[digest]})" if digest in key.adopted else ""
         yield f"{run}: key {digest[:12]}{adopted}"
+    for name, rows in sorted(healths(metrics).items()):
+        if summary := health.summary(rows):
+            yield f"{name}: {summary}"

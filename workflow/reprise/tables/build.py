@@ -12,7 +12,7 @@ from reprise.benchmarks.registry import load_scores
 from reprise.config.tables import Column, Row
 from reprise.core.paths import Run, Scored
 from reprise.stats.binomial import ALPHA, Alternative, binomial_p
-from reprise.tables.below import flaw_lines, judge_lines, judges_of, provenance, reader_lines
+from reprise.tables.below import broken_lines, flaw_lines, judge_lines, judges_of, provenance, reader_lines
 from reprise.tables.headers import column_groups, column_name, stub_of
 from reprise.tables.keys import TableKey
 from reprise.tables.limits import check_failed, check_missing, subject
@@ -101,6 +101,7 @@ class Builder:
             stub=spec.stub or stub_of(spec.rows()),
             groups=column_groups(spec.columns),
             sections=sections,
+            warnings=tuple(broken_lines(key, self.metrics)),
             notes=(
                 *self.wrong_lines(),
                 *reader_lines(self.metrics),

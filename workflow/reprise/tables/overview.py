@@ -88,6 +88,7 @@ class OverviewBuilder:
             label="tab:overview",
             groups=(*chain.from_iterable(one.groups for one in tables.values()), costs),
             sections=(rendered.Section(tuple(rows)),),
+            warnings=tuple(chain.from_iterable(one.warnings for one in tables.values())),
             notes=tuple(f"{title}: {note}" for title, one in tables.items() for note in one.notes),
             provenance=tuple(dict.fromkeys(line for one in tables.values() for line in one.provenance)),
             comparison=False,

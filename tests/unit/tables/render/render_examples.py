@@ -61,6 +61,7 @@ def full_table() -> Table:
         ),
         sections=(Section((chance, small, middle, large)), Section((imported, published, idle), "VELOCITI Subset")),
         notes=("Missing clips: 3 of 900.",),
+        warnings=('velociti/entail/fps1/ov looks broken: 98.0 % of 900 answers are "A".',),
         provenance=("suite demo", "key 0123456789abcdef", "code 1.0, polars 2.1"),
         notice="Toy numbers of the demo suite.",
         comparison=True,

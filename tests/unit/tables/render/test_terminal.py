@@ -1,6 +1,7 @@
 """Tables in a terminal: whatever the width, every number, mark and footnote is there and no line is too long."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from reprise.tables.render.table import Cell, Column, ColumnGroup, Number, Section, Table, TableRow, Text
@@ -73,3 +74,9 @@ def test_text_of_others_does_nothing_to_a_terminal() -> None:
     shown = render(made, 80, STYLED)
     assert set(re.findall(r"[\x00-\x09\x0b-\x1f\x7f\u202e]", ESCAPE.sub("", shown))) == set()
     assert "[31m" in shown and "na[U+0007]me" not in shown
+
+
+def test_a_warning_is_bold_and_red_where_the_terminal_can() -> None:
+    warned = replace(table(), warnings=("A run looks broken.",))
+    assert "\x1b[1;31mA run looks broken.\x1b[0m" in render(warned, 200, STYLED)
+    assert "\nA run looks broken.\n" in render(warned, 200, Print())

@@ -108,7 +108,7 @@ def body_row(row: LaidRow, columns: Sequence[Column], name: str) -> str:
 
 
 def remarks(table: Table, layout: Layout, name: str) -> list[str]:
-    """Legend, footnotes and notes."""
+    """Warnings, legend, footnotes and notes."""
     lines = [
         *(f"<li>{spell(line, name)}</li>" for line in layout.legend),
         *(
@@ -117,7 +117,8 @@ def remarks(table: Table, layout: Layout, name: str) -> list[str]:
         ),
         *(f"<li>{escape(note)}</li>" for note in table.notes),
     ]
-    return ['<ul class="remarks">', *lines, "</ul>"] if lines else []
+    warnings = [f'<p class="warning">{escape(warning)}</p>' for warning in table.warnings]
+    return [*warnings, '<ul class="remarks">', *lines, "</ul>"] if lines else warnings
 
 
 def provenance(lines: Sequence[str]) -> list[str]:

@@ -179,9 +179,10 @@ def row_source(cells: Sequence[str], widths: Sequence[int] = (), end: str = END)
 
 
 def remarks(table: Table, layout: Layout) -> list[str]:
-    """Legend, footnotes and notes in small print under the table, a paragraph each."""
+    """Warnings, legend, footnotes and notes in small print under the table, a paragraph each."""
     footnotes = [rf"\textsuperscript{{{letter}}}~{escape(text)}" for letter, text in layout.footnotes]
-    groups = [[spell(line) for line in layout.legend], footnotes, [escape(note) for note in table.notes]]
+    warnings = [rf"\textbf{{{escape(warning)}}}" for warning in table.warnings]
+    groups = [warnings, [spell(line) for line in layout.legend], footnotes, [escape(note) for note in table.notes]]
     paragraphs = ["\n".join(lines) + r"\par" for lines in groups if lines]
     return [r"\par\smallskip", r"{\footnotesize\raggedright", *paragraphs, "}"] if paragraphs else []
 

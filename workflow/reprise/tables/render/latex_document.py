@@ -1,4 +1,4 @@
-"""One LaTeX document of several fragments, printed by pdflatex, and what of it does not fit its pages."""
+"""One LaTeX document of tables and figures, printed by pdflatex, and what of it does not fit its pages."""
 
 import os
 import re
@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 
 from reprise.core.errors import UserError
 from reprise.tables.render.latex import PACKAGES
+from reprise.tables.render.latex_escape import escape
 
 PROGRAM = "pdflatex"
 MISSING = (
@@ -17,6 +18,15 @@ MISSING = (
     "Ubuntu `apt-get install texlive-latex-recommended`. The tables in the other formats need none of it."
 )
 START = "Reprise table: "
+# A page of a figure in its own size, over the margins if it needs to, smaller where a page does not hold it.
+FIGURE = r"""\newcommand{\reprisefigure}[2]{\begin{figure}[p]%
+  \sbox0{\includegraphics{#1}}%
+  \ifdim\wd0>7.3in\sbox0{\includegraphics[width=7.3in]{#1}}\fi
+  \ifdim\ht0>8.2in\sbox0{\includegraphics[height=8.2in]{#1}}\fi
+  \setbox1\vbox{\hsize\linewidth\centering\makebox[\linewidth][c]{\usebox0}\caption{#2}}%
+  \ifdim\ht1>9.8in\typeout{Overfull \string\vbox\space (\the\dimexpr\ht1-9.8in\relax\space too high)}\fi
+  \vbox to\textheight{\vss\box1\vss}\end{figure}\thispagestyle{empty}}"""
+LONGEST_CAPTION = 2000  # characters; LaTeX measures a caption on one line, which must not be wider than 5.7 m
 MOST_RUNS = 5  # columns of long tables settle in two to four
 TOLERATED_PT = 5.0  # nobody sees less
 UNSETTLED = re.compile(r"Table widths have changed|Rerun to get|Label\(s\) may have changed")
@@ -41,12 +51,18 @@ def has_latex() -> bool:
 def document(fragments: Mapping[str, str]) -> str:
     """A document with each fragment on pages of its own; the log says where each begins."""
     pages = [rf"\typeout{{{START}{name}}}" + f"\n{source}" + r"\clearpage" for name, source in fragments.items()]
-    preamble = [r"\documentclass{article}", rf"\usepackage{{{','.join(PACKAGES)}}}", r"\begin{document}"]
+    preamble = [r"\documentclass{article}", rf"\usepackage{{{','.join(PACKAGES)}}}", FIGURE, r"\begin{document}"]
     return "\n".join([*preamble, *pages, r"\end{document}", ""])
 
 
+def figure(file: str, caption: str) -> str:
+    """A fragment with a figure that lies beside the document."""
+    shown = caption if len(caption) <= LONGEST_CAPTION else f"{caption[:LONGEST_CAPTION]}..."
+    return rf"\reprisefigure{{{file}}}{{{escape(shown)}}}" + "\n"
+
+
 def print_document(source: str, folder: Path) -> tuple[Path, str]:
-    """The PDF of a document, made in an empty folder, and the log of the last run."""
+    """The PDF of a document, made in a folder that holds its figures alone, and the log of the last run."""
     if not has_latex():
         raise UserError(MISSING)
     (folder / "tables.tex").write_text(source, encoding="ascii")

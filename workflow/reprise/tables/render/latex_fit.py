@@ -195,7 +195,7 @@ def total_height(table: Table, layout: Layout, way: Print) -> float:
     caption = f"Table 00: {table.notice} {table.title} ({table.origin}). {table.caption}"
     caption_lines = 2 + lines_of(len(caption) * CAPTION_SIGN_PT, way)  # with the blank around it
     legend = " ".join(map(plain_text, layout.legend))
-    remarks = (legend, " ".join(text for _, text in layout.footnotes), " ".join(table.notes))
+    remarks = (" ".join(table.warnings), legend, " ".join(text for _, text in layout.footnotes), " ".join(table.notes))
     remark_lines = 1 + sum(lines_of(width_in_digits(text) * FOOTNOTE.digit_pt, way) for text in remarks)
     return head + body + caption_lines * CAPTION_LINE_PT + remark_lines * FOOTNOTE.line_pt
 

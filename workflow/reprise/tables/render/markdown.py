@@ -73,9 +73,10 @@ def pad(cell: str, align: Alignment, width: int) -> str:
 
 
 def remarks(table: Table, layout: Layout) -> list[str]:
-    """Legend, footnotes and notes."""
+    """Warnings, legend, footnotes and notes."""
     footnotes = [f"<sup>{letter}</sup> {escape(text)}" for letter, text in layout.footnotes]
-    return [*map(spell, layout.legend), *footnotes, *map(escape, table.notes)]
+    warnings = [f"**{escape(warning)}**" for warning in table.warnings]
+    return [*warnings, *map(spell, layout.legend), *footnotes, *map(escape, table.notes)]
 
 
 def provenance(lines: Sequence[str]) -> str:

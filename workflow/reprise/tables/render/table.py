@@ -112,6 +112,8 @@ class Table:
     sections: tuple[Section, ...]
     notes: tuple[str, ...] = ()
     """Remarks under the table that belong to no single cell."""
+    warnings: tuple[str, ...] = ()
+    """Why numbers of the table should not be trusted, before all other remarks."""
     provenance: tuple[str, ...] = ()
     """Where the numbers come from, line by line."""
     notice: str = ""

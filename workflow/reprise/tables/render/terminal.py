@@ -15,7 +15,7 @@ LABEL_SHARE = 0.4  # of the width, at most, for the row labels
 HEADER_WIDEST = 9  # a longer header is wrapped between words
 BLANKS = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029]+")
 RAISED = str.maketrans("abcdefghijklmnoprstuvwxyz0123456789", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ⁰¹²³⁴⁵⁶⁷⁸⁹")
-BOLD, DIM, ITALIC, UNDERLINED, CYAN, END = 1, 2, 3, 4, 36, "\x1b[0m"
+BOLD, DIM, ITALIC, UNDERLINED, RED, CYAN, END = 1, 2, 3, 4, 31, 36, "\x1b[0m"
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,10 @@ class Print:
     def title(self, text: str) -> str:
         """A heading of the whole table or of some rows."""
         return self._in(text, [BOLD, *[CYAN] * self.coloured]).text
+
+    def warning(self, text: str) -> str:
+        """A line that must be seen."""
+        return self._in(text, [BOLD, *[RED] * self.coloured]).text
 
     def _in(self, text: str, codes: Sequence[int]) -> "Cell":
         if not codes or not self.styled:
@@ -90,7 +94,9 @@ def render(table: Table, width: int, look: Print) -> str:
 
 
 def _below(table: Table, layout: Layout, look: Print, width: int) -> Iterator[str]:
-    """Legend, footnotes and notes."""
+    """Warnings, legend, footnotes and notes."""
+    for warning in table.warnings:
+        yield from map(look.warning, wrapped(warning, width))
     for line in layout.legend:
         yield from _wrapped_line(line, look, width)
     for letter, text in layout.footnotes:

@@ -7,7 +7,6 @@ from tempfile import TemporaryDirectory
 
 from bench import browser, device, engine, media, report, scoring, serving
 
-
 ALL = ("media", "scoring", "report", "browser", "engine", "device", "serving")
 
 
@@ -20,7 +19,15 @@ def main() -> None:
     failed = 0
     with TemporaryDirectory() as folder:
         parts = (
-            *(media.ratios, scoring.ratios, report.ratios, browser.ratios, engine.ratios, device.ratios, device.journaled),
+            *(
+                media.ratios,
+                scoring.ratios,
+                report.ratios,
+                browser.ratios,
+                engine.ratios,
+                device.ratios,
+                device.journaled,
+            ),
             serving.ratios,
         )
         for ratio in chain.from_iterable(part(Path(folder)) for part in parts if part.__module__ in wanted()):

@@ -15,7 +15,7 @@ from tests.report.viewer import Viewer
 from tests.unit.report.world import OTHER, RUN, World, answers, clip, pair, read
 from tests.unit.rows import item_row, response_row, verdict_row
 
-HOSTILE = "<img src=x onerror=\"window.ran=1\"><script>window.ran=1</script> \u202eevil\u202c \x00 שלום & \\textbf{x}"
+HOSTILE = '<img src=x onerror="window.ran=1"><script>window.ran=1</script> \u202eevil\u202c \x00 שלום & \\textbf{x}'
 LONG = "word " * 200_000
 
 
@@ -33,7 +33,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     texts = [{"name": "positive", "text": HOSTILE}, {"name": "negative", "text": f"{HOSTILE} again {LONG}"}]
     world.items.append(item_row("<b>d</b>", clip_id="c3", unit="u3", task="coref", texts=texts))
     world.requests += pair("<b>d</b>", "c3")
-    mine = [*answers("a", 0.9, 0.4), response_row("<b>d</b>#pos", HOSTILE), response_row("<b>d</b>#neg", error="Timeout")]
+    mine = [
+        *answers("a", 0.9, 0.4),
+        response_row("<b>d</b>#pos", HOSTILE),
+        response_row("<b>d</b>#neg", error="Timeout"),
+    ]
     verdicts = [
         *read("a", 0.9, 0.4),
         verdict_row("<b>d</b>#pos", unparsed=True),

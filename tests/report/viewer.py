@@ -4,7 +4,6 @@ from typing import Any
 
 from playwright.sync_api import Page
 
-
 PATIENCE = 200
 
 

@@ -31,6 +31,7 @@ reprise.grid = (() => {
   }
 
   function build() {
+    const width = matchMedia("(max-width: 50rem)").matches ? 92 : 118;
     table = new Tabulator(place, {
       data: [],
       index: "n",
@@ -42,8 +43,8 @@ reprise.grid = (() => {
       columnDefaults: { headerSort: false, resizable: false },
       columns: [
         { title: "Item", field: "n", formatter: item },
-        { title: "A", field: "a", formatter: (cell) => result(cell, "columns"), titleFormatter: () => title("a"), width: 118 },
-        { title: "B", field: "b", formatter: (cell) => result(cell, "otherColumns"), titleFormatter: () => title("b"), width: 118 },
+        { title: "A", field: "a", formatter: (cell) => result(cell, "columns"), titleFormatter: () => title("a"), width },
+        { title: "B", field: "b", formatter: (cell) => result(cell, "otherColumns"), titleFormatter: () => title("b"), width },
       ],
       rowFormatter: (row) => row.getElement().classList.toggle("current", row.getData().n === view.item),
     });

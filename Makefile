@@ -5,7 +5,7 @@ READY := .venv/ready
 # Test files side by side; more processes than these gain little and take memory.
 SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile
 
-.PHONY: help setup demo rehearsal pdf test test-faults test-models test-serve coverage check reference docs screenshot bench bench-gpu clean
+.PHONY: help setup demo rehearsal pdf test test-faults test-models test-serve test-cluster coverage check reference docs screenshot bench bench-gpu clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +33,9 @@ test-models: $(READY)  ## every native class of models with many frames, long pr
 
 test-serve: $(READY)  ## vLLM on the processor behind the adapter openai: installs it first, 3.5 GB, then minutes
 	$(BIN)/pytest tests/serve
+
+test-cluster: $(READY)  ## a Slurm of three nodes on this machine, as root: jobs fail, are cut off and lose their node; minutes
+	CLUSTER=whole $(BIN)/pytest tests/cluster
 
 coverage: $(READY)  ## the unit tests, and which lines of the library they run
 	$(BIN)/pytest $(SIDE_BY_SIDE) tests/unit --cov --cov-report=term

@@ -167,6 +167,9 @@ class Run:
             time.sleep(0.01)
         return True
 
+    def is_running(self) -> bool:
+        return self._process.poll() is None
+
     def started(self) -> dict[str, str]:
         """Job id -> rule, of all jobs that have started."""
         return {job: rule for rule, job in STARTED.findall(self.output())}

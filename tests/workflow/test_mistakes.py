@@ -140,3 +140,28 @@ def test_a_snakemake_of_another_environment(project: Project) -> None:
     said = done.stdout + done.stderr
     assert "This Snakemake is not of the project's environment" in said and "run .venv/bin/snakemake" in said
     assert len(said.splitlines()) <= 5
+
+
+PARTITIONS = "profiles/slurm/partitions.yaml"
+
+
+def test_without_slurm_a_run_stops_and_a_dry_run_passes(inside: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    call = ["snakemake", "--workflow-profile", "profiles/slurm"]
+    load_workflow({}, [*call, "-n"])
+    with pytest.raises(UserError) as error:
+        load_workflow({}, call)
+    assert_helps(
+        str(error.value), ["no Slurm here: there is no command 'sinfo'", "without `--workflow-profile profiles/slurm`"]
+    )
+
+
+def test_a_request_that_no_partition_can_meet(inside: Project) -> None:
+    before = (inside.root / PARTITIONS).read_text()
+    inside.write(PARTITIONS, "partitions:\n  cpu: {max_mem_mb: 8000}\n  gpu: {max_gpu: 2}\n")
+    inside.edit(ORACLE, "adapter:", "memory_mb: 9000\nadapter:")
+    with pytest.raises(UserError) as error:
+        load_workflow({}, ["snakemake", "-n", "--workflow-profile", "profiles/slurm"])
+    inside.write(PARTITIONS, before)
+    words = ["the most of partition cpu is max_mem_mb: 8000.", "run `python -m reprise site`", "`skip:`"]
+    assert_helps(str(error.value), [f"{ORACLE}: memory_mb: 9000:", *words])

@@ -63,7 +63,7 @@ def item(
     ] = None,
     suite: Suite = None,
 ) -> None:
-    """Show an item of a run: frames, prompt, answer, readings, verdict."""
+    """Show an item of a run, from its frames to its verdict."""
     from reprise.commands.item import show_item
 
     show_item(run, name, suite)
@@ -297,12 +297,24 @@ def pin(
 
 
 @app.command(rich_help_panel=CONFIGURATION)
+def site(
+    profile: Annotated[Path, Option(metavar="FOLDER", help="the profile whose section of a site is written")] = Path(
+        "profiles/slurm"
+    ),
+) -> None:
+    """Write a cluster's partitions from what Slurm says."""
+    from reprise.commands.site import write_site
+
+    write_site(profile)
+
+
+@app.command(rich_help_panel=CONFIGURATION)
 def check(
     model: Annotated[str, Argument(metavar="MODEL", help="such as toy-llava-ov")],
     questions: Annotated[int, Option(help="how many questions to ask in each of four ways", min=4)] = 36,
     suite: Suite = None,
 ) -> None:
-    """Ask a model a few questions: does it see the clips, does it answer, how long does that take."""
+    """Ask a model a few questions: does it see, does it answer, how fast."""
     from reprise.commands.check import check_model
 
     check_model(model, questions, suite)

@@ -22,6 +22,7 @@ rule annotations:
         item_table="results/{suite}/annotations/{benchmark}/items.parquet",
     log:
         "results/{suite}/logs/annotations/{benchmark}.log",
+    localrule: True
     shell:
         "{PYTHON:q} -m reprise.stages.annotations --key {input.key:q} --release {input.release:q}"
         " --clips {output.clips:q} --items {output.item_table:q} 2> {log:q}"
@@ -37,6 +38,7 @@ rule statistics:
         "results/{suite}/statistics/{benchmark}.parquet",
     log:
         "results/{suite}/logs/statistics/{benchmark}.log",
+    localrule: True
     shell:
         "{PYTHON:q} -m reprise.stages.data_statistics --key {input.key:q} --clips {input.clips:q} --items {input.item_table:q}"
         " --facts {input.facts:q} --out {output:q} 2> {log:q}"
@@ -50,5 +52,6 @@ rule requests:
         "results/{suite}/requests/{benchmark}/{protocol}.parquet",
     log:
         "results/{suite}/logs/requests/{benchmark}/{protocol}.log",
+    localrule: True
     shell:
         "{PYTHON:q} -m reprise.stages.requests --key {input.key:q} --items {input.item_table:q} --out {output:q} 2> {log:q}"

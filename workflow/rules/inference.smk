@@ -51,6 +51,7 @@ rule infer:
     resources:
         gpu=PLAN.gpus,
         mem_mb=PLAN.memory_mb,
+        runtime=PLAN.minutes,
     shell:
         "{PYTHON:q} -m reprise.stages.infer --key {input.key:q} --requests {input.requests:q} --frames {input.frames:q}"
         " --ledgers {input.ledgers:q} --store {STORE:q} --threads {threads}"
@@ -71,6 +72,7 @@ rule import_answers:
         "results/{suite}/logs/import_answers/{benchmark}/{protocol}/{sampling}/{model}.log",
     wildcard_constraints:
         model=PLAN.imported_models(),
+    localrule: True
     shell:
         "{PYTHON:q} -m reprise.stages.import_answers --key {input.key:q} --items {input.item_table:q} --requests {input.requests:q}"
         " --files {input.files:q} --out {output.responses:q} --problems {output.problems:q} 2> {log:q}"

@@ -13,6 +13,7 @@ rule sources:
         "results/{suite}/logs/sources/{benchmark}/{shard}.log",
     resources:
         downloads=PLAN.downloads,
+        runtime=PLAN.stage_minutes,
     shell:
         "{PYTHON:q} -m reprise.stages.sources --key {input.key:q} --release {input.release:q} --clips {input.clips:q}"
         " --shard {wildcards.shard:q} --store {STORE:q} --out {output:q} 2> {log:q}"
@@ -27,6 +28,8 @@ rule clips:
         "results/{suite}/clips/{benchmark}/{shard}.parquet",
     log:
         "results/{suite}/logs/clips/{benchmark}/{shard}.log",
+    resources:
+        runtime=PLAN.stage_minutes,
     shell:
         "{PYTHON:q} -m reprise.stages.clips --key {input.key:q} --clips {input.clips:q} --sources {input.sources:q}"
         " --shard {wildcards.shard:q} --store {STORE:q} --out {output:q} 2> {log:q}"
@@ -40,6 +43,8 @@ rule facts:
         "results/{suite}/facts/{benchmark}.parquet",
     log:
         "results/{suite}/logs/facts/{benchmark}.log",
+    resources:
+        runtime=PLAN.stage_minutes,
     shell:
         "{PYTHON:q} -m reprise.stages.facts --key {input.key:q} --ledgers {input.ledgers:q} --store {STORE:q}"
         " --out {output:q} 2> {log:q}"
@@ -54,6 +59,7 @@ rule frames:
         "results/{suite}/frames/{benchmark}/{sampling}.parquet",
     log:
         "results/{suite}/logs/frames/{benchmark}/{sampling}.log",
+    localrule: True
     shell:
         "{PYTHON:q} -m reprise.stages.frames --key {input.key:q} --facts {input.facts:q} --ledgers {input.ledgers:q}"
         " --store {STORE:q} --out {output:q} 2> {log:q}"

@@ -17,6 +17,7 @@ rule score:
         metrics="results/{suite}/metrics/{benchmark}/{protocol}/{sampling}/{model}.parquet",
     log:
         "results/{suite}/logs/score/{benchmark}/{protocol}/{sampling}/{model}.log",
+    localrule: True
     shell:
         "{PYTHON:q} -m reprise.stages.chain"
         " verdicts --key {input.key:q} --run-key {input.run_key:q}"
@@ -40,6 +41,7 @@ rule judge_requests:
         requests="results/{suite}/judge_requests/{benchmark}/{protocol}/{sampling}/{model}.parquet",
     log:
         "results/{suite}/logs/judge_requests/{benchmark}/{protocol}/{sampling}/{model}.log",
+    localrule: True
     shell:
         "{PYTHON:q} -m reprise.stages.chain"
         " judge_requests --key {input.key:q} --run-key {input.run_key:q} --items {input.item_table:q}"
@@ -65,6 +67,7 @@ rule judge:
     resources:
         gpu=PLAN.gpus,
         mem_mb=PLAN.memory_mb,
+        runtime=PLAN.minutes,
     shell:
         "{PYTHON:q} -m reprise.stages.infer --key {input.key:q} --requests {input.requests:q} --store {STORE:q}"
         " --threads {threads} --attempts {ATTEMPTS} --budget {BUDGET} --out {output.responses:q} --timings {output.timings:q}"
@@ -84,6 +87,7 @@ rule import_ratings:
         "results/{suite}/logs/import_ratings/{benchmark}/{protocol}/{sampling}/{model}/{judge}.log",
     wildcard_constraints:
         judge=PLAN.imported_judges(),
+    localrule: True
     shell:
         "{PYTHON:q} -m reprise.stages.import_ratings --key {input.key:q}"
         " --items {input.item_table:q} --answers {input.answers:q} --files {input.files:q}"
@@ -110,6 +114,7 @@ rule score_judged:
         metrics="results/{suite}/metrics/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
     log:
         "results/{suite}/logs/score/{benchmark}/{protocol}/{sampling}/{model}/{judge}.log",
+    localrule: True
     shell:
         "{PYTHON:q} -m reprise.stages.chain"
         " judgements --run-key {input.run_key:q} --judge-key {input.judge_key:q}"

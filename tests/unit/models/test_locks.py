@@ -52,6 +52,16 @@ def test_a_killed_job_leaves_nothing_locked(
     assert names == {"gpu-3.lock", "gpu-7.lock", "k.lock"}
 
 
+def test_a_gpu_of_another_node_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slurm gave each job a GPU that is called 0, on two nodes that see one store."""
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    monkeypatch.setattr("time.sleep", lambda seconds: pytest.fail("it waits"))
+    monkeypatch.setenv("SLURM_JOB_ID", "17")
+    held = take_gpus(1, tmp_path)
+    monkeypatch.setenv("SLURM_JOB_ID", "18")
+    assert len(held) == len(take_gpus(1, tmp_path)) == 1
+
+
 def test_a_living_job_is_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

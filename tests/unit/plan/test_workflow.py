@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 from reprise.config.load import load
+from reprise.config.site import PartitionLimits, Site
 from reprise.core.errors import UserError
 from reprise.plan.runs import Plan
 from reprise.plan.workflow import Workflow
@@ -99,3 +100,23 @@ def test_a_job_asks_the_judge_where_there_is_one(workflow: Workflow) -> None:
 def test_statistics_wait_for_facts_only_where_videos_are_counted(workflow: Workflow) -> None:
     facts = {name: workflow.statistics_facts(SimpleNamespace(benchmark=name)) for name in ("velociti", "mmbench_video")}
     assert facts == {"velociti": [], "mmbench_video": [Path("results/demo/facts/mmbench_video.parquet")]}
+
+
+BIG, SMALL = SimpleNamespace(model="qwen2-vl-72b"), SimpleNamespace(model="llava-onevision-7b")
+CPU = PartitionLimits(max_runtime=300)
+NODES = Site(partitions={"cpu": CPU, "gpu": PartitionLimits(max_runtime=2000, max_mem_mb=400_000, max_gpu=8)})
+
+
+def test_what_a_job_asks_for_stands_in_its_models_file(workflow: Workflow) -> None:
+    """A larger model asks for more; each attempt for more than the one before."""
+    asked = [(workflow.gpus(one), workflow.memory_mb(one, 1), workflow.minutes(one, 1)) for one in (BIG, SMALL)]
+    assert asked == [(4, 160_000, 24 * 60), (1, 24_000, 8 * 60)]
+    assert workflow.memory_mb(SMALL, 3) == 72_000 and workflow.minutes(SMALL, 3) == 24 * 60
+    assert [workflow.stage_minutes(SMALL, attempt) for attempt in (1, 2)] == [240, 480]
+
+
+def test_a_job_asks_for_no_more_than_the_site_has(plan: Plan) -> None:
+    workflow = Workflow(plan, site=NODES)
+    assert [workflow.memory_mb(BIG, attempt) for attempt in (1, 2, 3)] == [160_000, 320_000, 400_000]
+    assert [workflow.minutes(BIG, attempt) for attempt in (1, 2)] == [1440, 2000]
+    assert [workflow.stage_minutes(SMALL, attempt) for attempt in (1, 2)] == [240, 300]

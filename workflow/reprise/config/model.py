@@ -55,6 +55,8 @@ class Model(Settings):
     """Main memory that it needs, in MB."""
     threads: int = Field(1, ge=1)
     """Number of CPU threads."""
+    hours: float = Field(8.0, gt=0)
+    """Time that its job asks a cluster for; one that is cut off is sent again with more, and goes on where it was."""
     reference: bool = False
     """Whether it is a yardstick for models, as people and guessers are: no table marks its numbers as best."""
     dtype: Literal["float32", "bfloat16", "float16", "checkpoint"] = "float32"

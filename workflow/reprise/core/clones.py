@@ -1,9 +1,10 @@
 """The clones of the project that use a store: pruning spares what any of them names, and waits for their jobs."""
 
+import errno
 import fcntl
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 from uuid import uuid4
 
 from reprise.core.checksums import read_record, write_record
@@ -14,6 +15,8 @@ from reprise.core.store import Store
 
 LOCKS = Path(".snakemake/locks")
 ID = Path(".snakemake/reprise-clone")
+# How file systems say that they have no locks.
+NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
 
 
 def is_running(clone: Path) -> bool:
@@ -23,7 +26,11 @@ def is_running(clone: Path) -> bool:
 
 
 def register(store: Store, clone: Path) -> None:
-    """Note that a clone uses the store."""
+    """Note that a clone uses the store; an error where its file system, or the clone's, has no locks."""
+    lock_of_store = store.root / "locks" / "any.lock"
+    lock_of_store.parent.mkdir(parents=True, exist_ok=True)
+    with lock_of_store.open("a") as stream:
+        _lock(stream, lock_of_store)
     found = str(clone.resolve()), _id_in(clone)
     path = store.root / "clones" / f"{value_digest(found)[:16]}.json"
     if read_record(path) != list(found):
@@ -35,13 +42,26 @@ def _id_in(clone: Path) -> str:
     path = clone / ID
     path.parent.mkdir(exist_ok=True)
     with path.open("a+", encoding="utf-8", errors="replace") as stream:
-        fcntl.flock(stream, fcntl.LOCK_EX)
+        _lock(stream, path)
         stream.seek(0)
         found = stream.read()
         if not found:
             found = uuid4().hex
             stream.write(found)
     return found
+
+
+def _lock(stream: IO[str], path: Path) -> None:
+    """Wait for the operating system's lock on a file."""
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+    except OSError as error:
+        if error.errno not in NO_LOCKS:
+            raise
+        raise UserError(
+            f"{path}: the file system has no locks ({error.strerror}), without which jobs overwrite each other. "
+            "Have it mounted with them, or move what lies there: the store by `store:` in config/config.yaml."
+        ) from error
 
 
 class Note(NamedTuple):

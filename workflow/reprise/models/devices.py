@@ -68,11 +68,13 @@ def take_gpus(count: int, folder: Path) -> list[BaseFileLock]:
 
 def _free_locks(names: list[str], count: int, folder: Path) -> dict[str, BaseFileLock]:
     taken: dict[str, BaseFileLock] = {}
+    # Every node has a GPU 0, and all see one store: what Slurm gave to a job is that job's alone.
+    job = "".join(f"{number}-" for number in [os.environ.get("SLURM_JOB_ID")] if number)
     for name in names:
         if len(taken) == count:
             break
         # The operating system's lock or none: it ends with its process, also by a kill.
-        lock = FileLock(folder / f"gpu-{name}.lock", fallback_to_soft=False)
+        lock = FileLock(folder / f"gpu-{job}{name}.lock", fallback_to_soft=False)
         with suppress(Timeout):
             lock.acquire(blocking=False)
             taken[name] = lock

@@ -37,7 +37,8 @@ FORMATS = ("csv", "html", "md", "tex")
 PICTURES = ("csv", "pdf", "png", "svg")
 COLLECTED = ("html", "md", "tex")
 VERDICTS_AS = ("csv", "html", "md")
-PROFILE, PROFILES = "--workflow-profile", Path("profiles")
+PROFILE, PROFILES, DEFAULT = "--workflow-profile", Path("profiles"), "default"
+PROFILE_FILES = ("profile.yaml", "config.yaml")
 TABLE_FILE = re.compile(r"(^|/)tab\w*\.(csv|html|md|pdf|tex)$")
 NAME_OF_TABLE = re.compile(rf"(?:\w+/)?{TABLE.strip('^$')}")
 OF_RUNS = ("responses", "verdicts", "metrics")
@@ -45,11 +46,23 @@ OF_RUNS = ("responses", "verdicts", "metrics")
 
 def check_profile(arguments: Sequence[str]) -> None:
     """Stop at a profile of the workflow that does not exist: Snakemake would run without one, and not say so."""
+    value = _profile(arguments)
+    if value != "none" and value != DEFAULT and not any(path.exists() for path in (Path(value), PROFILES / value)):
+        there = [str(path.parent) for path in PROFILES.glob("*/config*.yaml")]
+        raise UserError(f"{PROFILE}: no profile '{value}'.{choices(value, there)}")
+
+
+def profile_file(arguments: Sequence[str]) -> Path | None:
+    """The file of the workflow's profile, as Snakemake finds it; None without a profile."""
+    value = _profile(arguments)
+    places = [Path(value), PROFILES / value]
+    files = [*places, *(place / name for place in places for name in PROFILE_FILES)]
+    return next((path for path in files if path.is_file()), None)
+
+
+def _profile(arguments: Sequence[str]) -> str:
     words = [word for one in arguments for word in (one.split("=", 1) if one.startswith(f"{PROFILE}=") else [one])]
-    for option, value in pairwise(words):
-        if option == PROFILE and value != "none" and not any(path.exists() for path in (Path(value), PROFILES / value)):
-            there = [str(path.parent) for path in PROFILES.glob("*/config*.yaml")]
-            raise UserError(f"{PROFILE}: no profile '{value}'.{choices(value, there)}")
+    return next((after for before, after in pairwise(words) if before == PROFILE), DEFAULT)
 
 
 def targets_of(arguments: Sequence[str]) -> list[str]:

@@ -11,6 +11,7 @@ from snakemake.exceptions import WorkflowError
 from reprise.benchmarks.registry import load_analyses, load_statistics
 from reprise.config.load import load
 from reprise.config.model import Model
+from reprise.config.site import Site
 from reprise.config.tables import TableSpec
 from reprise.core.clones import LOCKS, is_running, register
 from reprise.core.errors import UserError, faults_in_words
@@ -37,6 +38,7 @@ from reprise.plan.outcome import outcome
 from reprise.plan.reported import report_inputs
 from reprise.plan.retries import write_answer_retries, write_retries
 from reprise.plan.runs import Plan
+from reprise.plan.site import check_models, site_of, threads_of
 from reprise.plan.targets import check_profile, check_targets, targets_of, warn_of_ended, warn_of_unpinned
 from reprise.plan.upkeep import note_outdated
 from reprise.tables.published import published_file
@@ -45,8 +47,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 Wildcards = Any
 """Snakemake's, with an attribute a wildcard"""
-# As many cores decode about as fast as a GPU asks for clips (docs/reference/inference.md).
-PREPARING = 8
+STAGE_MINUTES = 240
+"""of a job on videos that asks no model"""
 READ_AS = ("tex", "md", "html")
 
 
@@ -75,6 +77,9 @@ def load_workflow(overrides: dict[str, Any], arguments: Sequence[str] = ()) -> "
         check_profile(arguments)
         targets = targets_of(arguments)
         check_targets(plan, targets)
+        site = site_of(arguments)
+        if site is not None:
+            check_models(plan, site, targets)
         warn_of_unpinned(plan, targets)
         warn_of_ended(plan, targets)
         plan.imports.warn_of_unused(plan.models)
@@ -82,7 +87,7 @@ def load_workflow(overrides: dict[str, Any], arguments: Sequence[str] = ()) -> "
             _refuse_changes(plan)
         else:
             _bring_up_to_date(plan)
-        return Workflow(plan, targets)
+        return Workflow(plan, targets, site)
 
 
 def _bring_up_to_date(plan: Plan) -> None:
@@ -122,7 +127,7 @@ def one_of(names: Iterable[str]) -> str:
 class Workflow:
     """A suite's plan as input functions."""
 
-    def __init__(self, plan: Plan, targets: Sequence[str] = ()) -> None:
+    def __init__(self, plan: Plan, targets: Sequence[str] = (), site: Site | None = None) -> None:
         self.suite = plan.config.name
         self.store = plan.config.main.store
         self.answer_attempts = plan.config.suite.answer_attempts
@@ -130,6 +135,7 @@ class Workflow:
         """dollars and tokens, for the jobs that ask"""
         self._plan = plan
         self._targets = targets
+        self._site = site
         self._results = plan.results
         self.figured = Figured(plan, self)
         self.captioned = Captioned(plan)
@@ -211,15 +217,31 @@ class Workflow:
         return self._plan.config.models[_slug(wildcards)]
 
     def threads(self, wildcards: Wildcards) -> int:
-        """Of a model on a GPU the processes that prepare its clips; a profile's `set-threads` says otherwise."""
-        model = self.model(wildcards)
-        return max(model.threads, PREPARING) if model.gpus else model.threads
+        """Of its job; a profile's `set-threads` says otherwise."""
+        return threads_of(self.model(wildcards))
 
     def gpus(self, wildcards: Wildcards) -> int:
         return self.model(wildcards).gpus
 
-    def memory_mb(self, wildcards: Wildcards) -> int:
-        return self.model(wildcards).memory_mb
+    def memory_mb(self, wildcards: Wildcards, attempt: int) -> int:
+        """More with each attempt, as far as the site has nodes with it: the one before may have run out of it."""
+        model = self.model(wildcards)
+        wanted = model.memory_mb * attempt
+        most = self._site.most_memory_mb(model.gpus) if self._site else None
+        return wanted if most is None else min(wanted, max(most, model.memory_mb))
+
+    def minutes(self, wildcards: Wildcards, attempt: int) -> int:
+        """The same of its time; one that is cut off goes on where it was."""
+        model = self.model(wildcards)
+        return self._within_site(round(model.hours * 60) * attempt, model.gpus)
+
+    def stage_minutes(self, wildcards: Wildcards, attempt: int) -> int:
+        """The time of a job on videos that asks no model."""
+        return self._within_site(STAGE_MINUTES * attempt, gpus=0)
+
+    def _within_site(self, minutes: int, gpus: int) -> int:
+        longest = self._site.longest_minutes(gpus) if self._site else None
+        return minutes if longest is None else min(minutes, longest)
 
     def weights(self, wildcards: Wildcards) -> list[Path]:
         """The note of a fetched snapshot; nothing for a local checkpoint or a model without weights."""

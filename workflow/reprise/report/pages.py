@@ -78,7 +78,7 @@ class Pages:
         for figure in benchmark.figures:
             figures[figure] = read_key(self._results.key("figures", name, figure), FigureKey)
             for kind in FIGURE_KINDS:
-                self._folder.copy(figure_file(name, figure, kind), f"figures/{name}/{figure}.{kind}")
+                self._folder.copy(sealed_text(figure_file(name, figure, kind)), f"figures/{name}/{figure}.{kind}")
         self._page(f"figures/{name}.html", "figures", benchmark=benchmark, figures=figures)
 
     def _write_run(self, benchmark: ReportedBenchmark, run: ReportedRun) -> None:

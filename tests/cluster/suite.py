@@ -1,0 +1,93 @@
+"""The reduced suite with models that meet trouble, run here and through Slurm."""
+
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from tests.faults.suite import FIGURE, PREVIEW, SUITE, VINOGROUND, Reduced, reduced_suite, write_pairs
+from tests.workflow.conftest import FULL
+
+REGISTRATION = """
+
+class TroubledSettings(Settings):
+    seed: int = 0
+    name: str
+
+
+ADAPTERS |= {
+    "troubled": AdapterInfo("reprise.models.adapters.troubled:Troubled", TroubledSettings, asks=ANYTHING),
+}
+"""
+PAIRS = 6
+CLIPS_BEFORE = 3
+# Time limits in hours: two minutes until it is ended.
+MODELS = {
+    "fails": "memory_mb: 400\n",
+    "cancelled": "memory_mb: 400\n",
+    "killed": "memory_mb: 400\ngpus: 1\n",
+    "slow": "memory_mb: 400\nhours: 0.034\n",
+    "lost": "memory_mb: 400\ngpus: 1\n",
+}
+QUICK_CHECKS = (
+    *("--slurm-init-seconds-before-status-checks", "2"),
+    *("--seconds-between-status-checks", "1"),
+)
+
+
+@dataclass
+class Local(Reduced):
+    """A copy that runs here."""
+
+    targets: tuple[str, ...] = ("all", PREVIEW, FIGURE)
+
+    def command(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "snakemake", "--cores", "2", "--resources", "gpu=1", FULL, *arguments]
+
+
+@dataclass
+class OnSlurm(Local):
+    """A copy whose jobs are submitted."""
+
+    def command(self, *arguments: str) -> list[str]:
+        profile = ["--workflow-profile", "profiles/slurm", *QUICK_CHECKS]
+        return [sys.executable, "-m", "snakemake", *profile, FULL, *arguments]
+
+    def trouble(self, name: str, what: str, clips: int = CLIPS_BEFORE) -> None:
+        """Have a model stop once: `fail`, or `hang` until somebody ends it."""
+        self.write(f"trouble/{name}", f"{clips} {what}\n")
+
+    def reached(self, name: str) -> Path:
+        """What a model writes that hangs: its process, its job and its node."""
+        return self.root / "reached" / name
+
+
+def cluster_suite(root: Path, names: tuple[str, ...]) -> Reduced:
+    """The suite with a row for each of these models, nothing run."""
+    project = reduced_suite(root)
+    adapters = project.root / "workflow/reprise/models/adapters"
+    shutil.copy2(Path(__file__).with_name("troubled.py"), adapters / "troubled.py")
+    with (adapters / "__init__.py").open("a") as registry:
+        registry.write(REGISTRATION)
+    rows = [{"label": "Pixels by judge", "model": "pixels", "protocol": "cot.judged"}]
+    for name in names:
+        settings = f"settings: {{seed: {len(rows)}, name: {name}}}\n"
+        project.write(f"config/models/{name}.yaml", f"label: {name}\nadapter: troubled\n{MODELS[name]}{settings}")
+        rows.append({"label": name, "model": name, "protocol": "paper"})
+    suite, tables = yaml.safe_load(SUITE), yaml.safe_load(VINOGROUND)
+    suite["shards"] = 1
+    suite["run"] = [*(one for one in suite["run"] if one != "hub-siglip"), *names]
+    tables["tables"]["table3"]["sections"][0]["rows"][1:] = rows
+    project.write("config/suites/reduced.yaml", yaml.safe_dump(suite))
+    project.write("config/tables/reduced_vinoground.yaml", yaml.safe_dump(tables))
+    write_pairs(project.root / "release/vinoground/vinoground.csv", PAIRS)
+    for folder in ("asked", "reached", "trouble"):
+        (project.root / folder).mkdir()
+    return project
+
+
+def asked(project: Reduced, name: str) -> list[str]:
+    """The questions that a model was really asked, in their order."""
+    return (project.root / "asked" / name).read_text().split()

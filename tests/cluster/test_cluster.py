@@ -1,0 +1,86 @@
+"""The workflow through a real Slurm: what jobs are asked for, how they end, and that the numbers are those of a run here."""
+
+import re
+from collections import Counter
+
+import pytest
+
+from tests.cluster.conftest import NAMES, Ended
+from tests.cluster.slurm import NotHereError, Slurm, refuse_others
+from tests.cluster.suite import OnSlurm, asked
+
+SUBMITTED = re.compile(r"^Job (\d+) has been submitted with SLURM jobid", re.MULTILINE)
+RESTARTED = re.compile(r"^Trying to restart job (\d+)", re.MULTILINE)
+RULE = re.compile(r"^rule (\w+):\n(?:    .*\n)*?    resources: (.*)$", re.MULTILINE)
+PARTITION = re.compile(r"Auto-selected partition '(\w+)' for job (\w+)")
+
+
+def test_the_site_is_written_from_what_slurm_says(fresh: OnSlurm) -> None:
+    text = (fresh.root / "profiles/slurm/partitions.yaml").read_text()
+    assert "'accel': {max_runtime: 120, max_mem_mb: 8000, max_threads: 8, max_gpu: 1}\n" in text
+    assert "'short': {max_runtime: 60, max_mem_mb: 8000, max_threads: 8}\n" in text
+    assert "slurm-status-command: squeue" in (fresh.root / "profiles/slurm/config.yaml").read_text()
+
+
+def test_a_machine_that_has_a_slurm_is_left_alone(slurm: Slurm) -> None:
+    with pytest.raises(NotHereError, match=r"slurm\.conf exists: this machine has a Slurm of its own"):
+        refuse_others()
+
+
+def test_a_partition_that_is_not_there_is_met_before_a_job_is_submitted(fresh: OnSlurm) -> None:
+    file = fresh.root / "profiles/slurm/partitions.yaml"
+    before = file.read_text()
+    file.write_text(before.replace("'accel'", "'acel'"))
+    outcome = fresh.start().wait()
+    file.write_text(before)
+    assert outcome.returncode == 1 and not SUBMITTED.search(outcome.output)
+    assert "partitions.yaml: Slurm has no partition 'acel' that is up. Did you mean 'accel'?" in outcome.output
+
+
+def test_every_number_is_that_of_a_run_here(ended: Ended) -> None:
+    assert ended.outcome.is_ok, ended.outcome.tail(400)
+    assert ended.cluster.numbers() == ended.here.numbers()
+
+
+def test_a_second_workflow_in_the_folder_is_told_to_wait(ended: Ended) -> None:
+    assert ended.second.returncode == 1 and not SUBMITTED.search(ended.second.output)
+    assert "Directory cannot be locked" in ended.second.output
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_question_is_asked_twice(ended: Ended, name: str) -> None:
+    assert not (ended.cluster.root / "trouble" / name).exists(), "it met no trouble"
+    found = asked(ended.cluster, name)
+    assert sorted(found) == sorted(asked(ended.here, name)) and len(set(found)) == len(found)
+
+
+def test_no_job_is_submitted_twice_without_a_reason(ended: Ended) -> None:
+    submitted, restarted = (
+        Counter(SUBMITTED.findall(ended.outcome.output)),
+        Counter(RESTARTED.findall(ended.outcome.output)),
+    )
+    assert submitted - Counter(submitted.keys()) == restarted
+    # A job whose node is lost is started again by Slurm itself.
+    assert restarted.total() == len([name for name in NAMES if name != "lost"])
+
+
+def test_jobs_of_models_take_gpus_and_others_do_not(ended: Ended) -> None:
+    chosen = Counter(PARTITION.findall(ended.outcome.output))
+    assert {partition for partition, rule in chosen if rule in ("sources", "clips", "facts", "judge")} == {"short"}
+    on_gpus = len([name for name in NAMES if name in ("killed", "lost")])
+    assert (chosen["accel", "infer"] > 0) == (on_gpus > 0)
+
+
+def test_jobs_of_seconds_are_not_submitted(ended: Ended) -> None:
+    found = {rule for rule, _ in RULE.findall(ended.outcome.output)}
+    assert found == {"sources", "clips", "facts", "infer", "judge"}
+
+
+def test_a_job_asks_for_more_when_it_is_sent_again(ended: Ended) -> None:
+    asked_for = [resources for rule, resources in RULE.findall(ended.outcome.output) if rule == "infer"]
+    assert any("mem_mb=400," in one for one in asked_for) and any("mem_mb=800," in one for one in asked_for)
+
+
+def test_a_second_run_has_nothing_to_do(ended: Ended, slurm: Slurm) -> None:
+    outcome = ended.cluster.start().wait()
+    assert outcome.is_ok and "Nothing to be done" in outcome.output, outcome.tail()

@@ -5,19 +5,29 @@ from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bench import device, engine, media, report, scoring, serving
+from bench import browser, device, engine, media, report, scoring, serving
+
+ALL = ("media", "scoring", "report", "browser", "engine", "device", "serving")
 
 
 def wanted() -> set[str]:
     """The modules whose comparisons are named on the command line; all where none is."""
-    return {f"bench.{name}" for name in sys.argv[1:] or ("media", "scoring", "report", "engine", "device", "serving")}
+    return {f"bench.{name}" for name in sys.argv[1:] or ALL}
 
 
 def main() -> None:
     failed = 0
     with TemporaryDirectory() as folder:
         parts = (
-            *(media.ratios, scoring.ratios, report.ratios, engine.ratios, device.ratios, device.journaled),
+            *(
+                media.ratios,
+                scoring.ratios,
+                report.ratios,
+                browser.ratios,
+                engine.ratios,
+                device.ratios,
+                device.journaled,
+            ),
             serving.ratios,
         )
         for ratio in chain.from_iterable(part(Path(folder)) for part in parts if part.__module__ in wanted()):

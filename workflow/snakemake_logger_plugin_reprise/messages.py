@@ -20,7 +20,8 @@ NOISE = (
         "Reasons:",
     ),
     *("Reasons:", "Some jobs were triggered by provenance", "Rules with provenance", "Exiting because a job"),
-    *("Auto-selected partition", "No SLURM account given", "Guessed SLURM account", "Unable to guess SLURM account"),
+    *("Auto-selected partition", "No SLURM account given", "No account was given", "Guessed SLURM account"),
+    "Unable to guess SLURM account",
     *("SLURM run ID:", "SLURM workflow log", "Cleaning up SLURM log files", "Removing output files of failed job"),
     *("Storing output in storage", "At least one job did not complete", LOG_FILE),
 )

@@ -130,6 +130,20 @@ def test_a_failure_is_one_line_with_its_reason_and_its_log(tmp_path: Path) -> No
     assert lines[-1] == "What is done is kept. Correct the cause, then run the same command again."
 
 
+def test_what_slurms_executor_says_of_every_job_is_left_out() -> None:
+    run = Run()
+    run.count()
+    for text in (
+        "Auto-selected partition 'gpu' for job infer with score 0.500",
+        "No SLURM account given, trying to guess.",
+        "No account was given, not able to get a SLURM account via sacct: sacct: invalid option -- '1'\n",
+        "Unable to guess SLURM account. Trying to proceed without.",
+        "Job 28 has been submitted with SLURM jobid 10 (log: /x/10.log).",
+    ):
+        run.say(text, logging.WARNING)
+    assert not re.search("account|partition|submitted", run.end())
+
+
 def test_a_job_that_is_tried_again_has_not_failed() -> None:
     run = Run()
     run.count()

@@ -14,7 +14,7 @@ reprise.clip = (() => {
     video.setAttribute("aria-label", `Clip ${clip.id}`);
     const element = make("figure", { class: "clip" }, video, caption);
     video.addEventListener("error", () => video.replaceWith(unplayable(clip)), { once: true });
-    video.addEventListener("loadedmetadata", () => makeSeekable(video), { once: true });
+    video.addEventListener("loadedmetadata", () => makeSeekable(video).catch(() => undefined), { once: true });
     return { element, video };
   }
 
@@ -35,14 +35,18 @@ reprise.clip = (() => {
       make("a", { href: media }, decodeURIComponent(media)));
   }
 
-  /** A server without byte ranges gives a video that cannot be sought: it is then loaded whole. */
+  /** A server without byte ranges gives a video that cannot be sought: it is then loaded whole. If that fails it plays as it is. */
   async function makeSeekable(video) {
     const { seekable, src } = video;
     if (location.protocol === "file:" || (seekable.length && seekable.end(seekable.length - 1) > 0)) {
       return;
     }
-    const answer = await fetch(src);
-    video.src = URL.createObjectURL(await answer.blob());
+    const whole = await fetch(src).then((answer) => answer.blob());
+    const { paused } = video;
+    video.src = URL.createObjectURL(whole);
+    if (!paused) {
+      await video.play();
+    }
   }
 
   return { show };

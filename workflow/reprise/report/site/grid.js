@@ -5,6 +5,7 @@ reprise.grid = (() => {
   const { make, given } = reprise.dom;
   const ROW_HEIGHT = 52;
   const place = document.getElementById("grid");
+  const labels = { a: given("span", ""), b: given("span", "") };
   let view = null;
   let table = null;
   let ready = null;
@@ -30,6 +31,7 @@ reprise.grid = (() => {
   }
 
   function build() {
+    const width = matchMedia("(max-width: 50rem)").matches ? 92 : 118;
     table = new Tabulator(place, {
       data: [],
       index: "n",
@@ -41,20 +43,22 @@ reprise.grid = (() => {
       columnDefaults: { headerSort: false, resizable: false },
       columns: [
         { title: "Item", field: "n", formatter: item },
-        { title: "A", field: "a", formatter: (cell) => result(cell, "columns"), titleFormatter: () => title("run"), width: 118 },
-        { title: "B", field: "b", formatter: (cell) => result(cell, "otherColumns"), titleFormatter: () => title("other"), width: 118 },
+        { title: "A", field: "a", formatter: (cell) => result(cell, "columns"), titleFormatter: () => title("a"), width },
+        { title: "B", field: "b", formatter: (cell) => result(cell, "otherColumns"), titleFormatter: () => title("b"), width },
       ],
       rowFormatter: (row) => row.getElement().classList.toggle("current", row.getData().n === view.item),
     });
     table.on("rowClick", (_, row) => open(row.getData().n));
-    return new Promise((resolve) => table.on("tableBuilt", resolve));
+    return new Promise((resolve) => table.on("tableBuilt", resolve)).then(() => {
+      place.querySelector(".tabulator-tableholder").tabIndex = -1; // the list is one stop of the tab key
+    });
   }
 
   function titles() {
     for (const [field, run] of [["a", view.run], ["b", view.other]]) {
       const column = table.getColumn(field);
       if (run) {
-        column.getElement().querySelector(".model").textContent = run.label;
+        labels[field].textContent = run.label;
         column.show();
       } else {
         column.hide();
@@ -62,9 +66,8 @@ reprise.grid = (() => {
     }
   }
 
-  function title(name) {
-    const letter = name === "run" ? "A" : "B";
-    return make("span", { class: "title" }, make("span", { class: "letter" }, letter), " ", given("span", "", { class: "model" }));
+  function title(field) {
+    return make("span", { class: "title" }, make("span", { class: "letter" }, field.toUpperCase()), " ", labels[field]);
   }
 
   /** What tells an item from others; a link, so that it can be opened beside. */

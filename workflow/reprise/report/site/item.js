@@ -7,6 +7,7 @@ reprise.item = (() => {
   // Texts that are no variants of each other: a question names its options, subtitles name anything.
   const NOT_COMPARED = ["question", "subtitles"];
   let shown = null;
+  let drawn = null;
 
   /** Show the open item of a view, or how to open one. */
   async function show(view) {
@@ -18,14 +19,20 @@ reprise.item = (() => {
     }
     if (key !== shown) {
       shown = key;
-      const parts = await body(view, await load(view));
-      if (key !== shown) {
-        return;
-      }
+      drawn = draw(view, key);
+    }
+    await drawn;
+    if (key === shown) {
+      position(view);
+    }
+  }
+
+  async function draw(view, key) {
+    const parts = await body(view, await load(view));
+    if (key === shown) {
       place.replaceChildren(navigation(), ...parts);
       place.scrollTop = 0;
     }
-    position(view);
   }
 
   function heading(text) {
@@ -74,19 +81,28 @@ reprise.item = (() => {
     return make("dl", { class: "about" }, ...rows.filter(([, text]) => text).flatMap(([name, text]) => [given("dt", name), given("dd", text)]));
   }
 
+  /** For each sampling the frames of the chosen runs that were shown any, then a line for each run without. */
   function frames(view, { data, samplings, frames: plans }, clip, video) {
-    return samplings.map((sampling, place_) => {
-      const runs = [view.run, view.other].filter((run) => run && run.sampling === sampling);
-      const who = [...new Set(runs.map(({ label }) => label))].join(" and ");
-      const plan = plans[place_];
-      const saw = runs.some(({ n }) => (data.answers[n] || []).some(({ frames: count }) => count));
-      if (!plan || !saw) {
-        const why = plan || sampling === "none" ? "was shown no frame of the clip." : "was run elsewhere: its frames are not known here.";
-        return make("p", { class: "frames" }, given("strong", who), ` ${why}`);
-      }
-      const at = view.index.clip[view.item];
-      return reprise.frames.show({ clip, times: plan.times[at], note: plan.note[at], sampling, who, video });
+    const chosen = [view.run, view.other].filter(Boolean);
+    const isShown = (run, plan) => plan && (data.answers[run.n] || []).some(({ frames: count }) => count);
+    return samplings.flatMap((sampling, number) => {
+      const plan = plans[number];
+      const runs = chosen.filter((run) => run.sampling === sampling);
+      const seeing = runs.filter((run) => isShown(run, plan));
+      const others = runs.filter((run) => !isShown(run, plan)).map((run) => blind(run, plan));
+      return seeing.length ? [ofPlan(view, plan, seeing, { clip, sampling, video }), ...others] : others;
     });
+  }
+
+  function ofPlan({ index, item }, { times, note }, runs, known) {
+    const at = index.clip[item];
+    const who = [...new Set(runs.map(({ label }) => label))].join(" and ");
+    return reprise.frames.show({ ...known, times: times[at], note: note[at], who });
+  }
+
+  function blind({ label, sampling }, plan) {
+    const why = plan || sampling === "none" ? "was shown no frame of the clip." : "was run elsewhere: its frames are not known here.";
+    return make("p", { class: "frames" }, given("strong", label), ` ${why}`);
   }
 
   /** Each text once, by all its names; among captions and options the words that differ are marked. */

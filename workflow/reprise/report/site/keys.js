@@ -44,7 +44,7 @@ reprise.keys = (() => {
     if (target.closest(TYPED)) {
       return null;
     }
-    const inList = target === grid && IN_LIST[key];
+    const inList = grid.contains(target) && IN_LIST[key];
     return inList || ANYWHERE[key] || (!target.closest(PRESSED) && ELSEWHERE[key]);
   }
 

@@ -1,0 +1,65 @@
+"""How quick the item browser is at full size: seconds to its first view, and to the answer of a filter, in Chromium."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from bench import report
+from bench.rounds import ROUNDS, Ratio
+
+MOST_FIRST, MOST_FILTER = 2.0, 0.3
+CHROMIUM = "chromium"
+BENCHMARK = "temporalbench"
+# Milliseconds from a choice to two frames drawn after the list is there.
+FILTER = """([name, value]) => new Promise((resolve) => {
+    const start = performance.now();
+    const before = document.body.dataset.shown;
+    const control = document.forms.filters.elements[name];
+    control.value = value;
+    control.dispatchEvent(new Event("change", { bubbles: true }));
+    const look = () => document.body.dataset.shown === before
+        ? requestAnimationFrame(look)
+        : requestAnimationFrame(() => requestAnimationFrame(() => resolve(performance.now() - start)));
+    look();
+})"""
+CHOICES = (("show", "wrong"), ("task", "short"), ("show", "right"), ("task", ""), ("show", ""))
+
+
+def ratios(folder: Path) -> Iterator[Ratio]:
+    """Medians over rounds, of the report that `bench.report` builds."""
+    root = folder / "report"
+    if not root.exists():
+        report.build(root)
+    (page,) = root.rglob("items.html")
+    with sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=shutil.which(CHROMIUM), args=["--no-sandbox"])
+        first = median(_first_view(browser, page) for _ in range(ROUNDS))
+        filtered = _filters(browser, page)
+        browser.close()
+    yield Ratio("seconds to the first view of the item browser", first, MOST_FIRST)
+    yield Ratio("seconds to filter its items", filtered, MOST_FILTER)
+
+
+def _first_view(browser: Browser, page: Path) -> float:
+    window = _opened(browser, page)
+    found: float = window.evaluate("performance.now()")
+    window.close()
+    return found / 1000
+
+
+def _filters(browser: Browser, page: Path) -> float:
+    window = _opened(browser, page)
+    found = [window.evaluate(FILTER, list(choice)) for _ in range(ROUNDS) for choice in CHOICES]
+    window.close()
+    return median(found) / 1000
+
+
+def _opened(browser: Browser, page: Path) -> Page:
+    """A new window in which the list of items is drawn."""
+    window = browser.new_page()
+    window.goto(f"{page.as_uri()}#b={BENCHMARK}")
+    window.wait_for_selector("body[data-shown] .tabulator-row")
+    return window

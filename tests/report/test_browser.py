@@ -1,0 +1,163 @@
+"""The item browser, in a browser."""
+
+from playwright.sync_api import expect
+
+from tests.report.conftest import HOSTILE
+from tests.report.viewer import Viewer
+from tests.unit.report.world import OTHER, RUN
+
+DISAGREE = f"items.html#b=velociti&run={RUN}&other={OTHER}&show=disagree"
+ITEM = f"items.html#b=velociti&run={RUN}&item=a"
+BAD_ITEM = f"items.html#b=velociti&run={RUN}&item=%3Cb%3Ed%3C/b%3E"
+
+NAME = "document.activeElement.name || document.activeElement.id || document.activeElement.tagName"
+
+
+def test_items_are_filtered_and_opened_and_their_clips_play(any_viewer: Viewer) -> None:
+    any_viewer.open()
+    any_viewer.found("4 of 4 items")
+    any_viewer.choose("Test", "agent_bind")
+    any_viewer.found("1 of 4 items")
+    any_viewer.page.locator(".tabulator-row").first.click()
+    any_viewer.heading("a")
+    assert any_viewer.value("document.documentElement.scrollWidth <= innerWidth"), "nothing is wider than the window"
+    any_viewer.until("document.querySelector('video').readyState >= 2")
+    any_viewer.value("document.querySelector('video').play()")
+    any_viewer.until("document.querySelector('video').currentTime > 0.2")
+    any_viewer.page.get_by_role("button", name="Frame 2 of 2, 1.50 s").click()
+    any_viewer.until("document.querySelector('video').currentTime === 1.5")
+    assert any_viewer.page.locator(".strip i").count() == 2
+
+
+def test_an_item_shows_what_each_model_answered_and_how_that_was_read(viewer: Viewer) -> None:
+    viewer.open(ITEM)
+    viewer.heading("a")
+    assert viewer.page.locator("mark").all_inner_texts() == ["runs", "sleeps"]
+    first = viewer.page.locator("details.run").first
+    assert "✓ right" in first.inner_text() and "p(Yes)" in first.inner_text() and "0.9" in first.inner_text()
+    expect(viewer.page.locator("details.run")).to_have_count(2)
+    viewer.page.get_by_text("entail: pos (score)").click()
+    expect(viewer.page.get_by_text("Does it fit?").first).to_be_visible()
+
+
+def test_two_models_are_compared_where_they_differ(viewer: Viewer) -> None:
+    viewer.open(DISAGREE)
+    viewer.found("2 of 4 items")
+    assert "of 2 items that count for both" in viewer.text("#comparison")
+    viewer.page.get_by_role("link", name="B better: 1").click()
+    viewer.found("1 of 4 items")
+    assert "show=worse" in viewer.state()
+    viewer.page.go_back()
+    viewer.found("2 of 4 items")
+
+
+def test_failed_unread_missing_and_what_readers_read_differently(viewer: Viewer) -> None:
+    viewer.open(f"items.html#b=velociti&run={RUN}")
+    for show, count in (("failed", 1), ("unread", 0), ("clip missing", 2), ("readers disagree", 1), ("wrong", 1)):
+        viewer.choose("Show", show)
+        viewer.found(f"{count} of 4 items")
+
+
+def test_words_are_searched(viewer: Viewer) -> None:
+    viewer.open()
+    viewer.page.get_by_label("Words").fill("SLEEPS man")
+    viewer.found("1 of 4 items")
+    assert viewer.state().endswith("q=SLEEPS man")
+    viewer.page.get_by_role("button", name="Clear").click()
+    viewer.found("4 of 4 items")
+
+
+def test_a_number_of_a_page_leads_to_the_items_behind_it(viewer: Viewer) -> None:
+    viewer.open("runs/velociti.entail.fps1.one.html")
+    viewer.page.locator("a[href*='metric=strict']").first.click()
+    viewer.found("1 of 4 items")
+    assert viewer.value("document.forms.filters.elements.task.value") == "agent_bind"
+
+
+def test_a_link_holds_the_whole_state_and_the_back_button_works(viewer: Viewer) -> None:
+    viewer.open(f"items.html#b=velociti&run={OTHER}&show=wrong&item=a")
+    viewer.heading("a")
+    viewer.found("1 of 4 items")
+    viewer.choose("Show", "right")
+    viewer.found("1 of 4 items")
+    viewer.page.go_back()
+    viewer.until("document.forms.filters.elements.show.value === 'wrong'")
+    viewer.open("items.html#b=none&run=gone&item=x&group=y&task=%ZZ")
+    said = viewer.text("#trouble")
+    assert all(name in said for name in ("benchmark “none”", "run “gone”", "item “x”", "“y”", "“%ZZ”"))
+
+
+def test_the_keyboard_is_enough(viewer: Viewer) -> None:
+    viewer.open()
+    press = viewer.page.keyboard.press
+    press("j")
+    viewer.heading("a")
+    press("ArrowRight")
+    viewer.heading("b")
+    press("k")
+    viewer.heading("a")
+    press("l")
+    press("ArrowDown")
+    viewer.heading("b")
+    press("ArrowUp")
+    viewer.heading("a")
+    press("Enter")
+    assert viewer.value("document.activeElement.id") == "the-item"
+    viewer.until("document.querySelector('video').readyState >= 2")
+    press("Space")
+    viewer.until("document.querySelector('video').currentTime > 0")
+    viewer.page.get_by_role("button", name="Frame 1 of 2, 0.50 s").focus()
+    press("ArrowRight")
+    press("Enter")
+    viewer.until("document.querySelector('video').currentTime === 1.5")
+    press("?")
+    expect(viewer.page.get_by_role("dialog")).to_be_visible()
+    press("Escape")
+    press("/")
+    viewer.page.keyboard.type("sleeps")
+    viewer.found("1 of 4 items")
+
+
+def test_every_control_is_reached_by_the_tab_key_and_shows_that_it_is(viewer: Viewer) -> None:
+    viewer.open(ITEM)
+    viewer.heading("a")
+    reached = []
+    for _ in range(30):
+        viewer.page.keyboard.press("Tab")
+        reached.append(viewer.value(NAME))
+        has_outline = viewer.value("getComputedStyle(document.activeElement).outlineStyle") != "none"
+        assert has_outline or reached[-1] in ("VIDEO", "BODY"), "a video marks its own controls; the end of the page"
+    in_order = ["b", "task", "group", "run", "other", "metric", "show", "q", "copy-link", "show-keys", "grid", "VIDEO"]
+    assert [name for name in dict.fromkeys(reached) if name in in_order] == in_order
+
+
+def test_hostile_texts_are_shown_and_run_nothing(viewer: Viewer) -> None:
+    viewer.open(BAD_ITEM)
+    viewer.heading("<b>d</b>")
+    assert "<script>window.ran=1</script> [U+202E]evil[U+202C] [U+0000] שלום" in viewer.text(".texts dd >> nth=0")
+    assert HOSTILE[:20] in viewer.text("details.run >> nth=0")
+    assert "Failed: Timeout." in viewer.text("details.run >> nth=0")
+    assert viewer.value("window.ran") is None
+    assert viewer.value("document.querySelectorAll('#item b, #item img, #item script, #grid img').length") == 0
+    assert "characters)" in viewer.text(".texts dd >> nth=1")
+
+
+def test_a_clip_that_is_missing_or_no_video_says_so(phone: Viewer) -> None:
+    phone.open(f"items.html#b=velociti&run={RUN}&item=b")
+    phone.heading("b")
+    assert phone.text(".absent") == "The clip is missing here: gone <b>No such video</b>"
+    phone.open(BAD_ITEM)
+    phone.heading("<b>d</b>")
+    expect(phone.page.locator(".absent")).to_contain_text("The clip cannot be played.")
+    assert phone.value("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_phone_shows_the_list_or_the_item(phone: Viewer) -> None:
+    phone.open()
+    phone.page.locator(".tabulator-row").first.click()
+    phone.heading("a")
+    expect(phone.page.locator("#list")).to_be_hidden()
+    phone.page.get_by_role("button", name="Next →").click()
+    phone.heading("b")
+    phone.page.get_by_role("button", name="List").click()
+    expect(phone.page.locator("#list")).to_be_visible()

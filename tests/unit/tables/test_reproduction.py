@@ -1,6 +1,7 @@
 """Verdicts on whole tables, from the csvs that tables write."""
 
 import csv
+import json
 import subprocess
 import sys
 from collections import Counter
@@ -27,7 +28,11 @@ KEY = ReproductionKey(
     suite="s",
     suite_title="S",
     confidence=0.95,
-    titles={"b/table1": Title(paper="B", number="Table 1", title="Scores")},
+    titles=(
+        Title(table="b/table2", paper="B", number="Table 2", title="More"),
+        Title(table="b/table10", paper="B", number="Table 10", title="Most"),
+        Title(table="b/table1", paper="B", number="Table 1", title="Scores"),
+    ),
 )
 
 
@@ -134,3 +139,11 @@ def test_the_stage_writes_what_people_and_programs_read(tmp_path: Path) -> None:
     assert (line["row"], line["verdict"], float(line["difference"])) == ("'=1+1", "agrees", -2.0)
     for form in ("md", "html"):
         assert "agrees" in (tmp_path / f"reproduction.{form}").read_text(encoding="utf-8")
+
+
+def test_tables_keep_the_order_of_the_suite_through_the_key_file(tmp_path: Path) -> None:
+    (tmp_path / "key.json").write_text(json.dumps(KEY.model_dump(mode="json"), sort_keys=True))
+    found = ReproductionKey.model_validate_json((tmp_path / "key.json").read_text())
+    summary = Reproduction(found, pl.DataFrame([tidy()], schema=TIDY)).tables()[0]
+    (section,) = summary.sections
+    assert [row.label for row in section.rows] == ["Table 2", "Table 10", "Table 1", "All tables"]

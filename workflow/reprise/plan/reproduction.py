@@ -18,14 +18,15 @@ def reproduction_key(plan: Plan) -> ReproductionKey:
         suite_title=suite.title,
         notice=suite.notice,
         confidence=config.main.confidence,
-        titles={
-            name: Title(
+        titles=tuple(
+            Title(
+                table=name,
                 paper=config.benchmarks[benchmark].title,
                 number=f"Table {table.removeprefix('table')}",
                 title=spec.title,
             )
             for name, (benchmark, table, spec) in tables.items()
-        },
+        ),
         judges_of_paper={name: spec.judge for name, (*_, spec) in tables.items() if spec.judge},
         judges={judge: config.models[judge].label for judge in sorted(judges)},
         conditions={run.name: tuple(_conditions(plan, run)) for run in plan.runs()},

@@ -74,6 +74,8 @@ class OverviewKey(Key):
 class Title(Settings):
     """How a table is called."""
 
+    table: str
+    """as csvs name it"""
     paper: str
     """the benchmark's name"""
     number: str
@@ -90,8 +92,8 @@ class ReproductionKey(Key):
     suite_title: str
     notice: str = ""
     confidence: float
-    titles: dict[str, Title]
-    """table, as csvs name it -> its title"""
+    titles: tuple[Title, ...]
+    """of every table, in the order of the suite"""
     judges_of_paper: dict[str, str] = Field({})
     """table -> the judge of the paper's numbers"""
     judges: dict[str, str] = Field({})

@@ -51,6 +51,7 @@ class Reproduction:
 
     def __init__(self, key: ReproductionKey, tidy: pl.DataFrame) -> None:
         self._key = key
+        self._titles = {title.table: title for title in key.titles}
         readings: dict[tuple[str, ...], dict[str, Any]] = {}
         for row in tidy.filter(pl.col("published").is_not_null()).iter_rows(named=True):
             place = tuple(row[name] or "" for name in PLACE)
@@ -86,7 +87,7 @@ class Reproduction:
 
     def tables(self) -> list[rendered.Table]:
         """The summary, and the cells of each table."""
-        by_table: dict[str, list[Compared]] = {name: [] for name in self._key.titles}
+        by_table: dict[str, list[Compared]] = {name: [] for name in self._titles}
         for cell in self.cells:
             by_table[cell.found["table"]].append(cell)
         return [self._summary(by_table), *(self._listed(name, cells) for name, cells in by_table.items() if cells)]
@@ -94,10 +95,10 @@ class Reproduction:
     def _summary(self, by_table: Mapping[str, Sequence[Compared]]) -> rendered.Table:
         one_in = round(1 / (1 - self._key.confidence))
         sections = []
-        for paper in dict.fromkeys(self._key.titles[name].paper for name in by_table):
-            own = {name: cells for name, cells in by_table.items() if self._key.titles[name].paper == paper}
+        for paper in dict.fromkeys(self._titles[name].paper for name in by_table):
+            own = {name: cells for name, cells in by_table.items() if self._titles[name].paper == paper}
             total = [cell for cells in own.values() for cell in cells]
-            lines = [self._counted(self._key.titles[name].number, cells) for name, cells in own.items()]
+            lines = [self._counted(self._titles[name].number, cells) for name, cells in own.items()]
             sections.append(rendered.Section((*lines, self._counted("All tables", total)), paper))
         return rendered.Table(
             title="Reproduction",
@@ -117,7 +118,7 @@ class Reproduction:
         return rendered.TableRow(label, tuple(rendered.Cell((rendered.Number(one, 0),)) for one in numbers))
 
     def _listed(self, name: str, cells: Sequence[Compared]) -> rendered.Table:
-        title = self._key.titles[name]
+        title = self._titles[name]
         columns = ("column", "ours", "interval", "paper", "difference", "verdict", "conditions")
         words = {"column", "verdict", "conditions"}
         sections: dict[str, list[rendered.TableRow]] = {}

@@ -24,7 +24,8 @@ PAGE = (
 WIDTH, HEIGHT = 1440, 1340
 LARGEST = 300_000  # bytes of a committed picture
 COLOURS = (256, 128, 64, 32)
-WAIT_MS = 40_000  # of the page's own clock, for its scripts and clips
+WAIT_MS = 400_000  # of the page's own clock, which waits for no decoder of clips: hence several pictures
+TAKEN = 6
 
 
 def main() -> None:
@@ -33,8 +34,13 @@ def main() -> None:
     parser.add_argument("--page", default=PAGE)
     parser.add_argument("--out", type=Path, default=PICTURE)
     args = parser.parse_args()
-    args.out.write_bytes(small_enough(taken(args.report, args.page)))
+    args.out.write_bytes(fullest(args.report, args.page))
     print(f"{args.out}: {args.out.stat().st_size / 1000:.0f} kB")
+
+
+def fullest(report: Path, page: str) -> bytes:
+    """Of several pictures the largest: on a busy machine frames of the clip are missing in some. Look at it."""
+    return max((small_enough(taken(report, page)) for _ in range(TAKEN)), key=len)
 
 
 def taken(report: Path, page: str) -> Image.Image:

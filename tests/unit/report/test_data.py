@@ -3,8 +3,11 @@
 import math
 from pathlib import Path
 
+import polars as pl
 import pytest
 from reprise.core.errors import UserError
+from reprise.core.schemas import ITEMS
+from reprise.report.items import Items
 from reprise.report.scripts import LONGEST, shown
 
 from tests.unit.report.world import CAPTION, OTHER, RUN, World, answers, clip, read
@@ -186,3 +189,10 @@ def test_a_clip_without_ledger_is_not_fetched(world: World) -> None:
     first, second = world.data("velociti/index")["clips"]
     assert first["media"] == "../store/clips/a%20b/%C3%BC.mp4"
     assert (second["status"], second["media"]) == ("not fetched", "")
+
+
+def test_a_group_of_all_items_has_all() -> None:
+    table = pl.DataFrame([item_row(name, task="short") for name in "ab"], schema=ITEMS)
+    items = Items("temporalbench", table, None)
+    overall = items.of_catalog()["groups"].index("overall")
+    assert all(overall in places for places in items.index({"c": 0})["groups"])

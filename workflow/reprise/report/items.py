@@ -103,7 +103,9 @@ def _all_groups(benchmark: str, items: pl.DataFrame, tasks: Iterable[str]) -> di
     named = items["groups"].explode().drop_nulls().unique(maintain_order=True).to_list()
     found = {name: items.select(pl.col("groups").list.contains(name)).to_series() for name in named}
     defined = load_scores(benchmark).GROUPS
-    found |= {name: items.select(is_member).to_series().fill_null(False) for name, is_member in defined.items()}
+    found |= {
+        name: items.select("item_id", is_member=one)["is_member"].fill_null(False) for name, one in defined.items()
+    }
     return {name: is_member for name, is_member in found.items() if name not in tasks and is_member.any()}
 
 

@@ -1,5 +1,6 @@
 """A new checkpoint, a killed inference job, an adopted refactoring: with the demo's real checkpoints."""
 
+import json
 import os
 import random
 import shutil
@@ -178,6 +179,26 @@ def test_comparing_a_run_with_itself_finds_no_difference(toy: Project) -> None:
     assert f"strict: better by {RUN}: 0 of" in done.stdout
 
 
+def test_a_run_of_another_clone_is_compared(toy: Project, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    for part in ("config", "results"):
+        shutil.copytree(toy.root / part, other / part)
+    for part in ("workflow", "resources"):
+        (other / part).symlink_to(toy.root / part)
+    key = other / f"results/small/keys/{RUN}.json"
+    found = json.loads(key.read_text())
+    found["answers"]["versions"]["torch"] = "1.0"
+    key.write_text(json.dumps(found))
+    done = toy.reprise("reprise", "compare", RUN, f"{other}:{RUN}")
+    assert done.returncode == 0, done.stderr
+    assert f"What differs in the conditions: {RUN} | {other}:{RUN}" in done.stdout
+    assert "torch: " in done.stdout and " | 1.0" in done.stdout
+    assert f"strict: better by {other}:{RUN}: 0 of" in done.stdout
+    (other / f"results/small/verdicts/{RUN}/robust.parquet").unlink()
+    done = toy.reprise("reprise", "compare", RUN, f"{other}:{RUN}")
+    assert done.returncode == 1 and f"in {other}: compare: results/small/verdicts/{RUN}" in done.stderr
+
+
 def test_a_cell_is_traced_to_its_sources(toy: Project) -> None:
     done = toy.reprise("reprise", "trace", "velociti/table2", "--row", "Toy", "--column", "Avg")
     assert done.returncode == 0, done.stderr
@@ -204,6 +225,10 @@ def test_a_cell_is_traced_to_its_sources(toy: Project) -> None:
         (["adopt", "velociti/entail/fps1/nobody", "--why", "x"], "no run 'velociti/entail/fps1/nobody'"),
         (["compare", RUN, "velociti/mc/fps1/toy-llava-ov"], "asks velociti entail"),
         (["compare", RUN, "velociti/entail/fps1/toy-llava"], "Did you mean 'velociti/entail/fps1/toy-llava-ov'?"),
+        (
+            ["compare", RUN, f"nowhere:{RUN}"],
+            "compare: 'nowhere' is no clone of Reprise: it has no config/config.yaml.",
+        ),
         (["pin", "nobody"], "pin: no model or suite 'nobody'"),
     ],
 )

@@ -74,7 +74,11 @@ def compare(
     first: RunName,
     second: Annotated[
         str,
-        Argument(metavar="OTHER_RUN", help="another run of the same questions", autocompletion=completion.runs),
+        Argument(
+            metavar="OTHER_RUN",
+            help="another run of the same questions; of another clone: <folder>:<run>",
+            autocompletion=completion.runs,
+        ),
     ],
     suite: Suite = None,
 ) -> None:

@@ -1,6 +1,9 @@
 """`compare`: what two runs were made with, how they did on the samples that both were asked, and where they differ."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import chdir, contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -23,32 +26,76 @@ HEADER = (
 )
 
 
+class Compared(NamedTuple):
+    """A run, of this clone or of another one."""
+
+    name: str
+    benchmark: str
+    form: str
+    answers: Mapping[str, Any]
+    """what its answers were made with: that part of its key"""
+    outcomes: Mapping[str, pl.DataFrame]
+    level: float
+
+    @classmethod
+    def of(cls, words: str, suite: str | None) -> "Compared":
+        """The run that words name, `<folder>:<run>` for one of another clone."""
+        folder, _, name = words.rpartition(":")
+        with _inside(Path(folder)):
+            plan = plan_of(suite)
+            run = plan.find_run(name)
+            form = plan.config.benchmarks[run.benchmark].protocols[run.protocol].form
+            return cls(
+                name=f"{folder}:{run.name}" if folder else run.name,
+                benchmark=run.benchmark,
+                form=form,
+                answers=read_json(plan.results.run_key(run))["answers"],
+                outcomes=_outcomes(plan, run, form),
+                level=plan.config.main.confidence,
+            )
+
+
+@contextmanager
+def _inside(folder: Path) -> Iterator[None]:
+    """Work in a clone's folder; what it says of its own files begins with the folder."""
+    if folder == Path():
+        yield
+        return
+    if not (folder / "config" / "config.yaml").is_file():
+        raise UserError(
+            f"compare: '{folder}' is no clone of Reprise: it has no config/config.yaml. A run of another clone is "
+            "named <folder>:<run>."
+        )
+    try:
+        with chdir(folder):
+            yield
+    except UserError as error:
+        raise UserError(f"in {folder}: {error}") from None
+
+
 def compare_runs(first: str, second: str, suite: str | None = None) -> None:
     """Print first minus second, in percentage points."""
-    plan = plan_of(suite)
-    one, other = plan.find_run(first), plan.find_run(second)
-    first, second = one.name, other.name
-    form, other_form = (_form(plan, run) for run in (one, other))
-    if (one.benchmark, form) != (other.benchmark, other_form):
-        raise UserError(f"compare: '{first}' asks {one.benchmark} {form}, '{second}' {other.benchmark} {other_form}.")
-    level = plan.config.main.confidence
-    header = HEADER.format(percent=100 * level)
-    ours, theirs = _outcomes(plan, one, form), _outcomes(plan, other, form)
-    print("\n".join(_conditions(plan, one, other)), end="\n\n")
-    print(f"{first} minus {second}, percentage points, on the samples both were asked\n\n{header}")
-    metrics = sorted(ours.keys() & theirs.keys())
+    one, other = (Compared.of(words, suite) for words in (first, second))
+    if (one.benchmark, one.form) != (other.benchmark, other.form):
+        raise UserError(
+            f"compare: '{one.name}' asks {one.benchmark} {one.form}, '{other.name}' {other.benchmark} {other.form}."
+        )
+    print("\n".join(_conditions(one, other)), end="\n\n")
+    header = HEADER.format(percent=100 * one.level)
+    print(f"{one.name} minus {other.name}, percentage points, on the samples both were asked\n\n{header}")
+    metrics = sorted(one.outcomes.keys() & other.outcomes.keys())
     for metric in metrics:
-        for task, found in _by_task(ours[metric], theirs[metric], level):
+        for task, found in _by_task(one.outcomes[metric], other.outcomes[metric], one.level):
             print(_line(metric, task, found))
     for metric in metrics:
-        print("\n" + "\n".join(items_between(metric, (first, ours[metric]), (second, theirs[metric]))))
-    print(f"\nWhat a model saw and said: python -m reprise item {first} <sample>")
+        named = ((run.name, run.outcomes[metric]) for run in (one, other))
+        print("\n" + "\n".join(items_between(metric, *named)))
+    print("\nWhat a model saw and said: python -m reprise item <run> <sample>, in the clone of the run")
 
 
-def _conditions(plan: Plan, one: Run, other: Run) -> Iterator[str]:
+def _conditions(one: Compared, other: Compared) -> Iterator[str]:
     """What the answers of two runs were made with, setting by setting, where it differs."""
-    before, after = (read_json(plan.results.run_key(run))["answers"] for run in (one, other))
-    changes = list(changes_between(before, after))
+    changes = list(changes_between(one.answers, other.answers))
     if not changes:
         yield "The answers of both were made with the same settings, prompt, frames, weights and versions."
         return
@@ -67,10 +114,6 @@ def items_between(metric: str, one: Named, other: Named) -> Iterator[str]:
         more = f" and {len(found) - MOST_ITEMS} more" if len(found) > MOST_ITEMS else ""
         listed = f": {', '.join(found[:MOST_ITEMS])}{more}" if found else ""
         yield f"{metric}: better by {name}: {len(found)} of {both.height}{listed}"
-
-
-def _form(plan: Plan, run: Run) -> str:
-    return plan.config.benchmarks[run.benchmark].protocols[run.protocol].form
 
 
 def _outcomes(plan: Plan, run: Run, form: str) -> dict[str, pl.DataFrame]:

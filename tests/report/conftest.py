@@ -1,7 +1,10 @@
 """A report of a few items, two of them hostile, and a browser that looks at it from a file and from a server."""
 
+import json
+import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import chdir
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -10,6 +13,9 @@ from threading import Thread
 import pytest
 from imageio_ffmpeg import get_ffmpeg_exe
 from playwright.sync_api import Browser, Page, sync_playwright
+from reprise.core.files import write_text
+from reprise.core.paths import table_file
+from reprise.report.keys import ReportedTable
 
 from tests.report.viewer import Viewer
 from tests.unit.report.world import OTHER, RUN, World, answers, clip, pair, read
@@ -17,6 +23,16 @@ from tests.unit.rows import item_row, response_row, verdict_row
 
 HOSTILE = '<img src=x onerror="window.ran=1"><script>window.ran=1</script> \u202eevil\u202c \x00 שלום & \\textbf{x}'
 LONG = "word " * 200_000
+TABLE = {
+    "suite": "small", "suite_title": "Small", "benchmark": "velociti", "benchmark_title": "VELOCITI", "paper": "velociti",
+    "table": "table2", "show_published": False, "forms": {"entail": "entail"}, "runs": [RUN],
+    "missing_share_max": 1, "failed_share_max": 1,
+    "spec": {
+        "title": "Scores", "caption": "By strict entailment.", "metrics": ["strict"],
+        "columns": [{"title": "AgBind", "group": "agent_bind"}],
+        "sections": [{"protocol": "entail", "sampling": "fps1", "rows": [{"label": "One", "model": "one"}]}],
+    },
+}  # fmt: skip
 
 
 @pytest.fixture(scope="session")
@@ -50,7 +66,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     counts = dict.fromkeys(("asked", "scored", "failed", "unparsed", "missing"), 1)
     named = {"metric": "strict", "group": "agent_bind", "value": 100.0, "convention": "fixed", "reader": "robust"}
     world.metrics = [{"run": RUN, **named, **counts}]
-    world.build()
+    write_text(world.results.key("tables", "velociti", "table2"), json.dumps(TABLE))
+    world.tables = (ReportedTable(name="table2"),)
+    with chdir(folder):  # where the tables of a suite lie
+        write_text(table_file("velociti", "table2", "csv"), "row,value\nOne,100.0\n")
+        world.build()
     return folder
 
 
@@ -80,7 +100,7 @@ def served(folder: Path) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as started:
-        found = started.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        found = started.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         yield found
         found.close()
 

@@ -1,5 +1,6 @@
 """The item browser, in a browser."""
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.report.conftest import HOSTILE
@@ -67,8 +68,9 @@ def test_words_are_searched(viewer: Viewer) -> None:
     viewer.found("4 of 4 items")
 
 
-def test_a_number_of_a_page_leads_to_the_items_behind_it(viewer: Viewer) -> None:
-    viewer.open("runs/velociti.entail.fps1.one.html")
+@pytest.mark.parametrize("page", ["tables/velociti.html", "runs/velociti.entail.fps1.one.html"])
+def test_a_number_of_a_page_leads_to_the_items_behind_it(viewer: Viewer, page: str) -> None:
+    viewer.open(page)
     viewer.page.locator("a[href*='metric=strict']").first.click()
     viewer.found("1 of 4 items")
     assert viewer.value("document.forms.filters.elements.task.value") == "agent_bind"

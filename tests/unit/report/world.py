@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from reprise.core.schemas import (
 )
 from reprise.core.store import Store
 from reprise.report.build import build
-from reprise.report.keys import ReportedBenchmark, ReportedRun, ReportKey
+from reprise.report.keys import ReportedBenchmark, ReportedRun, ReportedTable, ReportKey
 
 from tests.unit.rows import Row, item_row, request_row, response_row, verdict_row
 
@@ -76,7 +77,7 @@ class World:
 
     def __init__(self, folder: Path) -> None:
         self.root, self.results, self.store = folder / "report", Results("small", folder / "results"), folder / "store"
-        self.items, self.requests = list(ITEMS_OF), [*pair("a", "c1"), *pair("b", "c2"), *pair("c", "c2")]
+        self.items, self.requests = deepcopy(ITEMS_OF), [*pair("a", "c1"), *pair("b", "c2"), *pair("c", "c2")]
         self.clips: list[Row] = [
             clip("c1", "ok", "clips/aa/aa.mp4"),
             clip("c2", "gone", message="<b>No such video</b>"),
@@ -86,6 +87,7 @@ class World:
         }
         self.changes: dict[str, Any] = {}
         self.metrics: list[Mapping[str, Any]] = []
+        self.tables: tuple[ReportedTable, ...] = ()
         self.is_baseline = False
 
     def build(self) -> None:
@@ -110,7 +112,7 @@ class World:
         )
         known = {"suite": "small", "suite_title": "Small", "clips": "link", "shards": 1}
         entry = ReportedBenchmark(
-            name="velociti", title="VELOCITI", has_clips=True, forms={"entail": "entail"}, runs=runs
+            name="velociti", title="VELOCITI", has_clips=True, forms={"entail": "entail"}, runs=runs, tables=self.tables
         )
         shown = {"show_published": False, "overview": False, "benchmarks": [entry]}
         return ReportKey.model_validate(known | shown | self.changes)

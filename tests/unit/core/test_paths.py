@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from reprise.core.errors import UserError
-from reprise.core.paths import Results, Run, Scored, collected_table_file, table_file
+from reprise.core.paths import Results, Run, Scored, collected_table_file, figure_file, table_file
 
 RUN = Run("b", "p", "s", "m")
 
@@ -55,7 +55,8 @@ def test_the_rules_write_what_the_library_reads() -> None:
         results.weights("m"), results.responses(RUN), results.judge_requests(RUN), results.judge_responses(RUN, "j"),
         results.import_problems(Scored(RUN)), results.import_problems(Scored(RUN, "j")), results.verdicts(RUN, "robust"),
         results.verdicts(RUN, "j"), results.metrics(Scored(RUN)), results.metrics(Scored(RUN, "j")),
-        table_file("b", "table1", "md").with_suffix(""), collected_table_file("table1", "md"),
+        *(table_file("b", "table1", kind) for kind in ("tex", "csv", "md", "html")), figure_file("b", "fig1", "svg"),
+        collected_table_file("table1", "md"),
     ]  # fmt: skip
     unknown = [str(path) for path in paths if not any(pattern.fullmatch(str(path)) for pattern in patterns)]
     assert not unknown

@@ -232,7 +232,7 @@ def test_other_suites(
                 after = snapshot(project.root)
                 changed = [name for name in sorted({*before, *after}) if before.get(name) != after.get(name)]
                 must(not changed, f"{arguments or ['run']} changed files", ", ".join(changed))
-        same_numbers(project, numbers)
+        same_numbers_after_a_kill(project, numbers, "")  # here too results can be missing that nothing needs
         project.remove()
         return "nothing changed"
 

@@ -1,4 +1,7 @@
-"""A server that answers every chat completion after 50 ms, in a process of its own: `python -m bench.slow_server`."""
+"""A server that answers every chat completion after 50 ms, in a process of its own: `python -m bench.slow_server`.
+
+It reads into one buffer and keeps nothing: its own work would count as the client's waiting.
+"""
 
 import asyncio
 import json
@@ -11,26 +14,42 @@ USAGE = {"prompt_tokens": 900, "completion_tokens": 1, "total_tokens": 901}
 REPLY = json.dumps({"id": "x", "object": "chat.completion", "model": MODEL, "choices": [CHOICE], "usage": USAGE})
 RAW = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(REPLY)}\r\n\r\n{REPLY}".encode()
 LENGTH = re.compile(rb"content-length: *([0-9]+)", re.IGNORECASE)
+END_OF_HEAD = b"\r\n\r\n"
 
 
-async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """One connection, until the client ends it."""
-    while True:
-        try:
-            head = await reader.readuntil(b"\r\n\r\n")
-        except (asyncio.IncompleteReadError, ConnectionError):
-            writer.close()
-            return
-        found = LENGTH.search(head)
-        left = int(found[1]) if found else 0  # it is asked what it serves, too
-        while left:
-            left -= len(await reader.read(min(left, 1 << 20)))
-        await asyncio.sleep(SECONDS)
-        writer.write(RAW)
+class Connection(asyncio.BufferedProtocol):
+    """One connection, until the client ends it; the client sends its next request after the answer."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray(1 << 20)
+        self._head = b""
+        self._left = 0
+        self._transport: asyncio.Transport
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def get_buffer(self, sizehint: int) -> bytearray:
+        return self._buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        if self._left:
+            self._left -= nbytes
+        else:
+            self._head += self._buffer[:nbytes]
+            head, end, body = self._head.partition(END_OF_HEAD)
+            if not end:
+                return
+            found = LENGTH.search(head)
+            self._left = (int(found[1]) if found else 0) - len(body)  # it is asked what it serves, too
+            self._head = b""
+        if not self._left:
+            asyncio.get_running_loop().call_later(SECONDS, self._transport.write, RAW)
 
 
 async def main() -> None:
-    server = await asyncio.start_server(answer, "127.0.0.1", 0, limit=1 << 20)
+    server = await asyncio.get_running_loop().create_server(Connection, "127.0.0.1", 0)
     print("http://{}:{}/v1".format(*server.sockets[0].getsockname()), flush=True)
     await server.serve_forever()
 

@@ -38,7 +38,15 @@ class RunKey(Settings):
 class ModelAnswers(Answers):
     """What shapes the answers of a model that is asked; a model's label or the table that shows it does not."""
 
-    CARRIERS = ("reprise.core.*", "reprise.models.settings", "reprise.models.remote_settings", "reprise.models.money.*")
+    # The registry lists adapters, and sending says in what order questions go: neither shapes an answer.
+    CARRIERS = (
+        "reprise.core.*",
+        "reprise.models.settings",
+        "reprise.models.remote_settings",
+        "reprise.models.money.*",
+        "reprise.models.adapters",
+        "reprise.models.adapters.sending",
+    )
     model_config = ConfigDict(extra="forbid", frozen=True)
     model: dict[str, str]
     """what the weights are: `repo` and `revision`, or the digest of a `checkpoint`; empty where there are none"""

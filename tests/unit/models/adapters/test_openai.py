@@ -1,5 +1,6 @@
 """A model at a server: what is sent, what each reply means, and what a server that misbehaves leads to."""
 
+import asyncio
 import base64
 import logging
 import threading
@@ -19,6 +20,7 @@ from reprise.core.plain import HIDDEN
 from reprise.media.decoder import read_frames
 from reprise.models.adapters.base import Answer, Clip, Request
 from reprise.models.adapters.openai import OpenAIAdapter
+from reprise.models.adapters.sending import Slots
 from reprise.models.served import Due, ServedAnswer
 from reprise.models.settings import OpenAISettings
 
@@ -393,6 +395,27 @@ def test_the_next_clips_fill_what_a_clip_leaves_free(video: Path) -> None:
     assert {given.clip.clip_id for given in found if given.parts} == set("abcdef"), "each is prepared once"
     images = {asked.prompt.split()[0]: set(asked.images) for asked in server.asked}
     assert all(len(frames) == 1 for frames in images.values()) and len(set.union(*images.values())) == 6
+
+
+def test_places_are_given_to_first_questions_first() -> None:
+    taken: list[str] = []
+
+    async def take(slots: Slots, name: str, *, is_first: bool) -> None:
+        async with slots.one(is_first=is_first):
+            taken.append(name)
+            await asyncio.sleep(0)
+
+    async def all_at_once() -> None:
+        slots = Slots(1)
+        await asyncio.gather(
+            *(
+                take(slots, name, is_first=name.startswith("first"))
+                for name in ("one", "two", "first 1", "three", "first 2")
+            )
+        )
+
+    asyncio.run(all_at_once())
+    assert taken == ["one", "first 1", "first 2", "two", "three"]
 
 
 def test_a_slow_answer_keeps_no_other_waiting() -> None:

@@ -1,14 +1,16 @@
 """Questions about many clips on their way to a server at a time, each outcome given as soon as it is there.
 
-Of a clip's questions the first goes alone, so that the server has what they all begin with when the others come. The
-next clip is opened when fewer questions could be sent than may be on their way.
+Of a clip's questions the first goes alone, so that the server has what they all begin with when the others come; it
+goes before the waiting questions of other clips, since more depends on it. The next clip is opened when fewer questions
+could be sent than twice those that may be on their way: by the time that they run out its first answer is there.
 """
 
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from queue import SimpleQueue
 from typing import Any, Protocol
 
@@ -53,6 +55,36 @@ class _End:
 
     def __init__(self, error: BaseException | None) -> None:
         self.error = error
+
+
+class Slots:
+    """Places on the way; a free one goes to a clip's first question before any other that waits."""
+
+    def __init__(self, count: int) -> None:
+        self._free = count
+        self._firsts: deque[asyncio.Future[None]] = deque()
+        self._others: deque[asyncio.Future[None]] = deque()
+
+    @asynccontextmanager
+    async def one(self, *, is_first: bool) -> AsyncIterator[None]:
+        if self._free:
+            self._free -= 1
+        else:
+            turn = asyncio.get_running_loop().create_future()
+            (self._firsts if is_first else self._others).append(turn)
+            await turn  # cancelled only with all others, so that its place is needed no more
+        try:
+            yield
+        finally:
+            if waiting := self._firsts or self._others:
+                self._pass_on(waiting.popleft())
+            else:
+                self._free += 1
+
+    @staticmethod
+    def _pass_on(turn: asyncio.Future[None]) -> None:
+        if not turn.done():
+            turn.set_result(None)
 
 
 def send(connect: Connect, dues: Sequence[Due], concurrency: int) -> Iterator[Arrived]:
@@ -107,7 +139,7 @@ class _Sending:
             self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
             if self._is_stopped:
                 return
-        self._slots, self._room = asyncio.Semaphore(self._concurrency), asyncio.Event()
+        self._slots, self._room = Slots(self._concurrency), asyncio.Event()
         async with connect() as line, asyncio.TaskGroup() as clips:
             for due in self._dues:
                 while self._is_full():
@@ -122,7 +154,7 @@ class _Sending:
                     clips.create_task(self._ask_about(due, opened))
 
     def _is_full(self) -> bool:
-        return self._sendable >= self._concurrency or self._bytes > LARGEST_BYTES
+        return self._sendable >= 2 * self._concurrency or self._bytes > LARGEST_BYTES
 
     async def _opened(self, line: Line, due: Due) -> Opened | None:
         """A clip; none where it cannot be shown, which fails all its questions."""
@@ -137,7 +169,7 @@ class _Sending:
     async def _ask_about(self, due: Due, opened: Opened) -> None:
         first, *others = due.requests
         try:
-            await self._ask(due, opened, first)
+            await self._ask(due, opened, first, is_first=True)
             self._sendable += len(others)
             await asyncio.gather(*(self._ask(due, opened, request) for request in others))
         finally:
@@ -145,8 +177,8 @@ class _Sending:
         self._bytes -= opened.size
         self._room.set()
 
-    async def _ask(self, due: Due, opened: Opened, request: Request) -> None:
-        async with self._slots:
+    async def _ask(self, due: Due, opened: Opened, request: Request, *, is_first: bool = False) -> None:
+        async with self._slots.one(is_first=is_first):
             if self._mistake is None:
                 start = time.monotonic()
                 answer = await self._answer(due, opened, request)

@@ -105,11 +105,11 @@ ENDED = re.compile(r"^Finished jobid: (\d+)", re.MULTILINE)
 PLANNED = re.compile(r"^(?:local)?rule (\w+):\n((?:    .*\n)+)", re.MULTILINE)
 # They say how long something took.
 TIMED = re.compile(r"timings|^\.?overview\.")
-# In the report only these do: rows of a run's page, and what the manifest says of that page.
-RUN_PAGE, MANIFEST = "results/report/runs/", "results/report/manifest.json"
+# In the report only these do: rows of a run's page, the overview's cells without a link, and these pages' digests.
 TIMED_PARTS = {
-    RUN_PAGE: re.compile(rb'<tr><th scope="row">(?:Time|Of which)</th>.*</tr>'),
-    MANIFEST: re.compile(rb'"runs/[^"]*":"[0-9a-f]*"'),
+    "results/report/runs/": re.compile(rb'<tr><th scope="row">(?:Time|Of which)</th>.*</tr>'),
+    REPORT: re.compile(rb'<td class="right">[0-9.]+</td>'),
+    "results/report/manifest.json": re.compile(rb'"(?:runs/[^"]*|index\.html)":"[0-9a-f]*"'),
 }
 TRACEBACK = "Traceback (most recent call last)"
 UNLOCK = "--unlock"

@@ -19,7 +19,7 @@ from reprise.models.adapters.base import Answer, ModelSpec, Ready
 from reprise.models.ahead import Ahead, Asked
 from reprise.models.journal import Journal, journal_path
 from reprise.models.keys import ModelRunKey
-from reprise.stages.infer import gather_work
+from reprise.stages.works import gather_work
 
 from bench.checkpoints import REAL, write_processor
 from bench.engine import clip_of, questions, spec_of

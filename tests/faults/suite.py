@@ -93,7 +93,7 @@ tables:
     sections: [{rows: [{label: Imported, model: o3, protocol: unpacked, sampling: none}]}]
 """
 MODELS = {
-    "pixels": "label: Pixels\nadapter: pixels\nsettings: {seed: 0}\n",
+    "pixels": "label: Pixels\nadapter: pixels\npieces: 2\nsettings: {seed: 0}\n",
     "hub-siglip": f"label: SigLIP\nadapter: contrastive\nrepo: toy/siglip\nrevision: {REVISION}\n",
 }
 PREVIEW = "results/reduced/frames/preview/vinoground/0.pos.linspace4.png"

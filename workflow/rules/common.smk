@@ -20,6 +20,7 @@ except UserError as error:
     raise WorkflowError(str(error)) from None
 SUITE = PLAN.suite
 STORE = PLAN.store
+SCRATCH = PLAN.scratch
 ATTEMPTS = PLAN.answer_attempts
 BUDGET = PLAN.budget
 

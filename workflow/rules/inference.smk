@@ -46,7 +46,7 @@ rule infer:
     log:
         "results/{suite}/logs/infer/{benchmark}/{protocol}/{sampling}/{model}.log",
     wildcard_constraints:
-        model=PLAN.asked_models(),
+        model=PLAN.split.whole_models(),
     threads: PLAN.threads
     resources:
         gpu=PLAN.gpus,
@@ -57,6 +57,56 @@ rule infer:
         " --ledgers {input.ledgers:q} --store {STORE:q} --threads {threads}"
         " --attempts {ATTEMPTS} --budget {BUDGET} --out {output.responses:q} --timings {output.timings:q}"
         " --log {log:q} 2> {log:q}"
+
+
+# A run of a model with `pieces:` is asked by several jobs, each about a share of its clips.
+
+
+rule infer_piece:
+    input:
+        key="results/{suite}/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
+        requests="results/{suite}/requests/{benchmark}/{protocol}.parquet",
+        frames="results/{suite}/frames/{benchmark}/{sampling}.parquet",
+        ledgers=PLAN.ledgers("clips"),
+        weights=PLAN.weights,
+        environment=PLAN.environment,
+        retry=PLAN.answer_retry,
+    output:
+        responses="results/{suite}/pieces/{benchmark}/{protocol}/{sampling}/{model}/{piece}.parquet",
+        timings="results/{suite}/pieces/{benchmark}/{protocol}/{sampling}/{model}/{piece}.timings.parquet",
+    log:
+        "results/{suite}/logs/infer_piece/{benchmark}/{protocol}/{sampling}/{model}/{piece}.log",
+    wildcard_constraints:
+        model=PLAN.split.models(),
+    threads: PLAN.threads
+    resources:
+        gpu=PLAN.gpus,
+        mem_mb=PLAN.memory_mb,
+        runtime=PLAN.minutes,
+    shell:
+        "{PYTHON:q} -m reprise.stages.infer --key {input.key:q} --requests {input.requests:q} --frames {input.frames:q}"
+        " --ledgers {input.ledgers:q} --store {STORE:q} --threads {threads} --piece {wildcards.piece:q}"
+        " --attempts {ATTEMPTS} --budget {BUDGET} --out {output.responses:q} --timings {output.timings:q}"
+        " --log {log:q} 2> {log:q}"
+
+
+rule join_pieces:
+    input:
+        key="results/{suite}/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
+        requests="results/{suite}/requests/{benchmark}/{protocol}.parquet",
+        pieces=PLAN.split.answers,
+        timings=PLAN.split.timings,
+    output:
+        responses="results/{suite}/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
+        timings="results/{suite}/responses/{benchmark}/{protocol}/{sampling}/{model}.timings.parquet",
+    log:
+        "results/{suite}/logs/join_pieces/{benchmark}/{protocol}/{sampling}/{model}.log",
+    wildcard_constraints:
+        model=PLAN.split.models(),
+    localrule: True
+    shell:
+        "{PYTHON:q} -m reprise.stages.join_pieces --key {input.key:q} --requests {input.requests:q} --pieces {input.pieces:q}"
+        " --piece-timings {input.timings:q} --out {output.responses:q} --timings {output.timings:q} 2> {log:q}"
 
 
 rule import_answers:

@@ -16,7 +16,7 @@ rule sources:
         runtime=PLAN.stage_minutes,
     shell:
         "{PYTHON:q} -m reprise.stages.sources --key {input.key:q} --release {input.release:q} --clips {input.clips:q}"
-        " --shard {wildcards.shard:q} --store {STORE:q} --out {output:q} 2> {log:q}"
+        " --shard {wildcards.shard:q} --store {STORE:q} --scratch {SCRATCH:q} --out {output:q} 2> {log:q}"
 
 
 rule clips:
@@ -32,7 +32,7 @@ rule clips:
         runtime=PLAN.stage_minutes,
     shell:
         "{PYTHON:q} -m reprise.stages.clips --key {input.key:q} --clips {input.clips:q} --sources {input.sources:q}"
-        " --shard {wildcards.shard:q} --store {STORE:q} --out {output:q} 2> {log:q}"
+        " --shard {wildcards.shard:q} --store {STORE:q} --scratch {SCRATCH:q} --out {output:q} 2> {log:q}"
 
 
 rule facts:

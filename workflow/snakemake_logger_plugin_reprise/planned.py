@@ -87,7 +87,7 @@ class Planned:
         """Who would be asked, and about what."""
         asked: dict[str, Counter[str]] = defaultdict(Counter)
         for job in self._jobs:
-            if job.rule in ("infer", "judge"):
+            if job.rule in ("infer", "infer_piece", "judge"):
                 asked[job.wildcards.get("judge", job.wildcards["model"])][job.wildcards["benchmark"]] += 1
         if asked:
             yield "Models that would be asked (jobs):"

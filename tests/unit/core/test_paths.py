@@ -52,7 +52,7 @@ def test_the_rules_write_what_the_library_reads() -> None:
         results.key("release", "b"), results.key("missing"), results.run_key(RUN), results.judge_key("b", "p", "j"),
         results.retry_key("b", 0), results.items("b"), results.statistics("b"), results.requests("b", "p"),
         results.ledger("sources", "b", 0), results.ledger("clips", "b", 0), results.facts("b"), results.frames("b", "s"),
-        results.weights("m"), results.responses(RUN), results.judge_requests(RUN), results.judge_responses(RUN, "j"),
+        results.weights("m"), results.responses(RUN), results.piece(RUN, "1of2"), results.judge_requests(RUN), results.judge_responses(RUN, "j"),
         results.import_problems(Scored(RUN)), results.import_problems(Scored(RUN, "j")), results.verdicts(RUN, "robust"),
         results.verdicts(RUN, "j"), results.metrics(Scored(RUN)), results.metrics(Scored(RUN, "j")),
         *(table_file("b", "table1", kind) for kind in ("tex", "csv", "md", "html")), figure_file("b", "fig1", "svg"),

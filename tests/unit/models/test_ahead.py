@@ -18,7 +18,8 @@ from reprise.models.journal import Journal
 from reprise.models.keys import ModelRunKey
 from reprise.models.lazy import LazyModel
 from reprise.models.preparing import Worker
-from reprise.stages.infer import Work, ask_all
+from reprise.stages.infer import ask_all
+from reprise.stages.works import Work
 
 from tests.unit.asked import request, spec
 from tests.unit.models import preparers

@@ -24,7 +24,8 @@ from reprise.models.first_questions import FIRST_QUESTIONS
 from reprise.models.journal import Journal
 from reprise.models.keys import ModelRunKey, RunKey
 from reprise.models.lazy import LazyModel
-from reprise.stages.infer import Work, ask_all
+from reprise.stages.infer import ask_all
+from reprise.stages.works import Work
 
 from tests.unit.asked import request, spec
 

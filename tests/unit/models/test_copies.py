@@ -25,7 +25,8 @@ from reprise.models.keys import ModelRunKey, RunKey
 from reprise.models.lazy import LazyModel
 from reprise.models.machine import model_on
 from reprise.models.placement import GB, Needed, groups_of
-from reprise.stages.infer import Work, ask_all, shares_of
+from reprise.stages.infer import ask_all
+from reprise.stages.works import Work, shares_of
 
 from tests.unit.asked import request, shown
 from tests.unit.models.adapters import tiny

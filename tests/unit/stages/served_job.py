@@ -17,7 +17,8 @@ from reprise.models.journal import Journal, entry_id, journal_path
 from reprise.models.keys import ModelRunKey
 from reprise.models.lazy import lazy_model
 from reprise.models.money.prices import Budget
-from reprise.stages.infer import Work, ask_all, prompt_digest
+from reprise.stages.infer import ask_all
+from reprise.stages.works import Work, prompt_digest
 
 from tests.unit.asked import request
 from tests.unit.models.chat_server import MODEL, ChatServer

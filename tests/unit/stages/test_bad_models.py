@@ -15,7 +15,8 @@ from reprise.models.failures import Failures
 from reprise.models.journal import Journal
 from reprise.models.keys import ModelRunKey
 from reprise.models.lazy import LazyModel
-from reprise.stages.infer import Work, ask_all
+from reprise.stages.infer import ask_all
+from reprise.stages.works import Work
 
 from tests.unit.asked import request, shown
 from tests.unit.models.adapters import tiny

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -25,10 +24,11 @@ from reprise.models.adapters.base import Answer, AnswerError, Clip, Request
 from reprise.models.adapters.baselines import Constant, Oracle, Random
 from reprise.models.devices import take_gpus
 from reprise.models.failures import Failures
-from reprise.models.journal import Journal, asking_alone
+from reprise.models.journal import Journal
 from reprise.models.keys import RunKey
-from reprise.stages.infer import Work, ask_all, gather_work
+from reprise.stages.infer import ask_all
 from reprise.stages.release import release_folder
+from reprise.stages.works import Work, gather_work
 
 from tests.unit.asked import request, spec
 from tests.unit.rows import request_row
@@ -380,35 +380,3 @@ def test_files_laid_beside_a_release_count_as_its_own(tmp_path: Path) -> None:
             entry["name"]: Path(entry["path"]).read_text() for entry in json.loads((tmp_path / "o.json").read_text())
         }
         assert listed == expected
-
-
-def test_runs_that_share_answers_are_asked_one_after_the_other(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    store, events = Store(tmp_path), list[str]()
-    is_first_in, may_leave = threading.Event(), threading.Event()
-
-    def first() -> None:
-        with asking_alone(store, "k"):
-            is_first_in.set()
-            may_leave.wait(10)
-            events.append("first has asked")
-
-    def second() -> None:
-        with asking_alone(store, "k"):
-            events.append("second asks")
-
-    jobs = [threading.Thread(target=job) for job in (first, second)]
-    jobs[0].start()
-    assert is_first_in.wait(10)
-    jobs[1].start()
-    with asking_alone(store, "another key"):
-        events.append("another key does not wait")
-    until = time.monotonic() + 10
-    while "waiting for them" not in caplog.text and time.monotonic() < until:
-        time.sleep(0.01)
-    may_leave.set()
-    for job in jobs:
-        job.join(10)
-    assert events == ["another key does not wait", "first has asked", "second asks"]
-    assert "waiting for them" in caplog.text

@@ -15,7 +15,8 @@ from reprise.models.failures import Failures
 from reprise.models.journal import Journal
 from reprise.models.lazy import lazy_model
 from reprise.models.served import served_by
-from reprise.stages.infer import Work, ask_all
+from reprise.stages.infer import ask_all
+from reprise.stages.works import Work
 
 from tests.unit.asked import request
 from tests.unit.models.chat_server import MODEL, ChatServer, Says, completion, error, well

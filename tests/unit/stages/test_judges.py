@@ -19,9 +19,10 @@ from reprise.models.journal import Journal
 from reprise.models.keys import RunKey
 from reprise.models.lazy import LazyModel
 from reprise.reading.ratings import read_rating, read_rating_authors
-from reprise.stages.infer import ask_all, gather_text_work
+from reprise.stages.infer import ask_all
 from reprise.stages.judge_requests import given_answers, judge_requests
 from reprise.stages.judgements import judgements
+from reprise.stages.works import gather_text_work
 
 from tests.unit.asked import request, spec
 from tests.unit.benchmarks.whole import Whole

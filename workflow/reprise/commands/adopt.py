@@ -20,7 +20,7 @@ from reprise.models.keys import ModelRunKey
 from reprise.models.lazy import LazyModel, lazy_model
 from reprise.plan.keys import write_keys
 from reprise.plan.runs import Plan
-from reprise.stages.infer import Work, gather_text_work, gather_work, prompt_digest
+from reprise.stages.works import Work, gather_text_work, gather_work, prompt_digest
 
 # A change of any other part of a key can alter answers, so they are never carried over.
 CHANGEABLE_PARTS = ("code", "versions")

@@ -27,7 +27,7 @@ from reprise.models.sight import PLAN, Sight, sight_of
 from reprise.models.weights import WEIGHTS, snapshot_folder
 from reprise.plan.identity import server_of, weights_identity
 from reprise.plan.runs import Plan
-from reprise.stages.infer import Work, gather_work
+from reprise.stages.works import Work, gather_work
 
 CLIPS = 12
 ASKED = ("score", "choose")

@@ -18,7 +18,8 @@ from reprise.plan.answers import Job, asked_jobs
 from reprise.plan.costs import Load, Measured, Sure, measured
 from reprise.plan.runs import Plan
 from reprise.plan.sizes import weights_of
-from reprise.stages.infer import Work, gather_text_work, gather_work, timing
+from reprise.stages.infer import timing
+from reprise.stages.works import Work, gather_text_work, gather_work
 
 SHORT = 32  # tokens of an answer that names an option
 LARGEST_RATIO = 2  # between the weights of two models of about the same size

@@ -50,6 +50,12 @@ class Main(Settings):
     """Name of a file in `config/suites/`. `snakemake TARGET --config suite=<name>` replaces it for one call."""
     store: str = "resources/store"
     """Folder of what is kept when `results/` is deleted or the suite changes: videos, clips, weights, answers."""
+    locks: str | None = None
+    """Folder on a file system with locks, for a store on one that has none; by default the store holds its own locks.
+    The store remembers it for all that use it (docs/reference/store.md)."""
+    scratch: str | None = None
+    """Folder for videos that are being fetched or encoded, such as a node's own disk; it may name variables that are
+    set there, such as `$TMPDIR`. By default such files lie in the store."""
     confidence: float = Field(0.95, gt=0.5, lt=1)
     """How often an interval is to hold the true value: 0.95 gives 95 % intervals (docs/reference/statistics.md)."""
     report_clips: Literal["link", "copy"] = "link"

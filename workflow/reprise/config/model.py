@@ -11,6 +11,7 @@ from reprise.core.names import REVISION
 from reprise.core.settings import InWords, Settings, mistake
 from reprise.models.adapters import ADAPTERS
 from reprise.models.money.prices import Price
+from reprise.models.pieces import MOST_PIECES
 from reprise.models.serving.settings import ServedBy
 from reprise.models.settings import ImportSettings
 
@@ -57,6 +58,9 @@ class Model(Settings):
     """Number of CPU threads."""
     hours: float = Field(8.0, gt=0)
     """Time that its job asks a cluster for; one that is cut off is sent again with more, and goes on where it was."""
+    pieces: int = Field(1, ge=1, le=MOST_PIECES)
+    """Number of jobs that ask each of its runs, each about a share of the clips; as a judge it is asked by one job.
+    Changing it asks nothing again."""
     reference: bool = False
     """Whether it is a yardstick for models, as people and guessers are: no table marks its numbers as best."""
     dtype: Literal["float32", "bfloat16", "float16", "checkpoint"] = "float32"
@@ -119,6 +123,8 @@ class Model(Settings):
             raise mistake(f"served_by: adapter '{self.adapter}' asks no server of that kind. Use: {hosted}.")
         if self.served_by is not None and "attention" in self.model_fields_set:
             raise mistake("attention: the server chooses it. Remove it.")
+        if self.adapter == "import" and "pieces" in self.model_fields_set:
+            raise mistake("pieces: nobody is asked here. Remove it.")
         if not self.has_weights:
             needless = [name for name in OF_WEIGHTS if name in self.model_fields_set]
             if needless:

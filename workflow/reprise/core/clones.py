@@ -60,7 +60,8 @@ def _lock(stream: IO[str], path: Path) -> None:
             raise
         raise UserError(
             f"{path}: the file system has no locks ({error.strerror}), without which jobs overwrite each other. "
-            "Have it mounted with them, or move what lies there: the store by `store:` in config/config.yaml."
+            "Have it mounted with them, or move what lies there: the store by `store:` in config/config.yaml. For a "
+            "store, `locks:` there may name a folder on a file system with locks (docs/reference/store.md)."
         ) from error
 
 

@@ -3,6 +3,9 @@
 Names are used in paths and commands: none can leave its folder or mean anything to a shell.
 """
 
+import re
+from collections.abc import Iterable
+
 SLUG = r"[a-z0-9][a-z0-9._-]*"
 SLUG_IN_WORDS = "lower-case letters, digits, '.', '_' and '-', first a letter or a digit"
 
@@ -22,3 +25,8 @@ WORDS = {
     REVISION: "a commit (40 hexadecimal digits) or 'unpinned'",
     LINK: "an http or https link without a user name or a password in it",
 }
+
+
+def one_of(names: Iterable[str]) -> str:
+    """A wildcard's pattern: one of these names and nothing else."""
+    return "|".join(map(re.escape, sorted(names))) or "(?!)"

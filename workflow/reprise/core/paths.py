@@ -181,6 +181,10 @@ class Results:
     def responses(self, run: Run) -> Path:
         return self.folder / "responses" / f"{run.name}.parquet"
 
+    def piece(self, run: Run, piece: str) -> Path:
+        """The answers of one piece of a run that several jobs ask for."""
+        return self.folder / "pieces" / run.name / f"{piece}.parquet"
+
     def timings(self, run: Run) -> Path:
         """How long its answers took."""
         return self.folder / "responses" / f"{run.name}{TIMINGS}"

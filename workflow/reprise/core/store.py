@@ -16,6 +16,7 @@ from reprise.core.checksums import checked_line, read_record, value_of_line, wri
 from reprise.core.errors import UserError
 from reprise.core.faults import named
 from reprise.core.files import canonical_json, file_digest, value_digest, whole_file
+from reprise.core.locks import locked_elsewhere
 
 KINDS = ("release", "sources", "clips", "facts", "weights", "environments", "journal", "failures", "embeddings")
 # Where a line of a journal has its entry, 32 digits: `["<entry>",...`
@@ -36,8 +37,11 @@ class Kept(NamedTuple):
 class Store:
     """A folder of objects addressed by kind and digest, and a log of known file digests."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, scratch: Path | None = None) -> None:
+        """`scratch` is a folder of this user's for work in progress, by default one in the store."""
         self.root = root
+        self._near = root / "tmp"
+        self._scratch = scratch or self._near
         self._digests: dict[tuple[object, ...], str] | None = None
         self._checked: set[tuple[str, str]] = set()
 
@@ -46,10 +50,22 @@ class Store:
         return self.root / kind / digest[:2] / f"{digest}{suffix}"
 
     def keep_file(self, temporary: Path, kind: str, digest: str, suffix: str) -> Path:
-        """Move a finished file to its path by rename."""
+        """Move a finished file to its path by rename; one on another file system is copied to the store's first."""
         target = self.path(kind, digest, suffix)
         target.parent.mkdir(parents=True, exist_ok=True)
-        temporary.replace(target)
+        try:
+            temporary.replace(target)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            near = self._own(self._near, target.name)
+            try:
+                with named(near):
+                    shutil.copyfile(temporary, near)
+                near.replace(target)
+            finally:
+                near.unlink(missing_ok=True)
+            temporary.unlink()
         return target
 
     @contextmanager
@@ -103,14 +119,18 @@ class Store:
     # Work in progress
 
     def scratch(self, name: str) -> Path:
-        """A path for work in progress on the store's own file system, so that `keep_file` can rename it."""
-        folder = self.root / "tmp"
+        """A path for work in progress, which `keep_file` moves."""
+        return self._own(self._scratch, name)
+
+    @staticmethod
+    def _own(folder: Path, name: str) -> Path:
+        """A path in a folder that this process alone uses."""
         folder.mkdir(parents=True, exist_ok=True)
         return folder / f"{socket.gethostname()}.{os.getpid()}.{name}"
 
     def sweep(self) -> None:
         """Remove the work in progress of jobs that were killed."""
-        for path in (self.root / "tmp").glob("*"):
+        for path in (path for folder in {self._near, self._scratch} for path in folder.glob("*")):
             with suppress(FileNotFoundError, PermissionError):
                 if _is_left_over(path):
                     shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -220,14 +240,20 @@ def is_alive(pid: int) -> bool:
 def append_line(path: Path, line: str, *, to_disk: bool = True) -> None:
     """Append one JSON line with its checksum, whole or not at all, and sync it; several jobs may append to one file."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    with locked_elsewhere(path) as is_locked:
+        _append(path, f"{checked_line(line)}\n".encode(), to_disk=to_disk, is_locked=is_locked)
+
+
+def _append(path: Path, line: bytes, *, to_disk: bool, is_locked: bool) -> None:
     handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
     try:
         with named(path):
-            fcntl.flock(handle, fcntl.LOCK_EX)
+            if not is_locked:
+                fcntl.flock(handle, fcntl.LOCK_EX)
             end = _end_of_last_line(handle)
             os.ftruncate(handle, end)
             try:
-                _write_whole(handle, f"{checked_line(line)}\n".encode())
+                _write_whole(handle, line)
             except OSError:
                 os.ftruncate(handle, end)  # a full disk takes the half of a line
                 raise

@@ -1,6 +1,6 @@
 """The first questions of a model that has not answered anything yet: if all fail alike, so would the others."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from reprise.core.errors import UserError
 from reprise.media.errors import STATUSES as MEDIA_STATUSES
@@ -14,8 +14,10 @@ FIRST_QUESTIONS = 8
 class Start:
     """What became of them until one of them is answered."""
 
-    def __init__(self, run: str, *, is_over: bool) -> None:
+    def __init__(self, run: str, *, is_over: bool, answers_elsewhere: Callable[[], int] = int) -> None:
+        """`answers_elsewhere` counts those that other jobs got from the model by now."""
         self._run = run
+        self._answers_elsewhere = answers_elsewhere
         self._failed: list[tuple[str, Answer]] = []
         self.is_over = is_over
 
@@ -30,7 +32,8 @@ class Start:
 
     def end(self) -> None:
         """A UserError if nothing was answered and all that failed did so alike."""
-        if not self.is_over and len({answer.error for _, answer in self._failed}) == 1:
+        is_alike = len({answer.error for _, answer in self._failed}) == 1
+        if not self.is_over and is_alike and not self._answers_elsewhere():
             _, first = self._failed[0]
             raise UserError(
                 f"{self._run}: the first {len(self._failed)} questions all failed: {first.error} "

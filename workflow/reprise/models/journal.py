@@ -1,5 +1,6 @@
 """The journal: every answer is written as soon as it is given, so that a killed job asks nothing twice."""
 
+import fcntl
 import math
 import os
 import time
@@ -8,12 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from filelock import FileLock, Timeout
-
 from reprise.core.files import canonical_json, value_digest
 from reprise.core.log import log
 from reprise.core.store import Store, append_line, read_lines
 from reprise.models.adapters.base import Answer
+from reprise.models.pieces import WHOLE, Piece
 from reprise.models.served import ServedAnswer, served_by, used_by
 
 # A power cut loses the answers of at most this long, a kill none. Waiting for the disk after each takes longer than a
@@ -28,19 +28,31 @@ def journal_path(store: Store, key: str) -> Path:
 
 
 @contextmanager
-def asking_alone(store: Store, key: str) -> Iterator[None]:
-    """Wait until no other job asks under this key: runs that share answers ask, and pay, for each of them once."""
+def asking_alone(store: Store, key: str, piece: Piece = WHOLE) -> Iterator[None]:
+    """Wait until no other job asks under this key about a clip of this piece: runs that share answers ask, and pay, for
+    each of them once."""
     path = store.root / "locks" / f"{key}.lock"
     path.parent.mkdir(parents=True, exist_ok=True)
-    # The operating system's lock or none: it ends with its process, also by a kill.
-    lock = FileLock(path, poll_interval=WAIT_SECONDS, fallback_to_soft=False)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
-        held = lock.acquire(blocking=False)
-    except Timeout:
-        log.info("another run of the same key is being asked; its answers count here too, waiting for them")
-        held = lock.acquire()
-    with held:
+        if not _is_taken(handle, piece):
+            log.info("another run of the same key is being asked; its answers count here too, waiting for them")
+            while not _is_taken(handle, piece):
+                time.sleep(WAIT_SECONDS)
         yield
+    finally:
+        os.close(handle)
+
+
+def _is_taken(handle: int, piece: Piece) -> bool:
+    """Take the piece's places in the file, as bytes that need not be there. The operating system's lock ends with its
+    process, also by a kill."""
+    places = piece.places
+    try:
+        fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB, len(places), places.start)
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
 
 
 def entry_id(recipe: str, prompt_sha256: str) -> str:
@@ -115,6 +127,10 @@ class Journal:
         if self.path.is_file():
             with self.path.open("rb+") as stream:
                 os.fsync(stream.fileno())
+
+    def count_now(self) -> int:
+        """How many answers the file has by now, with those of jobs that ask other pieces of the run."""
+        return len(Journal(self.path))
 
     def __len__(self) -> int:
         return len(self._entries)

@@ -7,6 +7,7 @@ from reprise.core.checksums import read_record, write_record
 from reprise.models.adapters.base import Answer
 from reprise.models.failures import Failures
 from reprise.models.journal import Journal
+from reprise.models.pieces import WHOLE, Piece
 
 KILLED = Answer(error="killed", message="the job was killed while this was asked alone")
 
@@ -17,8 +18,8 @@ class Suspects:
     The record that names it is written before each clip's questions are asked, and outlasts kills alone.
     """
 
-    def __init__(self, journal: Journal) -> None:
-        self._path = journal.path.with_suffix(".asking")
+    def __init__(self, journal: Journal, piece: Piece = WHOLE) -> None:
+        self._path = journal.path.with_suffix(".asking" if piece == WHOLE else f".{piece.name}.asking")
         record = read_record(self._path) or {"suspects": [], "asking": []}
         known, asked = set(record["suspects"]), set(record["asking"])
         self.entries = frozenset(entry for entry in known | asked if journal.get(entry) is None)

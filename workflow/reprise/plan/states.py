@@ -15,6 +15,7 @@ from reprise.plan.answers import FailedAnswers, failed_answers
 from reprise.plan.changes import KeyChange, KeyChanges
 from reprise.plan.keys import key_texts
 from reprise.plan.runs import Plan
+from reprise.plan.split import run_pieces
 
 Name = Literal["done", "stale", "missing", "failed"]
 STAGES: tuple[Ledger, ...] = ("sources", "clips")
@@ -137,7 +138,10 @@ class States:
         if served is not None:
             name = served.environment
             yield Step("environment", results.environment(name), log("environments", name))
-        rule = "import_answers" if is_imported else "infer"
+        pieces = () if is_imported else run_pieces(self._plan.config.models[run.model])
+        for piece in pieces:
+            yield Step(f"piece {piece.name}", results.piece(run, piece.name), log("infer_piece", *names, piece.name))
+        rule = "import_answers" if is_imported else "join_pieces" if pieces else "infer"
         yield Step("answers", results.responses(run), log(rule, *names))
         if one.judge:
             rule = "import_ratings" if one.judge in self._plan.imports.models else "judge"

@@ -1,7 +1,7 @@
 """What the Snakemake rules call: wildcards go in, paths and resources come out. Nothing else here knows Snakemake."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -16,8 +16,9 @@ from reprise.config.tables import TableSpec
 from reprise.core.clones import LOCKS, is_running, register
 from reprise.core.errors import UserError, faults_in_words
 from reprise.core.files import canonical_json, is_other, write_if_changed
+from reprise.core.locks import put_locks
 from reprise.core.log import log
-from reprise.core.names import FIGURE
+from reprise.core.names import FIGURE, one_of
 from reprise.core.paths import (
     STAMP,
     Ledger,
@@ -29,6 +30,7 @@ from reprise.core.paths import (
     table_file,
 )
 from reprise.fetch.settings import Remote
+from reprise.models.pieces import NAME
 from reprise.plan.agreement import compared
 from reprise.plan.answers import failed_answers, summary
 from reprise.plan.captioned import Captioned
@@ -39,6 +41,7 @@ from reprise.plan.reported import report_inputs
 from reprise.plan.retries import write_answer_retries, write_retries
 from reprise.plan.runs import Plan
 from reprise.plan.site import check_models, site_of, threads_of
+from reprise.plan.split import Split
 from reprise.plan.targets import check_profile, check_targets, targets_of, warn_of_ended, warn_of_unpinned
 from reprise.plan.upkeep import note_outdated
 from reprise.tables.published import published_file
@@ -92,6 +95,7 @@ def load_workflow(overrides: dict[str, Any], arguments: Sequence[str] = ()) -> "
 
 def _bring_up_to_date(plan: Plan) -> None:
     """Write what jobs are planned by, and show what is out of date."""
+    put_locks(plan.store.root, plan.config.main.locks)
     register(plan.store, Path())
     plan.store.sweep()
     write_keys(plan)
@@ -119,17 +123,13 @@ def _stamp(plan: Plan) -> str:
     return canonical_json({"suite": plan.config.name}) + "\n"
 
 
-def one_of(names: Iterable[str]) -> str:
-    """A wildcard's pattern: one of these names and nothing else."""
-    return "|".join(map(re.escape, sorted(names))) or "(?!)"
-
-
 class Workflow:
     """A suite's plan as input functions."""
 
     def __init__(self, plan: Plan, targets: Sequence[str] = (), site: Site | None = None) -> None:
         self.suite = plan.config.name
         self.store = plan.config.main.store
+        self.scratch = plan.config.main.scratch or ""
         self.answer_attempts = plan.config.suite.answer_attempts
         self.budget = f"{plan.budget.usd!r} {plan.budget.tokens}"
         """dollars and tokens, for the jobs that ask"""
@@ -139,6 +139,7 @@ class Workflow:
         self._results = plan.results
         self.figured = Figured(plan, self)
         self.captioned = Captioned(plan)
+        self.split = Split(plan)
         self._shards = range(plan.config.suite.shards)
 
     # Wildcards
@@ -155,15 +156,12 @@ class Workflow:
             "judge": one_of(self._judges()),
             "environment": one_of(one.served_by.environment for one in config.models.values() if one.served_by),
             "shard": r"\d+",
+            "piece": NAME.pattern,
             "table": r"table\d+",
             "figure": FIGURE.strip("^$"),
             "kind": one_of(READ_AS),
             "clip": r"[^/\s]+",
         }
-
-    def asked_models(self) -> str:
-        """The models that are asked."""
-        return one_of(self._plan.config.models.keys() - self._plan.imports.models)
 
     def imported_models(self) -> str:
         """The models whose answers were made elsewhere."""

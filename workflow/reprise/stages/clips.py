@@ -12,6 +12,7 @@ from reprise.core.files import value_digest
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import CLIP_LEDGER, CLIPS, SOURCES, read_table, write_table
+from reprise.core.scratch import store_on_node
 from reprise.core.shards import shard_of
 from reprise.core.store import Store
 from reprise.media.black import check_black, separating_span
@@ -214,11 +215,13 @@ def make_shard(clips: pl.DataFrame, sources: pl.DataFrame, store: Store, key: Cl
 
 
 def main() -> None:
-    args = arguments(__doc__, key=Path, clips=Path, sources=Path, shard=int, store=Path, out=Path)
+    args = arguments(__doc__, key=Path, clips=Path, sources=Path, shard=int, store=Path, scratch=[str], out=Path)
     key = read_key(args.key, ClipsKey)
     clips = read_table(args.clips, CLIPS)
     mine = pl.Series([shard_of(unit, key.shards) == args.shard for unit in clips["unit"]], dtype=pl.Boolean)
-    ledger = make_shard(clips.filter(mine), read_table(args.sources, SOURCES), Store(args.store), key)
+    ledger = make_shard(
+        clips.filter(mine), read_table(args.sources, SOURCES), store_on_node(args.store, args.scratch), key
+    )
     write_table(ledger, args.out, CLIP_LEDGER, args.made_under)
     log.info(f"{ledger.filter(pl.col('status') == 'ok').height} of {ledger.height} clips are ready")
 

@@ -2,73 +2,50 @@
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
-from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from reprise.benchmarks.prompts import final_prompt_digest, with_frame_count
-from reprise.core.errors import MachineError, UserError, run_command
+from reprise.core.errors import MachineError, run_command
 from reprise.core.keyfile import read_key
-from reprise.core.log import log
-from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, RESPONSES, TIMINGS, read_table, write_table
+from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, RESPONSES, TIMINGS, read_table
 from reprise.core.store import Store
-from reprise.media.ledgers import clip_file
 from reprise.models.adapters.base import Answer, Clip, Request
 from reprise.models.ahead import Asked
 from reprise.models.answering import DEVICE_ERROR, Model
 from reprise.models.copies import Copy, CopyLostError, answered
 from reprise.models.failures import Failures, failures_path
 from reprise.models.first_questions import Start
-from reprise.models.journal import Journal, asking_alone, entry_id, journal_path
+from reprise.models.journal import Journal, asking_alone, journal_path
 from reprise.models.keys import ModelRunKey, RunKey
-from reprise.models.lazy import Options, PreparingModel
+from reprise.models.lazy import PreparingModel
 from reprise.models.machine import model_on
 from reprise.models.money.prices import Budget, Price
+from reprise.models.pieces import WHOLE, Piece
 from reprise.models.progress import ProgressLine
 from reprise.models.served import Arrived, Due, ServedModel, served_by, used_by
 from reprise.models.suspects import Suspects
+from reprise.stages.answers import write_answers
 from reprise.stages.arguments import arguments
+from reprise.stages.works import Work, gather_text_work, gather_work, scored_options, shares_of
 
 HEARING_SECONDS = 0.5
-NO_CLIP = ""
 # Columns of the timings: what is done once for a clip.
 PARTS = ("decode", "preprocess", "waiting", "encode")
-
-
-@dataclass(frozen=True)
-class Work:
-    """All that is asked about one clip."""
-
-    clip: Clip
-    recipe: str
-    requests: tuple[Request, ...]
-    check: Callable[[], object] = str
-    """Stops the job where the clip's file is not what its ledger names: nobody is asked about damaged frames."""
-
-    @cached_property
-    def digests(self) -> list[str]:
-        """Of each question, what the model is really asked."""
-        return [prompt_digest(request) for request in self.requests]
-
-    @cached_property
-    def entries(self) -> list[str]:
-        """Of each question, its entry in the journal."""
-        return [entry_id(self.recipe, digest) for digest in self.digests]
 
 
 def main() -> None:
     args = arguments(
         "Ask a model the questions of a run.",
         key=Path, requests=Path, frames=[Path], ledgers=[Path], store=Path, threads=int, attempts=int, out=Path,
-        timings=Path, log=Path, budget=[float],
+        timings=Path, log=Path, budget=[float], piece=[Piece.parse],
     )  # fmt: skip
     key = read_key(args.key, ModelRunKey)
     store = Store(args.store)
+    piece = args.piece[0] if args.piece else WHOLE
     requests = read_table(args.requests, REQUESTS)
     if args.frames:
         ledger = pl.concat([read_table(path, CLIP_LEDGER) for path in args.ledgers])
@@ -76,91 +53,32 @@ def main() -> None:
         works = gather_work(requests, plans, ledger, store)
     else:
         works = gather_text_work(requests)
-    with asking_alone(store, key.key):
+    options, budget = scored_options(works), Budget.of(args.budget)
+    works = [work for work in works if piece.has(work.recipe)]
+    with asking_alone(store, key.key, piece):
         journal = Journal(journal_path(store, key.key))
         failures = Failures(failures_path(store, key.key), args.attempts)
         is_needed = any(journal.get(one) is None and failures.is_due(one) for work in works for one in work.entries)
         server_log = args.log.with_suffix(".server.log")
-        options, budget = scored_options(works), Budget.of(args.budget)
         with model_on(
             key, store, args.threads, is_needed=is_needed, options=options, budget=budget, server_log=server_log
         ) as model:
-            responses, timings = ask_all(works, model, journal, failures, key)
+            responses, timings = ask_all(works, model, journal, failures, key, piece)
         journal.sync()
-    order = requests.select("request_id").with_row_index("place")
-    table = pl.DataFrame(responses, schema=RESPONSES).join(order, on="request_id", how="left").sort("place")
-    write_table(pl.DataFrame(timings, schema=TIMINGS), args.timings, TIMINGS, args.made_under)
-    write_table(table, args.out, RESPONSES, args.made_under)
-    reasons = Counter(table.filter(pl.col("error") != "")["error"])
-    listed = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
-    log.info(
-        f"{table.height} answers, {reasons.total()} failed{f' ({listed})' if listed else ''}, "
-        f"{requests.height - table.height} questions without a clip"
-    )
-
-
-def scored_options(works: Sequence[Work]) -> Options:
-    """The options of all questions that ask for a score."""
-    return tuple(sorted({one.options for work in works for one in work.requests if one.ask == "score"}))
-
-
-def gather_work(requests: pl.DataFrame, plans: pl.DataFrame, ledger: pl.DataFrame, store: Store) -> list[Work]:
-    """The questions of each clip that exists, in the order of the clips."""
-    found = {row["clip_id"]: row for row in ledger.filter(pl.col("status") == "ok").iter_rows(named=True)}
-    planned = {row["clip_id"]: row for row in plans.iter_rows(named=True)}
-    works = []
-    for (clip_id,), rows in requests.group_by("clip_id", maintain_order=True):
-        name = str(clip_id)
-        if name not in found:
-            continue
-        if name not in planned:
-            raise UserError(f"clip '{name}' has no frame plan. Delete the frames table of this sampling and run again.")
-        clip = Clip(
-            clip_id=name,
-            path=store.root / found[name]["object"],
-            indices=tuple(planned[name]["indices"]),
-            times_s=tuple(planned[name]["times_s"]),
-            questions=rows.height,
-        )
-        asked = tuple(_request(row, len(clip.indices)) for row in rows.iter_rows(named=True))
-        works.append(Work(clip, found[name]["recipe"], asked, partial(clip_file, store, found[name])))
-    return works
-
-
-def gather_text_work(requests: pl.DataFrame) -> list[Work]:
-    """Questions about texts alone, such as a judge's; an answer is reused whatever clip it was about."""
-    return [
-        Work(Clip(str(clip_id), None, (), ()), NO_CLIP, tuple(_request(row, 0) for row in rows.iter_rows(named=True)))
-        for (clip_id,), rows in requests.group_by("clip_id", maintain_order=True)
-    ]
-
-
-def _request(row: Mapping[str, Any], frames: int) -> Request:
-    return Request(
-        request_id=row["request_id"],
-        item_id=row["item_id"],
-        role=row["role"],
-        ask=row["ask"],
-        system=with_frame_count(row["system"], frames),
-        prompt=with_frame_count(row["prompt"], frames),
-        options=tuple(row["options"]),
-        expected=row["expected"],
-        max_tokens=row["max_tokens"],
-    )
-
-
-def prompt_digest(request: Request) -> str:
-    """Digest of what the model is really asked."""
-    settings = {"ask": request.ask, "options": request.options, "max_tokens": request.max_tokens}
-    return final_prompt_digest(request.system, request.prompt, settings)
+    write_answers(pl.DataFrame(responses, schema=RESPONSES), pl.DataFrame(timings, schema=TIMINGS), requests, args)
 
 
 def ask_all(
-    works: Sequence[Work], model: Model | Sequence[Copy], journal: Journal, failures: Failures, key: RunKey
+    works: Sequence[Work],
+    model: Model | Sequence[Copy],
+    journal: Journal,
+    failures: Failures,
+    key: RunKey,
+    piece: Piece = WHOLE,
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Ask what has no answer yet and is due of a model, or of its copies at once; rows of responses and of timings."""
     models = model if isinstance(model, Sequence) else [model]
-    asking = Asking(models, journal, failures, key.run)
+    asking = Asking(models, journal, failures, key.run, piece)
     asking.ask_due(works)
     responses, timings = [], []
     price = key.price if isinstance(key, ModelRunKey) else None
@@ -177,12 +95,14 @@ class Asking:
     """One job's questions to its model, or to copies of it, each of which is asked about a share of the clips; what
     became of them is in the journal and among the failures."""
 
-    def __init__(self, models: Sequence[Model | Copy], journal: Journal, failures: Failures, run: str) -> None:
+    def __init__(
+        self, models: Sequence[Model | Copy], journal: Journal, failures: Failures, run: str, piece: Piece
+    ) -> None:
         self._models = models
         self._journal = journal
         self._failures = failures
-        self._start = Start(run, is_over=len(journal) > 0)
-        self._suspects = Suspects(journal)
+        self._start = Start(run, is_over=len(journal) > 0, answers_elsewhere=journal.count_now)
+        self._suspects = Suspects(journal, piece)
         self.asked = Counter[str]()
         """how many questions of each clip"""
         self._lock = threading.Lock()
@@ -323,16 +243,6 @@ def _is_ended_early(asked: Sequence[Future[None]]) -> bool:
         done, busy = wait(asked, timeout=HEARING_SECONDS, return_when=FIRST_EXCEPTION)
         if not busy or any(one.exception() for one in done):
             return bool(busy)
-
-
-def shares_of(works: Sequence[Work], count: int) -> list[Sequence[Work]]:
-    """The clips in so many shares, always the same; those with the same frames are in one."""
-    names = [work.recipe or work.clip.clip_id for work in works]
-    places = {name: place for place, name in enumerate(dict.fromkeys(names))}
-    shares: list[list[Work]] = [[] for _ in range(count)]
-    for name, work in zip(names, works, strict=True):
-        shares[places[name] % count].append(work)
-    return list(shares)
 
 
 def ask_clip(clip: Clip, pending: Mapping[str, Request], model: Model | Copy, journal: Journal) -> dict[str, Answer]:

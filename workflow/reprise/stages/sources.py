@@ -14,6 +14,7 @@ from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.plain import plain
 from reprise.core.schemas import CLIPS, SOURCES, read_table, write_table
+from reprise.core.scratch import store_on_node
 from reprise.core.shards import shard_of
 from reprise.core.store import Store
 from reprise.fetch.keys import SourcesKey
@@ -210,11 +211,11 @@ def _check_room(fetcher: Fetcher, pending: list[str], store: Store) -> None:
 
 
 def main() -> None:
-    args = arguments(__doc__, key=Path, release=Path, clips=Path, shard=int, store=Path, out=Path)
+    args = arguments(__doc__, key=Path, release=Path, clips=Path, shard=int, store=Path, scratch=[str], out=Path)
     key = read_key(args.key, SourcesKey)
     if not 0 <= args.shard < key.shards:
         raise UserError(f"--shard {args.shard}: the key {args.key} has shards 0 to {key.shards - 1}.")
-    store = Store(args.store)
+    store = store_on_node(args.store, args.scratch)
     wanted = wanted_sources(read_table(args.clips, CLIPS), args.shard, key.shards)
     release = ReleaseFiles.listed_in(args.release, store)
     ledger = (

@@ -1,0 +1,177 @@
+"""A run over several jobs: which clips are whose, that nothing is asked twice, and what they are joined to."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import polars as pl
+import pytest
+from reprise.core.errors import UserError
+from reprise.core.schemas import RESPONSES, write_table
+from reprise.core.store import Store
+from reprise.models.adapters.base import Answer, Clip, Request
+from reprise.models.failures import Failures
+from reprise.models.journal import Journal, asking_alone
+from reprise.models.pieces import MOST_PIECES, PLACES, WHOLE, Piece, pieces_of
+from reprise.models.suspects import Suspects
+from reprise.stages.infer import ask_all
+from reprise.stages.join_pieces import check_all_are_there, joined
+from reprise.stages.works import Work
+
+from tests.unit.stages.test_infer import KEY, Counting, yes_or_no
+
+RECIPES = [f"recipe {number}" for number in range(1000)]
+HOLD = """\
+import sys, time
+from pathlib import Path
+from reprise.core.store import Store
+from reprise.models.journal import asking_alone
+from reprise.models.pieces import Piece
+with asking_alone(Store(Path(sys.argv[1])), "k", Piece.parse(sys.argv[2])):
+    print("held", flush=True)
+    time.sleep(float(sys.argv[3]))
+"""
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7, MOST_PIECES])
+def test_each_clip_is_of_one_piece(count: int) -> None:
+    pieces = pieces_of(count)
+    assert [place for piece in pieces for place in piece.places] == list(range(PLACES))
+    shares = [[recipe for recipe in RECIPES if piece.has(recipe)] for piece in pieces]
+    assert sorted(recipe for share in shares for recipe in share) == sorted(RECIPES)
+    assert count > 7 or all(0.7 < len(share) * count / len(RECIPES) < 1.3 for share in shares)
+
+
+def test_a_piece_is_named() -> None:
+    assert Piece.parse("2of4") == Piece(2, 4) and Piece(2, 4).name == "2of4"
+    for wrong in ("", "0of2", "3of2", "2", "1of", "1of02", "-1of2"):
+        with pytest.raises(ValueError, match="names no piece; such as: 2of4"):
+            Piece.parse(wrong)
+
+
+def holding(folder: Path, piece: str, seconds: float = 60) -> subprocess.Popen[str]:
+    """A job that asks a piece, once it does so."""
+    command = [sys.executable, "-c", HOLD, str(folder), piece, str(seconds)]
+    job = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert job.stdout is not None and job.stdout.readline() == "held\n"
+    return job
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "waits"),
+    [
+        ("1of2", "2of2", False),
+        ("1of2", "1of2", True),
+        ("1of2", "1of3", True),
+        ("1of3", "2of2", False),
+        ("2of3", "1of1", True),
+        ("1of1", "3of3", True),
+    ],
+)
+def test_pieces_wait_where_they_share_clips(
+    tmp_path: Path, one: str, other: str, waits: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Also pieces of different numbers: another clone may have split the run otherwise."""
+    job = holding(tmp_path, one, 1.5 if waits else 60)
+    begun = time.monotonic()
+    with asking_alone(Store(tmp_path), "another key"):
+        assert "waiting for" not in caplog.text
+    with asking_alone(Store(tmp_path), "k", Piece.parse(other)):
+        assert (job.poll() is not None or time.monotonic() - begun > 1) == waits
+    job.kill()
+    job.wait()
+    assert ("waiting for" in caplog.text) == waits
+
+
+def works(count: int) -> list[Work]:
+    return [Work(Clip(f"c{n}", None, (), ()), f"recipe {n}", (yes_or_no(f"r{n}"),)) for n in range(count)]
+
+
+def ask(model: Counting, piece: Piece, folder: Path, count: int = 20) -> list[dict[str, object]]:
+    """The rows of a job that asks one piece."""
+    share = [work for work in works(count) if piece.has(work.recipe)]
+    return ask_all(share, model, Journal(folder / "j"), Failures(folder / "f", 3), KEY, piece)[0]
+
+
+def test_another_number_of_pieces_asks_nothing_again(tmp_path: Path) -> None:
+    model = Counting()
+    rows = [row for piece in pieces_of(3) for row in ask(model, piece, tmp_path)]
+    assert len(model.asked) == len(set(model.asked)) == 20
+    for count in (1, 2, 5):
+        again = [row for piece in pieces_of(count) for row in ask(model, piece, tmp_path)]
+        assert sorted(again, key=str) == sorted(rows, key=str)
+    assert len(model.asked) == 20
+
+
+def test_more_pieces_than_clips_leave_some_empty(tmp_path: Path) -> None:
+    model = Counting()
+    answers = [ask(model, piece, tmp_path, 2) for piece in pieces_of(9)]
+    assert sorted(map(len, answers)) == [0] * 7 + [1, 1]
+
+
+class Failing(Counting):
+    """Fails at every question."""
+
+    def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
+        self.fail_at = requests[0].request_id
+        yield from super().answers(clip, requests)
+
+
+def test_a_piece_whose_first_questions_all_fail_stops_unless_others_are_answered(tmp_path: Path) -> None:
+    """What another piece got an answer for is not a broken model, also where this job began before that answer."""
+    first, second = pieces_of(2)
+    with pytest.raises(UserError, match="questions all failed: out_of_memory"):
+        ask(Failing(), first, tmp_path, 40)
+    assert not (tmp_path / "f").exists(), "nothing is recorded"
+
+    class AnsweredElsewhere(Failing):
+        def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
+            if not self.asked:
+                ask(Counting(), second, tmp_path, 40)
+            yield from super().answers(clip, requests)
+
+    rows = ask(AnsweredElsewhere(), first, tmp_path, 40)
+    assert rows and {row["error"] for row in rows} == {"out_of_memory"}
+
+
+def test_a_piece_remembers_its_own_kills(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "j.jsonl")
+    for piece, entry in ((WHOLE, "w"), (Piece(1, 2), "a"), (Piece(2, 2), "b")):
+        Suspects(journal, piece).asking([entry])
+    for piece, entry in ((WHOLE, "w"), (Piece(1, 2), "a"), (Piece(2, 2), "b")):
+        assert Suspects(journal, piece).entries == {entry}
+
+
+# Joining
+
+
+def row(name: str, key: str = "k") -> dict[str, object]:
+    texts = {"request_id": name, "item_id": name, "role": "", "text": "Yes", "prompt_sha256": "", "error": ""}
+    return texts | {"scores": [], "frames_shown": 0, "tokens_in": 0, "tokens_out": 0, "message": "", "key": key}
+
+
+def pieces(folder: Path, *shares: Sequence[dict[str, object]]) -> list[Path]:
+    paths = [folder / f"{piece.name}.parquet" for piece in pieces_of(len(shares))]
+    for path, share in zip(paths, shares, strict=True):
+        write_table(pl.DataFrame(share, schema=RESPONSES), path, RESPONSES)
+    return paths
+
+
+def test_pieces_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    requests = pl.DataFrame({"request_id": ["a", "b"]})
+    assert joined(pieces(tmp_path, [row("b")], [], [row("a")]), "k", requests).height == 2
+    with pytest.raises(UserError, match="1 rows carry key other"):
+        joined(pieces(tmp_path, [row("a")], [row("b", "other")]), "k", requests)
+    with pytest.raises(UserError, match="a was answered by two of them. Delete the folder and run snakemake again"):
+        joined(pieces(tmp_path, [row("a")], [row("a")]), "k", requests)
+    with pytest.raises(UserError, match="c is none of the run's"):
+        joined(pieces(tmp_path, [row("a")], [row("c")]), "k", requests)
+
+
+def test_all_pieces_are_needed(tmp_path: Path) -> None:
+    check_all_are_there([tmp_path / "2of2.parquet", tmp_path / "1of2.parquet"])
+    for names in (["1of2"], ["1of2", "2of3"], ["1of2", "1of2"]):
+        with pytest.raises(UserError, match="not the pieces of one run"):
+            check_all_are_there([tmp_path / f"{name}.parquet" for name in names])

@@ -1,0 +1,56 @@
+"""Stage `join_pieces`: the answers of a run that several jobs asked for, as one job would have written them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from reprise.core.errors import UserError, run_command
+from reprise.core.keyfile import read_key
+from reprise.core.schemas import REQUESTS, RESPONSES, TIMINGS, check_key, read_table
+from reprise.models.keys import RunKey
+from reprise.models.pieces import Piece, pieces_of
+from reprise.stages.answers import write_answers
+from reprise.stages.arguments import arguments
+
+
+def main() -> None:
+    args = arguments(
+        "Join the answers of a run's pieces.",
+        key=Path, requests=Path, pieces=[Path], piece_timings=[Path], out=Path, timings=Path,
+    )  # fmt: skip
+    args.piece = []
+    key = read_key(args.key, RunKey)
+    check_all_are_there(args.pieces)
+    requests = read_table(args.requests, REQUESTS)
+    responses = joined(args.pieces, key.key, requests)
+    timings = pl.concat([read_table(path, TIMINGS) for path in args.piece_timings])
+    write_answers(responses, timings, requests, args)
+
+
+def check_all_are_there(paths: Sequence[Path]) -> None:
+    """A UserError unless the files are those of all pieces of one run, each once."""
+    found = [Piece.parse(path.stem) for path in paths]
+    if sorted(found) != pieces_of(len(found)):
+        raise UserError(f"not the pieces of one run: {', '.join(path.name for path in paths)}. Run snakemake again.")
+
+
+def joined(paths: Sequence[Path], key: str, requests: pl.DataFrame) -> pl.DataFrame:
+    """The answers of all pieces, each given under this key, to one question each."""
+    tables = [read_table(path, RESPONSES) for path in paths]
+    for path, table in zip(paths, tables, strict=True):
+        check_key(table, key, path)
+    found = pl.concat(tables)
+    others = found.filter(~pl.col("request_id").is_in(requests["request_id"].implode()))
+    doubled = found.filter(pl.col("request_id").is_duplicated())
+    for wrong, what in ((others, "is none of the run's"), (doubled, "was answered by two of them")):
+        if wrong.height:
+            raise UserError(
+                f"{paths[0].parent}: pieces of different questions: {wrong['request_id'][0]} {what}. "
+                "Delete the folder and run snakemake again; the answers are in the journal."
+            )
+    return found
+
+
+if __name__ == "__main__":
+    run_command(main)

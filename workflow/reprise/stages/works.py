@@ -1,0 +1,105 @@
+"""All that a run asks about each of its clips, from the tables of its questions, its frames and its clips."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import polars as pl
+
+from reprise.benchmarks.prompts import final_prompt_digest, with_frame_count
+from reprise.core.errors import UserError
+from reprise.core.store import Store
+from reprise.media.ledgers import clip_file
+from reprise.models.adapters.base import Clip, Request
+from reprise.models.journal import entry_id
+from reprise.models.lazy import Options
+
+NO_CLIP = ""
+
+
+@dataclass(frozen=True)
+class Work:
+    """All that is asked about one clip."""
+
+    clip: Clip
+    recipe: str
+    requests: tuple[Request, ...]
+    check: Callable[[], object] = str
+    """Stops the job where the clip's file is not what its ledger names: nobody is asked about damaged frames."""
+
+    @cached_property
+    def digests(self) -> list[str]:
+        """Of each question, what the model is really asked."""
+        return [prompt_digest(request) for request in self.requests]
+
+    @cached_property
+    def entries(self) -> list[str]:
+        """Of each question, its entry in the journal."""
+        return [entry_id(self.recipe, digest) for digest in self.digests]
+
+
+def scored_options(works: Sequence[Work]) -> Options:
+    """The options of all questions that ask for a score."""
+    return tuple(sorted({one.options for work in works for one in work.requests if one.ask == "score"}))
+
+
+def gather_work(requests: pl.DataFrame, plans: pl.DataFrame, ledger: pl.DataFrame, store: Store) -> list[Work]:
+    """The questions of each clip that exists, in the order of the clips."""
+    found = {row["clip_id"]: row for row in ledger.filter(pl.col("status") == "ok").iter_rows(named=True)}
+    planned = {row["clip_id"]: row for row in plans.iter_rows(named=True)}
+    works = []
+    for (clip_id,), rows in requests.group_by("clip_id", maintain_order=True):
+        name = str(clip_id)
+        if name not in found:
+            continue
+        if name not in planned:
+            raise UserError(f"clip '{name}' has no frame plan. Delete the frames table of this sampling and run again.")
+        clip = Clip(
+            clip_id=name,
+            path=store.root / found[name]["object"],
+            indices=tuple(planned[name]["indices"]),
+            times_s=tuple(planned[name]["times_s"]),
+            questions=rows.height,
+        )
+        asked = tuple(_request(row, len(clip.indices)) for row in rows.iter_rows(named=True))
+        works.append(Work(clip, found[name]["recipe"], asked, partial(clip_file, store, found[name])))
+    return works
+
+
+def gather_text_work(requests: pl.DataFrame) -> list[Work]:
+    """Questions about texts alone, such as a judge's; an answer is reused whatever clip it was about."""
+    return [
+        Work(Clip(str(clip_id), None, (), ()), NO_CLIP, tuple(_request(row, 0) for row in rows.iter_rows(named=True)))
+        for (clip_id,), rows in requests.group_by("clip_id", maintain_order=True)
+    ]
+
+
+def _request(row: Mapping[str, Any], frames: int) -> Request:
+    return Request(
+        request_id=row["request_id"],
+        item_id=row["item_id"],
+        role=row["role"],
+        ask=row["ask"],
+        system=with_frame_count(row["system"], frames),
+        prompt=with_frame_count(row["prompt"], frames),
+        options=tuple(row["options"]),
+        expected=row["expected"],
+        max_tokens=row["max_tokens"],
+    )
+
+
+def prompt_digest(request: Request) -> str:
+    """Digest of what the model is really asked."""
+    settings = {"ask": request.ask, "options": request.options, "max_tokens": request.max_tokens}
+    return final_prompt_digest(request.system, request.prompt, settings)
+
+
+def shares_of(works: Sequence[Work], count: int) -> list[Sequence[Work]]:
+    """The clips in so many shares, always the same; those with the same frames are in one."""
+    names = [work.recipe or work.clip.clip_id for work in works]
+    places = {name: place for place, name in enumerate(dict.fromkeys(names))}
+    shares: list[list[Work]] = [[] for _ in range(count)]
+    for name, work in zip(names, works, strict=True):
+        shares[places[name] % count].append(work)
+    return list(shares)

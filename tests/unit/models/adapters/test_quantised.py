@@ -48,7 +48,8 @@ def test_a_checkpoint_that_is_quantised_is_known_and_named(tmp_path: Path) -> No
     AutoTokenizer.from_pretrained(WORDS).save_pretrained(folder)
     with pytest.raises(UserError, match="are quantised by bitsandbytes. Write `quantised: bitsandbytes` below"):
         TextAdapter(spec(folder))
-    assert torch.equal(scores(spec(folder, quantised="bitsandbytes")), scores(spec(WORDS, quantised="int8")))
+    loaded, quantised = scores(spec(folder, quantised="bitsandbytes")), scores(spec(WORDS, quantised="int8"))
+    torch.testing.assert_close(loaded, quantised, rtol=1e-5, atol=0)  # their layout differs, and with it the last bit
     assert needed(folder, "float32", "bitsandbytes").weights == pytest.approx(
         needed(WORDS, "float32", "int8").weights, rel=0.03
     )

@@ -106,7 +106,8 @@ def test_a_mistake_loses_no_answer(tmp_path: Path) -> None:
 
 def test_a_server_that_dies_in_the_middle_is_given_up(tmp_path: Path) -> None:
     asked = works(*((clip, questions(clip, 5)) for clip in "abcdefgh"))
-    with ChatServer(lambda one: well(one) if one.prompt[0] in "ab" else error(503, message="shutting down")) as server:
+    with ChatServer() as server:
+        server.says = lambda one: well(one) if len(server.asked) <= 10 else error(503, message="shutting down")
         with pytest.raises(UserError, match=r"the last 6 questions .* server_error: HTTP 503: shutting down\. Answers"):
             asked_by(server, asked, tmp_path, concurrency=2)
         assert len(server.asked) < 20, "the others are not tried"

@@ -22,7 +22,7 @@ MISTAKES = [
     (MAIN, "suite: demo", "suite: demo\n\tstore: x", "line 5: not valid YAML: found character"),
     (MAIN, "suite: demo", "suite: demo\n? [a]\n: b", "not valid YAML: a key should be a text."),
     # one type a kind of file: unknown, missing and wrong
-    (MAIN, "samplings:", "sampling:", "line 7: sampling: unknown key. Did you mean 'samplings'? Allowed: confidence, report_clips, samplings, store, suite."),
+    (MAIN, "samplings:", "sampling:", "line 7: sampling: unknown key. Did you mean 'samplings'? Allowed: confidence, locks, report_clips, samplings, scratch, store, suite."),
     (MAIN, "suite: demo", "suite: dem", "suite: unknown suite 'dem'. Did you mean 'demo'? Allowed: demo, paper, rehearsal. These are the files in config/suites/."),
     (MAIN, "suite: demo", "suite: demo\nconfidence: 95", "line 5: confidence: should be less than 1, found 95."),
     (MAIN, "suite: demo", "suite: 3", "suite: should be a text, found 3. Write it in quotes: \"3\"."),
@@ -53,6 +53,8 @@ MISTAKES = [
     (RANDOM, "adapter: random", "adapter: random\nsettings: {texts: [1]}", "settings.texts.0: should be a text, found 1. Write it in quotes: \"1\"."),
     (RANDOM, "adapter: random", "adapter: oracle\nsettings: {seed: 1}", "settings.seed: unknown key. Allowed: nothing."),
     (RANDOM, "adapter: random", "adapter: random\nrepo: a/b\ndtype: float16", "adapter 'random' loads no weights. Remove: repo, dtype."),
+    (RANDOM, "adapter: random", "adapter: random\npieces: 0", "pieces: should be greater than or equal to 1, found 0"),
+    (RANDOM, "adapter: random", "adapter: import\npieces: 2", "pieces: nobody is asked here. Remove it."),
     (TOY, "checkpoint: ", "repo: x/y\ncheckpoint: ", "set either checkpoint (a local folder) or repo (a hub id), not both."),
     (TOY, "checkpoint: ", "# checkpoint: ", "set either checkpoint (a local folder) or repo (a hub id), not both."),
     (ONEVISION, "revision: unpinned", "", "revision: missing; write `unpinned` and run `python -m reprise pin` to resolve it."),

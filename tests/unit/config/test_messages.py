@@ -53,6 +53,8 @@ MISTAKES = [
     (RANDOM, "adapter: random", "adapter: random\nsettings: {texts: [1]}", "settings.texts.0: should be a text, found 1. Write it in quotes: \"1\"."),
     (RANDOM, "adapter: random", "adapter: oracle\nsettings: {seed: 1}", "settings.seed: unknown key. Allowed: nothing."),
     (RANDOM, "adapter: random", "adapter: random\nrepo: a/b\ndtype: float16", "adapter 'random' loads no weights. Remove: repo, dtype."),
+    (RANDOM, "adapter: random", "adapter: random\npieces: 0", "pieces: should be greater than or equal to 1, found 0"),
+    (RANDOM, "adapter: random", "adapter: import\npieces: 2", "pieces: nobody is asked here. Remove it."),
     (TOY, "checkpoint: ", "repo: x/y\ncheckpoint: ", "set either checkpoint (a local folder) or repo (a hub id), not both."),
     (TOY, "checkpoint: ", "# checkpoint: ", "set either checkpoint (a local folder) or repo (a hub id), not both."),
     (ONEVISION, "revision: unpinned", "", "revision: missing; write `unpinned` and run `python -m reprise pin` to resolve it."),

@@ -18,7 +18,7 @@ from reprise.models.pieces import MOST_PIECES, PLACES, WHOLE, Piece, pieces_of
 from reprise.models.suspects import Suspects
 from reprise.stages.infer import ask_all
 from reprise.stages.join_pieces import check_all_are_there, joined
-from reprise.stages.works import Work
+from reprise.stages.works import Work, of_piece
 
 from tests.unit.stages.test_infer import KEY, Counting, yes_or_no
 
@@ -42,6 +42,12 @@ def test_each_clip_is_of_one_piece(count: int) -> None:
     shares = [[recipe for recipe in RECIPES if piece.has(recipe)] for piece in pieces]
     assert sorted(recipe for share in shares for recipe in share) == sorted(RECIPES)
     assert count > 7 or all(0.7 < len(share) * count / len(RECIPES) < 1.3 for share in shares)
+
+
+def test_the_ledgers_of_pieces_are_the_ledger() -> None:
+    ledger = pl.DataFrame({"clip_id": RECIPES, "recipe": RECIPES, "status": "ok"})
+    assert of_piece(ledger, WHOLE).equals(ledger) and of_piece(ledger.head(0), Piece(1, 2)).is_empty()
+    assert pl.concat([of_piece(ledger, piece) for piece in pieces_of(3)]).sort("clip_id").equals(ledger.sort("clip_id"))
 
 
 def test_a_piece_is_named() -> None:

@@ -30,7 +30,7 @@ from reprise.models.served import Arrived, Due, ServedModel, served_by, used_by
 from reprise.models.suspects import Suspects
 from reprise.stages.answers import write_answers
 from reprise.stages.arguments import arguments
-from reprise.stages.works import Work, gather_text_work, gather_work, scored_options, shares_of
+from reprise.stages.works import Work, about, gather_text_work, gather_work, of_piece, scored_options, shares_of
 
 HEARING_SECONDS = 0.5
 # Columns of the timings: what is done once for a clip.
@@ -50,11 +50,12 @@ def main() -> None:
     if args.frames:
         ledger = pl.concat([read_table(path, CLIP_LEDGER) for path in args.ledgers])
         plans = pl.concat([read_table(path, FRAME_PLAN) for path in args.frames])
-        works = gather_work(requests, plans, ledger, store)
+        works = gather_work(requests, plans, of_piece(ledger, piece), store)
+        options = scored_options(about(requests, ledger))  # of the whole run: a server is started alike for each piece
     else:
         works = gather_text_work(requests)
-    options, budget = scored_options(works), Budget.of(args.budget)
-    works = [work for work in works if piece.has(work.recipe)]
+        options = scored_options(requests)
+    budget = Budget.of(args.budget)
     with asking_alone(store, key.key, piece):
         journal = Journal(journal_path(store, key.key))
         failures = Failures(failures_path(store, key.key), args.attempts)

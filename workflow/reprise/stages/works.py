@@ -14,6 +14,7 @@ from reprise.media.ledgers import clip_file
 from reprise.models.adapters.base import Clip, Request
 from reprise.models.journal import entry_id
 from reprise.models.lazy import Options
+from reprise.models.pieces import WHOLE, Piece
 
 NO_CLIP = ""
 
@@ -39,20 +40,17 @@ class Work:
         return [entry_id(self.recipe, digest) for digest in self.digests]
 
 
-def scored_options(works: Sequence[Work]) -> Options:
+def scored_options(requests: pl.DataFrame) -> Options:
     """The options of all questions that ask for a score."""
-    return tuple(sorted({one.options for work in works for one in work.requests if one.ask == "score"}))
+    return tuple(sorted(set(map(tuple, requests.filter(pl.col("ask") == "score")["options"].unique()))))
 
 
 def gather_work(requests: pl.DataFrame, plans: pl.DataFrame, ledger: pl.DataFrame, store: Store) -> list[Work]:
     """The questions of each clip that exists, in the order of the clips."""
     found = {row["clip_id"]: row for row in ledger.filter(pl.col("status") == "ok").iter_rows(named=True)}
-    planned = {row["clip_id"]: row for row in plans.iter_rows(named=True)}
+    planned = {row["clip_id"]: row for row in about(plans, ledger).iter_rows(named=True)}
     works = []
-    for (clip_id,), rows in requests.group_by("clip_id", maintain_order=True):
-        name = str(clip_id)
-        if name not in found:
-            continue
+    for name, rows in _by_clip(about(requests, ledger)).items():
         if name not in planned:
             raise UserError(f"clip '{name}' has no frame plan. Delete the frames table of this sampling and run again.")
         clip = Clip(
@@ -60,19 +58,38 @@ def gather_work(requests: pl.DataFrame, plans: pl.DataFrame, ledger: pl.DataFram
             path=store.root / found[name]["object"],
             indices=tuple(planned[name]["indices"]),
             times_s=tuple(planned[name]["times_s"]),
-            questions=rows.height,
+            questions=len(rows),
         )
-        asked = tuple(_request(row, len(clip.indices)) for row in rows.iter_rows(named=True))
+        asked = tuple(_request(row, len(clip.indices)) for row in rows)
         works.append(Work(clip, found[name]["recipe"], asked, partial(clip_file, store, found[name])))
     return works
+
+
+def about(rows: pl.DataFrame, ledger: pl.DataFrame) -> pl.DataFrame:
+    """The rows about clips of the ledger that exist."""
+    return rows.filter(pl.col("clip_id").is_in(ledger.filter(pl.col("status") == "ok")["clip_id"].implode()))
+
+
+def of_piece(ledger: pl.DataFrame, piece: Piece) -> pl.DataFrame:
+    """The clips of a ledger that a piece of a run is about."""
+    is_its = [piece == WHOLE or piece.has(recipe) for recipe in ledger["recipe"]]
+    return ledger.filter(pl.Series(is_its, dtype=pl.Boolean))
 
 
 def gather_text_work(requests: pl.DataFrame) -> list[Work]:
     """Questions about texts alone, such as a judge's; an answer is reused whatever clip it was about."""
     return [
-        Work(Clip(str(clip_id), None, (), ()), NO_CLIP, tuple(_request(row, 0) for row in rows.iter_rows(named=True)))
-        for (clip_id,), rows in requests.group_by("clip_id", maintain_order=True)
+        Work(Clip(name, None, (), ()), NO_CLIP, tuple(_request(row, 0) for row in rows))
+        for name, rows in _by_clip(requests).items()
     ]
+
+
+def _by_clip(requests: pl.DataFrame) -> dict[str, list[dict[str, Any]]]:
+    """The rows of each clip's questions, in the order of both; polars would make a table a clip, which takes longer."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in requests.iter_rows(named=True):
+        found.setdefault(row["clip_id"], []).append(row)
+    return found
 
 
 def _request(row: Mapping[str, Any], frames: int) -> Request:

@@ -1,0 +1,260 @@
+"""How the parts of the workflow grow: processor time and memory of each on synthetic plans, a line a part and size.
+
+`python -m bench.scale` takes about two minutes of processor time; docs/scale.md has what it said.
+"""
+
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple, TypeVar
+
+import polars as pl
+from reprise.core.checksums import checked_line
+from reprise.core.files import canonical_json, text_digest
+from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, RESPONSES, read_table, write_table
+from reprise.core.shards import shard_of
+from reprise.core.store import Store
+from reprise.models.adapters.base import Answer
+from reprise.models.journal import Journal, journal_path
+from reprise.stages.works import gather_work
+
+ROOT = Path(__file__).parents[1]
+COPIED = (
+    "Snakefile",
+    "workflow",
+    "config",
+    "profiles",
+    "resources/prompts",
+    "resources/published",
+    "resources/subsets",
+)
+CLIPS = (10_000, 100_000)
+RUNS = (100, 300, 1000)
+SHARDS = 64
+MIB = 2**20
+T = TypeVar("T")
+SUITE = """\
+title: Scale
+show_published: false
+run: [local]
+shards: {shards}
+missing_share_max: 0.5
+benchmarks:
+  velociti:
+    tables: config/tables/scale.yaml
+    release: {{kind: folder, path: release}}
+    clips: ids
+    route: {{kind: folder, path: videos}}
+    subset: {{per_test: 2}}
+"""
+TABLE = """\
+benchmark: velociti
+tables:
+  table2:
+    title: Scale
+    caption: Scale.
+    metrics: [strict]
+    columns: [{title: Avg, group: average}]
+    sections:
+      - protocol: entail
+        sampling: fps1
+        rows:
+"""
+
+
+class Taken(NamedTuple):
+    """What a part took: processor time, and by how much the process grew."""
+
+    seconds: float
+    mib: float
+
+
+Part = Callable[[Path, int], Callable[[], object]]
+"""makes what a part needs in a folder, of so many clips, and returns the part itself"""
+
+
+def measured(part: Part, folder: Path, count: int) -> Taken:
+    """Run a part in this process, which does nothing else."""
+    work = part(folder, count)
+    begun, before = time.process_time(), _most_mib(resource.RUSAGE_SELF)
+    work()
+    return Taken(time.process_time() - begun, _most_mib(resource.RUSAGE_SELF) - before)
+
+
+def _most_mib(whose: int) -> float:
+    return resource.getrusage(whose).ru_maxrss * 1024 / MIB
+
+
+def requests(count: int) -> pl.DataFrame:
+    """A question about each clip."""
+    names = [f"clip{number:07d}" for number in range(count)]
+    text = "Does the video show that a person in a red coat opens the door before the dog runs out of the house?"
+    return pl.DataFrame(
+        {
+            "request_id": [f"{name}#pos" for name in names], "item_id": names, "clip_id": names, "role": "pos",
+            "ask": "choose", "system": "", "prompt": [f"{name}: {text}" for name in names],
+            "options": [["Yes", "No"]] * count, "option_texts": [[""]] * count, "expected": "Yes", "max_tokens": 8,
+        },
+        schema=REQUESTS,
+    )  # fmt: skip
+
+
+def responses(count: int) -> pl.DataFrame:
+    names = [f"clip{number:07d}" for number in range(count)]
+    return pl.DataFrame(
+        {
+            "request_id": [f"{name}#pos" for name in names], "item_id": names, "role": "pos", "text": "Yes",
+            "scores": [[number / count, 0.5] for number in range(count)], "frames_shown": 16,
+            "prompt_sha256": [text_digest(name) for name in names], "tokens_in": 3000, "tokens_out": 1, "error": "",
+            "message": "", "key": "k" * 64,
+        },
+        schema=RESPONSES,
+    )  # fmt: skip
+
+
+def ledger(count: int) -> pl.DataFrame:
+    names = [f"clip{number:07d}" for number in range(count)]
+    digests = [text_digest(name) for name in names]
+    return pl.DataFrame(
+        {
+            "clip_id": names, "unit": names, "status": "ok", "object": [f"clips/{d[:2]}/{d}.mp4" for d in digests],
+            "recipe": digests, "sha256": digests, "bytes": 1, "black_start": None, "black_end": None, "message": "",
+        },
+        schema=CLIP_LEDGER,
+    )  # fmt: skip
+
+
+def frames(count: int) -> pl.DataFrame:
+    names = [f"clip{number:07d}" for number in range(count)]
+    indices = list(range(16))
+    rows = {"clip_id": names, "indices": [indices] * count, "times_s": [[i / 2 for i in indices]] * count, "note": ""}
+    return pl.DataFrame(rows, schema=FRAME_PLAN)
+
+
+def writing(folder: Path, count: int) -> Callable[[], object]:
+    table = responses(count)
+    return lambda: write_table(table, folder / "responses.parquet", RESPONSES)
+
+
+def reading(folder: Path, count: int) -> Callable[[], object]:
+    return lambda: read_table(folder / "responses.parquet", RESPONSES)
+
+
+def sharding(folder: Path, count: int) -> Callable[[], object]:
+    names = ledger(count)["unit"].to_list()
+    return lambda: [shard_of(name, SHARDS) for name in names]
+
+
+def gathering(folder: Path, count: int) -> Callable[[], object]:
+    tables = requests(count), frames(count), ledger(count)
+    return lambda: gather_work(*tables, Store(folder))
+
+
+def journal(folder: Path, count: int) -> Callable[[], object]:
+    log = journal_path(Store(folder), "ab" * 32)
+    log.parent.mkdir(parents=True)
+    with log.open("w") as stream:
+        for digest in ledger(count)["recipe"]:
+            line = canonical_json([digest[:32], "Yes", [0.25, 0.75], 16, 3000, 1, 0.5])
+            stream.write(f"{checked_line(line)}\n")
+    return lambda: Journal(log)
+
+
+def answering(folder: Path, count: int) -> Callable[[], object]:
+    """A tenth of the answers: each line is appended by itself."""
+    log, answer = Journal(folder / "appended.jsonl"), Answer("Yes", (0.25, 0.75), 16, 3000, 1)
+    return lambda: [log.add(f"{number:032d}", answer, 0.5) for number in range(count // 10)]
+
+
+def listing(folder: Path, count: int) -> Callable[[], object]:
+    store = Store(folder)
+    for name in ledger(count)["object"]:
+        file = store.root / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    return store.sizes
+
+
+def looking(folder: Path, count: int) -> Callable[[], object]:
+    names = ledger(count)["object"].to_list()
+    return lambda: [(folder / name).stat() for name in names]
+
+
+PARTS: dict[str, Part] = {
+    "write a table of answers": writing,
+    "read it": reading,
+    "shards of the clips": sharding,
+    "gather a run's questions": gathering,
+    "load a journal": journal,
+    "journal a tenth of the answers": answering,
+    "list the store": listing,
+    "look at each object of the ledgers": looking,
+}
+
+
+def project(folder: Path, runs: int) -> None:
+    """A copy of the project with so many runs in one table; no data."""
+    for name in COPIED:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy2
+        copy(ROOT / name, folder / name)
+    (folder / "config/suites/scale.yaml").write_text(SUITE.format(shards=SHARDS))
+    rows = [f"          - {{label: Model {number}, model: scale-{number}}}\n" for number in range(runs)]
+    (folder / "config/tables/scale.yaml").write_text(TABLE + "".join(rows))
+    for number in range(runs):
+        model = f"label: Model {number}\nadapter: random\nsettings: {{seed: {number}}}\n"
+        (folder / f"config/models/scale-{number}.yaml").write_text(model)
+
+
+def planned(folder: Path) -> Taken:
+    """A dry run of everything, with its start."""
+    command = [sys.executable, "-m", "snakemake", "-n", "--cores", "2", "--config", "suite=scale"]
+    environment = os.environ | {"PYTHONPATH": str(folder / "workflow")}
+    begun = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(done.stdout + done.stderr)
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = ended.ru_utime + ended.ru_stime - begun.ru_utime - begun.ru_stime
+    return Taken(seconds, _most_mib(resource.RUSAGE_CHILDREN))
+
+
+def of_runs(folder: Path, runs: int) -> Iterator[tuple[str, Taken]]:
+    """The parts that grow with runs."""
+    project(folder, runs)
+    yield "first dry run, which writes the keys", alone(planned, folder)
+    yield "dry run", alone(planned, folder)
+
+
+def alone(work: Callable[..., T], *arguments: object) -> T:
+    """Call a function in a new process, whose time and memory are its own."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(work, *arguments).result()
+
+
+def show(count: int, what: str, part: str, took: Taken) -> None:
+    print(f"{count:>9} {what}  {part:<38}{took.seconds:8.2f} s {took.mib:8.0f} MiB", flush=True)
+
+
+def main() -> None:
+    with TemporaryDirectory() as name:
+        for count in CLIPS:
+            folder = Path(name, f"clips{count}")
+            folder.mkdir()
+            for part, work in PARTS.items():
+                show(count, "clips", part, alone(measured, work, folder, count))
+        for runs in RUNS:
+            for part, took in of_runs(Path(name, f"runs{runs}"), runs):
+                show(runs, "runs", part, took)
+
+
+if __name__ == "__main__":
+    main()

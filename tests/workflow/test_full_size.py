@@ -1,0 +1,69 @@
+"""The paper suite with everything running, on a machine that has none of the videos: a site that has pinned all."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+import yaml
+
+from tests.workflow.conftest import COMMIT, FULL, JOB, ROOT, Project, copy_project
+
+BENCHMARKS = ("velociti", "vinoground", "temporalbench", "mmbench_video")
+UNPINNED = re.compile(r"\bunpinned\b")
+OF_BENCHMARK = re.compile(r"^    wildcards: .*\bbenchmark=(\w+)", re.MULTILINE)
+MOST_JOBS = 400
+# 5 s on an idle machine; processor time on one that others use is two or three times as much.
+MOST_SECONDS, MOST_MB = 30, 300
+MEASURE = """\
+import json, resource, subprocess, sys
+done = subprocess.run(sys.argv[1:], capture_output=True, text=True)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+out = done.stdout + done.stderr
+print(json.dumps([done.returncode, out, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024]))
+"""
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A copy whose paper suite runs every model that is asked, all of it pinned."""
+    project = copy_project(tmp_path_factory.mktemp("full") / "project")
+    shutil.copytree(ROOT / "envs", project.root / "envs")
+    for path in (project.root / "config").rglob("*.yaml"):
+        path.write_text(UNPINNED.sub(COMMIT, path.read_text()))
+    for path in (project.root / "config/models").iterdir():
+        checkpoint = yaml.safe_load(path.read_text()).get("checkpoint")
+        if checkpoint:  # weights that a site has put there
+            project.write(f"{checkpoint}/model.safetensors", "")
+    path = project.root / "config/suites/paper.yaml"
+    suite = yaml.safe_load(path.read_text())
+    suite |= {"run": ["all"], "judges": ["wordmatch"], "budget_usd": 1e6, "budget_tokens": 10**12}
+    suite["benchmarks"]["vinoground"]["judges"] = ["last-letter"]
+    path.write_text(yaml.safe_dump(suite, sort_keys=False))
+    return project
+
+
+def dry_run(project: Project) -> tuple[str, float, float]:
+    """What a dry run of everything lists, its processor time in seconds, and its most memory in MB."""
+    command = [sys.executable, "-m", "snakemake", "-n", "--cores", "2", FULL, "--config", "suite=paper"]
+    environment = os.environ | {"PYTHONPATH": str(project.root / "workflow")}
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURE, *command], cwd=project.root, env=environment, capture_output=True, check=True
+    )
+    code, text, seconds, mb = json.loads(done.stdout)
+    assert code == 0, text
+    return text, seconds, mb
+
+
+def test_everything_is_planned_without_a_video(full: Project) -> None:
+    """In few jobs a paper, with a job a shard, whose number the site chooses; the second time in little time and memory."""
+    dry_run(full)  # writes the keys
+    text, seconds, mb = dry_run(full)
+    jobs, of_paper = Counter(JOB.findall(text)), Counter(OF_BENCHMARK.findall(text))
+    assert jobs["infer"] > 130 and jobs["judge"] >= 10 and jobs["sources"] == jobs["clips"] == 64 * len(BENCHMARKS)
+    assert of_paper.keys() == set(BENCHMARKS) and max(of_paper.values()) + jobs["weights"] <= MOST_JOBS, of_paper
+    assert seconds < MOST_SECONDS and mb < MOST_MB, (jobs, seconds, mb)

@@ -76,6 +76,18 @@ def test_a_number_of_a_page_leads_to_the_items_behind_it(viewer: Viewer, page: s
     assert viewer.value("document.forms.filters.elements.task.value") == "agent_bind"
 
 
+def test_a_cell_says_where_its_number_comes_from(any_viewer: Viewer) -> None:
+    any_viewer.open("tables/velociti.html")
+    any_viewer.page.locator("a[href*='metric=strict']").first.click()
+    made = any_viewer.page.get_by_role("region", name="Where the numbers come from").last
+    expect(made.get_by_text("strict, agent_bind: 100; by the authors’ convention no number; 1 asked")).to_be_visible()
+    expect(made.get_by_text("velociti/table2, row “One”, column “AgBind”")).to_be_visible()
+    expect(made.get_by_text("results/small/annotations/velociti/items.parquet")).to_have_count(1)
+    assert any_viewer.value("document.documentElement.scrollWidth <= innerWidth"), "nothing is wider than the window"
+    any_viewer.page.get_by_role("link", name="All numbers of this run").click()
+    expect(any_viewer.page.get_by_role("heading", name="Made from")).to_be_visible()
+
+
 def test_a_link_holds_the_whole_state_and_the_back_button_works(viewer: Viewer) -> None:
     viewer.open(f"items.html#b=velociti&run={OTHER}&show=wrong&item=a")
     viewer.heading("a")

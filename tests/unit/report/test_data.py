@@ -29,7 +29,8 @@ def test_the_catalog_names_items_and_runs(world: World) -> None:
     assert benchmark["runs"] == [
         {
             "n": 0, "name": RUN, "model": "one", "label": "one", "protocol": "entail", "sampling": "fps1", "judge": "",
-            "metrics": ["classic", "strict"], "page": "runs/velociti.entail.fps1.one.html", "reader": "robust",
+            "metrics": ["classic", "strict"], "page": "runs/velociti.entail.fps1.one.html",
+            "made": "velociti/made/velociti.entail.fps1.one", "reader": "robust",
         }
     ]  # fmt: skip
 

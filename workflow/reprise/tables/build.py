@@ -202,7 +202,7 @@ class Builder:
                 published=paper,
                 notes=notes,
                 interval=_interval(found) if self.spec.intervals else None,
-                link="" if row.dataset else self.link(subject(found), metric, group),
+                link=self.link(subject(found), metric, group),
             )
         if paper is not None:
             return self.published_number(place, paper, column)

@@ -79,6 +79,7 @@ def test_a_number_of_a_page_leads_to_the_items_behind_it(viewer: Viewer, page: s
 def test_a_cell_says_where_its_number_comes_from(any_viewer: Viewer) -> None:
     any_viewer.open("tables/velociti.html")
     any_viewer.page.locator("a[href*='metric=strict']").first.click()
+    any_viewer.found("1 of 4 items")
     made = any_viewer.page.get_by_role("region", name="Where the numbers come from").last
     expect(made.get_by_text("strict, agent_bind: 100; by the authors’ convention no number; 1 asked")).to_be_visible()
     expect(made.get_by_text("velociti/table2, row “One”, column “AgBind”")).to_be_visible()

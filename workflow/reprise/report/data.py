@@ -124,7 +124,10 @@ class BenchmarkWriter:
 
     def _settings(self, run: ReportedRun) -> dict[str, str]:
         """What shaped a run's answers, by dotted names, so that two runs can be compared."""
-        found = [*leaves(read_json(self._results.run_key(run.scored.run)).get("answers", {})), ("judge", run.judge)]
+        found = [
+            *leaves(read_json(self._results.run_key(run.scored.run)).get("answers", {})),
+            ("reader", run.judge or ROBUST),
+        ]
         return {shown(name): shown(in_words(value)) for name, value in found}
 
     def _check(self, run: ReportedRun, tables: RunTables, numbers: Mapping[str, int]) -> None:

@@ -164,6 +164,11 @@ def test_a_clip_that_is_missing_or_no_video_says_so(phone: Viewer) -> None:
     phone.open(BAD_ITEM)
     phone.heading("<b>d</b>")
     expect(phone.page.locator(".absent")).to_contain_text("The clip cannot be played.")
+    expect(phone.page.locator(".frames [role=note]")).to_have_text(
+        "The clip cannot be played: of the frames only the times are known."
+    )
+    expect(phone.page.locator(".pictures canvas")).to_have_count(0)
+    expect(phone.page.get_by_role("button", name="Frame 1 of 2, 0.00 s")).to_be_disabled()
     assert phone.value("document.documentElement.scrollWidth <= innerWidth")
 
 

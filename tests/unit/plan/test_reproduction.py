@@ -15,6 +15,7 @@ REVISION = "0123456789abcdef0123456789abcdef01234567"
 def conditions() -> dict[str, tuple[str, ...]]:
     """Run -> its conditions, of the paper suite with one model pinned, in another type and quantised."""
     config = load(Path(), {"suite": "paper"})
+    config = config.model_copy(update={"suite": config.suite.model_copy(update={"run": [MODEL]})})
     changes = {"revision": REVISION, "dtype": "float16", "settings": {"quantised": "awq"}}
     config.models[MODEL] = config.models[MODEL].model_copy(update=changes)
     return {

@@ -9,7 +9,7 @@ from reprise.core.behind import Behind
 from reprise.core.files import text_digest, write_text
 from reprise.core.paths import Results, Run, Scored
 from reprise.core.schemas import CLIP_LEDGER, REQUESTS, write_table
-from reprise.report.chain import LONGEST_LIST, Chains, Fact
+from reprise.report.chain import LONGEST_LIST, MOST_FILES, Chains, Fact
 from reprise.report.provenance import CellOf, cells_of
 
 from tests.unit.report.world import RUN, World, clip
@@ -65,6 +65,10 @@ def test_what_was_released_and_what_became_of_clips(results: Results) -> None:
     assert made["release"].facts == [Fact("release/a.csv", "sha256 ab")] and made["release"].gone == 0
     assert made["clips"].facts == [Fact("status", "1 ok, 1 gone")] and len(made["clips"].files) == 2
     assert made["sources"].gone == 2 and made["sources"].facts == []
+    many = [{"name": "a", "path": f"{number}.vtt", "sha256": "ab"} for number in range(MOST_FILES + 3)]
+    write_text(results.release("velociti"), json.dumps(many))
+    release, *_ = Chains(results).of(behind(results))
+    assert len(release.facts) == MOST_FILES + 1 and release.facts[-1] == Fact("and", "3 more files")
 
 
 def test_a_damaged_ledger_is_named_and_does_not_stop_the_report(results: Results) -> None:

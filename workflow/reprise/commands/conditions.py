@@ -59,10 +59,9 @@ class Conditions(NamedTuple):
 
 
 def _reading(verdicts: Path) -> dict[str, Any]:
-    """The settings that answers were read and counted under."""
-    named = [Path(name) for name in keys_of(verdicts) or {} if "metrics" in Path(name).parts]
-    found = [read_json(path) for path in named if path.is_file()]
-    return {name: value for one in found for name, value in one.items() if name == "code"}
+    """How answers were read: the settings and the code that the verdicts were made under."""
+    named = [Path(name) for name in keys_of(verdicts) or {} if "verdicts" in Path(name).parts]
+    return {name: value for path in named if path.is_file() for name, value in read_json(path).items()}
 
 
 def _released(results: Results, benchmark: str) -> dict[str, str]:

@@ -15,6 +15,8 @@ from reprise.report.scripts import shown
 from reprise.report.settings import in_words, leaves
 
 LONGEST_LIST = 1000
+MOST_FILES = 40
+"""released files that are listed with their digests; the step's own file lists all"""
 EMPTY: tuple[Any, ...] = (None, "", [], {})
 
 
@@ -129,7 +131,9 @@ def _facts(name: str, files: Sequence[Path]) -> Iterator[Fact]:
     for path in files if name in ("release", "weights", "environment") else ():
         content = read_json(sealed_text(path))
         if name == "release":
-            yield from (Fact(shown(entry["path"]), f"sha256 {entry['sha256']}") for entry in content)
+            yield from (Fact(shown(one["path"]), f"sha256 {one['sha256']}") for one in content[:MOST_FILES])
+            if content[MOST_FILES:]:
+                yield Fact("and", f"{len(content) - MOST_FILES} more files")
         else:
             yield from (Fact(shown(key), _text(value)) for key, value in leaves(content) if value not in EMPTY)
 

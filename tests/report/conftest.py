@@ -45,6 +45,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     broken.parent.mkdir(parents=True)
     broken.write_bytes(b"no video")
     world.clips.append(clip("c3", "ok", "clips/bb/bb.mp4"))
+    world.plans.append({"clip_id": "c3", "indices": [0, 5], "times_s": [0.0, 0.2], "note": ""})
     world.items[0]["texts"].append({"name": "negative", "text": "A man sleeps."})
     texts = [{"name": "positive", "text": HOSTILE}, {"name": "negative", "text": f"{HOSTILE} again {LONG}"}]
     world.items.append(item_row("<b>d</b>", clip_id="c3", unit="u3", task="coref", texts=texts))

@@ -76,6 +76,19 @@ def test_a_number_of_a_page_leads_to_the_items_behind_it(viewer: Viewer, page: s
     assert viewer.value("document.forms.filters.elements.task.value") == "agent_bind"
 
 
+def test_a_cell_says_where_its_number_comes_from(any_viewer: Viewer) -> None:
+    any_viewer.open("tables/velociti.html")
+    any_viewer.page.locator("a[href*='metric=strict']").first.click()
+    any_viewer.found("1 of 4 items")
+    made = any_viewer.page.get_by_role("region", name="Where the numbers come from").last
+    expect(made.get_by_text("strict, agent_bind: 100; by the authors’ convention no number; 1 asked")).to_be_visible()
+    expect(made.get_by_text("velociti/table2, row “One”, column “AgBind”")).to_be_visible()
+    expect(made.get_by_text("results/small/annotations/velociti/items.parquet")).to_have_count(1)
+    assert any_viewer.value("document.documentElement.scrollWidth <= innerWidth"), "nothing is wider than the window"
+    any_viewer.page.get_by_role("link", name="All numbers of this run").click()
+    expect(any_viewer.page.get_by_role("heading", name="Made from")).to_be_visible()
+
+
 def test_a_link_holds_the_whole_state_and_the_back_button_works(viewer: Viewer) -> None:
     viewer.open(f"items.html#b=velociti&run={OTHER}&show=wrong&item=a")
     viewer.heading("a")
@@ -151,6 +164,11 @@ def test_a_clip_that_is_missing_or_no_video_says_so(phone: Viewer) -> None:
     phone.open(BAD_ITEM)
     phone.heading("<b>d</b>")
     expect(phone.page.locator(".absent")).to_contain_text("The clip cannot be played.")
+    expect(phone.page.locator(".frames [role=note]")).to_have_text(
+        "The clip cannot be played: of the frames only the times are known."
+    )
+    expect(phone.page.locator(".pictures canvas")).to_have_count(0)
+    expect(phone.page.get_by_role("button", name="Frame 1 of 2, 0.00 s")).to_be_disabled()
     assert phone.value("document.documentElement.scrollWidth <= innerWidth")
 
 

@@ -210,8 +210,11 @@ def test_a_cell_is_traced_to_its_sources(toy: Project) -> None:
         "answers.sampling.rule: fps_mid",
         " sha256 ",
         " 28 asked, 28 scored",
+        "{caption}",
+        "  status ",
     ):
         assert settings in done.stdout
+    assert "..." not in done.stdout, "prompts and settings are whole"
 
 
 @pytest.mark.parametrize(

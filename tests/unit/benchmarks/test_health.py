@@ -170,6 +170,34 @@ def test_the_replies_of_a_judge_have_their_own() -> None:
     assert ALIKE not in found
 
 
+def rated(*read: Row, given: Sequence[Row] | None = None) -> list[Row]:
+    """A judge's replies as they were read -> what they say."""
+    asked = [{"ask": "write", "options": [], "expected": "", "max_tokens": 16}] * len(read)
+    return numbers(asked, given or [{"text": row.get("value", "")} for row in read], read, REPLIES)
+
+
+def test_a_judge_that_always_rates_alike_looks_broken() -> None:
+    rows = rated(*[{"value": "3", "score": 3.0}] * 20)
+    assert values(rows)[f"{OPTION}: 3"] == (100.0, 20)
+    assert reasons(rows) == ['100.0 % of 20 replies are "3"']
+    assert reasons(rated(*[{"value": "3"}] * 19)) == [], "too few to say so"
+    assert reasons(rated(*[{"value": "3"}] * 18, *[{"value": "2"}] * 2)) == [], "90 % may be"
+
+
+def test_ratings_that_cannot_be_read_look_broken() -> None:
+    read = [*[{"unparsed": True}] * 5, *[{"value": "1"}] * 8, *[{"value": "2"}] * 7]
+    rows = rated(*read, given=[*[{"text": "It is good."}] * 5, *[{"text": "1"}] * 8, *[{"text": "2"}] * 7])
+    assert values(rows)[UNREAD] == (25.0, 20)
+    assert reasons(rows) == ["25.0 % of 20 replies could not be read"]
+
+
+def test_a_judge_whose_answers_fail_looks_broken() -> None:
+    read = [*[{"failed": True}] * 2, *[{"value": "1"}] * 9, *[{"value": "2"}] * 9]
+    rows = rated(*read, given=[*[{"error": "timeout"}] * 2, *[{"text": "1"}] * 9, *[{"text": "2"}] * 9])
+    assert values(rows)[FAILED] == (10.0, 20)
+    assert reasons(rows) == ["10.0 % of 20 replies failed"]
+
+
 def test_nothing_answered() -> None:
     assert {value for value, _ in values(numbers([], [], [])).values()} == {None}
     assert reasons(numbers([], [], [])) == []

@@ -29,7 +29,8 @@ def test_the_catalog_names_items_and_runs(world: World) -> None:
     assert benchmark["runs"] == [
         {
             "n": 0, "name": RUN, "model": "one", "label": "one", "protocol": "entail", "sampling": "fps1", "judge": "",
-            "metrics": ["classic", "strict"], "page": "runs/velociti.entail.fps1.one.html", "reader": "robust",
+            "metrics": ["classic", "strict"], "page": "runs/velociti.entail.fps1.one.html",
+            "made": "velociti/made/velociti.entail.fps1.one", "reader": "robust",
         }
     ]  # fmt: skip
 
@@ -49,7 +50,8 @@ def test_the_index_says_what_is_known_of_each_item_and_clip(world: World) -> Non
         "id": "c2", "media": "", "status": "gone", "message": "<b>No such video</b>", "seconds": None, "frames": None,
         "fps": None,
     }  # fmt: skip
-    assert world.data("velociti/frames/fps1") == {"times": [[0.5, 1.5], []], "note": ["", ""]}
+    frames = {"indices": [[12, 36], []], "times": [[0.5, 1.5], []], "note": ["", ""]}
+    assert world.data("velociti/frames/fps1") == frames
     assert world.data("velociti/texts") == {"text": [f"{CAPTION.lower()}\n", "", ""]}
 
 
@@ -104,7 +106,7 @@ def test_the_authors_reading_is_there_where_it_differs(world: World) -> None:
 
 def test_what_shaped_the_answers_is_there_to_compare(world: World) -> None:
     world.build()
-    assert world.data("velociti/settings") == [{"adapter": "random", "judge": ""}]
+    assert world.data("velociti/settings") == [{"adapter": "random", "reader": "robust"}]
 
 
 def test_items_are_in_chunks_of_twenty(world: World) -> None:

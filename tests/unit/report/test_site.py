@@ -101,6 +101,9 @@ def test_numbers_lead_to_the_items_behind_them() -> None:
     assert links.behind(RUN, "mc_bias", "answers") == OF_RUN, "what single items do not have is no filter"
     assert links.behind(RUN, show="failed") == f"{OF_RUN}&show=failed"
     assert links.behind(OTHER, "strict") == "", "a run that is not in the report"
+    assert links.behind(RUN, "mc_bias", "answers", made=True) == f"{OF_RUN}&made=mc_bias%2Fanswers"
+    assert links.behind("velociti/data", "samples", "coref") == "items.html#b=velociti&group=coref", "what was counted"
+    assert links.behind("vinoground/data", "samples") == "", "a benchmark without items in the report"
 
 
 def test_what_is_missing_is_read_back_as_it_was_written() -> None:

@@ -85,6 +85,7 @@ class World:
         self.runs: dict[str, tuple[Sequence[Row], Sequence[Row], Sequence[Row]]] = {
             RUN: (answers("a", 0.9, 0.4), read("a", 0.9, 0.4), read("a", 0.9, 0.4)),
         }
+        self.plans: list[Row] = [{"clip_id": "c1", "indices": [12, 36], "times_s": [0.5, 1.5], "note": ""}]
         self.changes: dict[str, Any] = {}
         self.metrics: list[Mapping[str, Any]] = []
         self.tables: tuple[ReportedTable, ...] = ()
@@ -98,8 +99,7 @@ class World:
         write_table(pl.DataFrame(self.clips, schema=CLIP_LEDGER), results.ledger("clips", "velociti", 0), CLIP_LEDGER)
         facts = [{"clip_id": "c1", "duration_s": 2.0, "frames": 48, "fps": 24.0}]
         write_table(pl.DataFrame(facts, schema=FACTS), results.facts("velociti"), FACTS)
-        plan = [{"clip_id": "c1", "indices": [12, 36], "times_s": [0.5, 1.5], "note": ""}]
-        write_table(pl.DataFrame(plan, schema=FRAME_PLAN), results.frames("velociti", "fps1"), FRAME_PLAN)
+        write_table(pl.DataFrame(self.plans, schema=FRAME_PLAN), results.frames("velociti", "fps1"), FRAME_PLAN)
         for name in self.runs:
             self._write_run(name)
         write_text(results.folder / "sources" / "missing.md", "# Missing videos\n")

@@ -76,7 +76,28 @@ def test_conditions_stand_beside_the_verdict() -> None:
     row = tidy(run="b/p/linspace4/m", missing=5, failed=2, unparsed=1, source="imported")
     (cell,) = reproduction(row, conditions={"b/p/linspace4/m": ("revision abc",)}).cells
     counts = ("5 of 105 without a clip", "2 of 105 failed", "1 of 105 unread")
-    assert cell.conditions == (*counts, "answers made elsewhere", "revision abc")
+    reader = "read by robust, not as the authors read"
+    assert cell.conditions == (*counts, reader, "answers made elsewhere", "revision abc")
+
+
+@pytest.mark.parametrize(
+    ("changes", "condition"),
+    [
+        ({"missing": 3}, "3 of 103 without a clip"),
+        ({"reader": "robust"}, "read by robust, not as the authors read"),
+        ({"run": "r"}, "protocol p"),
+        ({"run": "r"}, "frames linspace4"),
+        ({"run": "r"}, "revision abc"),
+        ({"run": "r"}, "weights in bfloat16"),
+    ],
+)
+def test_each_condition_stands_in_the_csv_and_on_the_page(changes: dict[str, Any], condition: str) -> None:
+    conditions = {"r": ("protocol p", "frames linspace4", "revision abc", "weights in bfloat16")}
+    plain = reproduction(tidy(reader="authors"), conditions=conditions)
+    assert plain.cells[0].conditions == (), "nothing is said that does not hold"
+    found = reproduction(tidy(**{"reader": "authors", **changes}), conditions=conditions)
+    assert condition in found.rows()["conditions"][0]
+    assert condition in "".join(render(table, "md") for table in found.tables())
 
 
 @pytest.mark.parametrize("form", ["md", "html"])

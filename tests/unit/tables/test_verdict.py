@@ -40,6 +40,8 @@ def test_an_exact_number_differs_as_soon_as_it_prints_otherwise() -> None:
     ("ours", "why", "named"),
     [
         (measured(None, None, None), "", "nothing could be scored"),
+        (measured(float("nan"), float("nan"), float("nan")), "", "ours is no number"),
+        (measured(float("inf"), None, None), "", "ours is no number"),
         (measured(10.0, None, None), "", "no interval of ours"),
         (measured(), "judged by another", "judged by another"),
     ],

@@ -121,7 +121,8 @@ def _options(read: pl.DataFrame, group: str) -> Iterator[dict[str, Any]]:
     if group == REPLIES:
         replies = read["value"].unique().sort().to_list()
         read = read.with_columns(options=pl.lit(replies, pl.List(pl.String)), expected=pl.lit(""))
-    chosen = read.filter(pl.col("options").list.len() > 1).select("options", "value", "expected")
+    fewest = 1 if group == REPLIES else 2  # a judge whose replies are all alike offers one
+    chosen = read.filter(pl.col("options").list.len() >= fewest).select("options", "value", "expected")
     offered = chosen.explode("options").group_by("options").agg(
         pl.len(), (pl.col("value") == pl.col("options")).sum().alias("chosen"),
         (pl.col("expected") == pl.col("options")).sum().alias("right"), (pl.col("expected") != "").sum().alias("known"),

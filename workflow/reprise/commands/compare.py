@@ -3,18 +3,17 @@
 from collections.abc import Iterator, Mapping
 from contextlib import chdir, contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
 from reprise.benchmarks.registry import load_scores
 from reprise.benchmarks.scoring import Answered
+from reprise.commands.conditions import Conditions, differences
 from reprise.commands.plans import plan_of
 from reprise.core.errors import UserError
-from reprise.core.files import read_json
 from reprise.core.paths import Run
 from reprise.core.schemas import ITEMS, VERDICTS, read_table
-from reprise.plan.changes import changes_between
 from reprise.plan.runs import Plan
 from reprise.stats.paired import PairedComparison, compare_paired
 
@@ -32,8 +31,7 @@ class Compared(NamedTuple):
     name: str
     benchmark: str
     form: str
-    answers: Mapping[str, Any]
-    """what its answers were made with: that part of its key"""
+    conditions: Conditions
     outcomes: Mapping[str, pl.DataFrame]
     level: float
 
@@ -49,8 +47,8 @@ class Compared(NamedTuple):
                 name=f"{folder}:{run.name}" if folder else run.name,
                 benchmark=run.benchmark,
                 form=form,
-                answers=read_json(plan.results.run_key(run))["answers"],
                 outcomes=_outcomes(plan, run, form),
+                conditions=Conditions.of(plan, run, _reader(plan, run)),
                 level=plan.config.main.confidence,
             )
 
@@ -95,12 +93,12 @@ def compare_runs(first: str, second: str, suite: str | None = None) -> None:
 
 def _conditions(one: Compared, other: Compared) -> Iterator[str]:
     """What the answers of two runs were made with, setting by setting, where it differs."""
-    changes = list(changes_between(one.answers, other.answers))
-    if not changes:
-        yield "The answers of both were made with the same settings, prompt, frames, weights and versions."
+    found = list(differences((one.name, other.name), one.conditions, other.conditions))
+    if not found:
+        yield "The answers of both were made with the same settings: prompt, frames, weights, reader, versions, clips."
         return
     yield f"What differs in the conditions: {one.name} | {other.name}"
-    yield from (f"- {change.name}: {change.before} | {change.after}" for change in changes)
+    yield from found
 
 
 def items_between(metric: str, one: Named, other: Named) -> Iterator[str]:
@@ -116,9 +114,13 @@ def items_between(metric: str, one: Named, other: Named) -> Iterator[str]:
         yield f"{metric}: better by {name}: {len(found)} of {both.height}{listed}"
 
 
+def _reader(plan: Plan, run: Run) -> str:
+    """Who reads its answers: the suite's first judge where they are judged."""
+    return plan.judge_of(run) if plan.is_judged(run.benchmark, run.protocol) else "robust"
+
+
 def _outcomes(plan: Plan, run: Run, form: str) -> dict[str, pl.DataFrame]:
-    reader = plan.judge_of(run) if plan.is_judged(run.benchmark, run.protocol) else "robust"
-    path = plan.results.verdicts(run, reader)
+    path = plan.results.verdicts(run, _reader(plan, run))
     if not path.is_file():
         raise UserError(f"compare: {path} not found. Run snakemake for a table with this run first.")
     items = read_table(plan.results.items(run.benchmark), ITEMS)

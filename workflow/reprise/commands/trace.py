@@ -1,29 +1,22 @@
 """`trace`: one cell of a table, and the chain of files, settings and sources behind its numbers."""
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
+from reprise import __version__
 from reprise.commands.plans import plan_of
 from reprise.commands.show import builder_of, chosen_tables
 from reprise.config.tables import Column, Row
-from reprise.core.checksums import keys_of, sealed_text
 from reprise.core.errors import UserError, choices
-from reprise.core.files import read_json
 from reprise.core.paths import Scored
-from reprise.core.plain import plain, safe
-from reprise.core.settings import Settings
-from reprise.plan.changes import leaves
+from reprise.core.plain import safe
 from reprise.plan.keys import collect_keys
 from reprise.plan.runs import Plan
-from reprise.plan.states import States, Step
+from reprise.report.chain import Chains, Fact, Made
 from reprise.tables.build import COMPARED, SHOWN, Builder
 from reprise.tables.headers import column_name
 from reprise.tables.keys import TableKey
 
-LONGEST = 160
-MOST_SETTINGS = 24
 COUNTS = ("asked", "scored", "failed", "unparsed", "missing")
 T = TypeVar("T")
 
@@ -41,7 +34,7 @@ def trace_cell(words: str, row: str, column: str, suite: str | None) -> None:
     rows = {_row_name(builder, one): one for one in key.spec.rows()}
     columns = {column_name(one): one for one in key.spec.columns if one.shows == "metrics"}
     chosen_row, chosen_column = _chosen("row", row, rows), _chosen("column", column, columns)
-    print(safe("\n".join(_lines(plan, keys, builder, chosen_row, chosen_column))))
+    print(safe("\n".join(_lines(plan, builder, chosen_row, chosen_column))))
 
 
 def _row_name(builder: Builder, row: Row) -> str:
@@ -69,7 +62,7 @@ def _chosen(kind: str, words: str, named: Mapping[str, T]) -> T:
     raise UserError(f"trace: no {kind} '{words}'.{choices(words, list(labels))}")
 
 
-def _lines(plan: Plan, keys: Mapping[Path, Settings], builder: Builder, row: Row, column: Column) -> Iterator[str]:
+def _lines(plan: Plan, builder: Builder, row: Row, column: Column) -> Iterator[str]:
     key, scored = builder.key, builder.scored_of(row, column)
     yield f"{key.benchmark}/{key.table}, row '{row.label}', column '{column_name(column)}'"
     for metric in key.spec.metrics_of(column):
@@ -80,7 +73,7 @@ def _lines(plan: Plan, keys: Mapping[Path, Settings], builder: Builder, row: Row
     if scored.name not in key.runs:
         yield f"{scored.name} does not run: `run:` of config/suites/{key.suite}.yaml says what does."
         return
-    yield from _chain(plan, keys, scored)
+    yield from _chain(plan, scored)
 
 
 def _without_run(plan: Plan, benchmark: str, row: Row) -> str:
@@ -108,48 +101,27 @@ def _with_interval(found: Mapping[str, Any]) -> str:
     return f"{found['value']:.4f}{ends}; {counts}"
 
 
-def _chain(plan: Plan, keys: Mapping[Path, Settings], scored: Scored) -> Iterator[str]:
+def _chain(plan: Plan, scored: Scored) -> Iterator[str]:
     """Every step behind the numbers, the last first; a key file stands with the first step that was made under it."""
-    told: set[Path] = set()
-    parts: list[list[str]] = []
-    for name, files in _by_name(States(plan, keys).steps(scored)).items():
-        new = [path for path in _keys_behind(files) if path not in told]
-        told |= set(new)
-        parts.append([_files(name, files), *(line for path in new for line in _key_lines(path))])
-    release = plan.results.folder / "release" / scored.run.benchmark / "files.json"
-    if release.is_file():
-        parts[0] += [f"  {entry['path']} sha256 {entry['sha256']}" for entry in read_json(sealed_text(release))]
-    yield from (line for part in reversed(parts) for line in part)
+    yield f"  by Reprise {__version__}, suite {plan.config.name}"
+    for made in reversed(Chains(plan.results).of(plan.behind(scored))):
+        yield _files(made)
+        yield from (f"  {fact.name} {fact.text}" for fact in made.facts)
+        for key in made.keys:
+            yield f"  key {key.path}{' (it says something else by now than when this was made)' if key.changed else ''}"
+            yield from (line for fact in key.settings for line in _setting(fact))
 
 
-def _by_name(steps: Iterable[Step]) -> dict[str, list[Step]]:
-    found: dict[str, list[Step]] = {}
-    for step in steps:
-        found.setdefault(step.name, []).append(step)
-    return found
+def _files(made: Made) -> str:
+    more = f" and {len(made.files) - 1} more" if made.files[1:] else ""
+    return f"{made.name}: {made.files[0]}{more}{f' ({made.gone} not there)' if made.gone else ''}"
 
 
-def _files(name: str, files: Sequence[Step]) -> str:
-    more = f" and {len(files) - 1} more" if files[1:] else ""
-    gone = sum(not step.path.is_file() for step in files)
-    return f"{name}: {files[0].path}{more}{f' ({gone} not there)' if gone else ''}"
-
-
-def _keys_behind(steps: Sequence[Step]) -> list[Path]:
-    """The key files that files were made under."""
-    tables = [step.path for step in steps if step.path.suffix == ".parquet" and step.path.is_file()]
-    named = [Path(name) for path in tables for name in keys_of(path) or {}]
-    own = [step.key for step in steps if step.key]
-    return [path for path in dict.fromkeys([*named, *own]) if path.is_file()]
-
-
-def _key_lines(path: Path) -> list[str]:
-    """What a key file says, a line a setting; nothing if it says nothing."""
-    found = [f"    {name}: {_short(value)}" for name, value in leaves(read_json(path)) if value != ""]
-    more = [f"    and {len(found) - MOST_SETTINGS} more"] if len(found) > MOST_SETTINGS else []
-    return [f"  key {path}", *found[:MOST_SETTINGS], *more] if found else []
-
-
-def _short(value: Any) -> str:
-    text = plain(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+def _setting(fact: Fact) -> Iterator[str]:
+    """A setting whole; a text of several lines stands below its name."""
+    lines = fact.text.splitlines() or [""]
+    if len(lines) == 1:
+        yield f"    {fact.name}: {lines[0]}"
+    else:
+        yield f"    {fact.name}:"
+        yield from (f"    | {line}" for line in lines)

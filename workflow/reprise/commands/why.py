@@ -6,6 +6,7 @@ from pathlib import Path
 
 from reprise.commands.failures import RETRY, failure_lines
 from reprise.commands.plans import call_for, plan_of
+from reprise.core.behind import Step
 from reprise.core.clones import is_running
 from reprise.core.files import read_json
 from reprise.core.paths import OVERVIEW, Scored, overview_file, table_file
@@ -13,7 +14,7 @@ from reprise.core.plain import safe
 from reprise.models.journal import Journal, journal_path
 from reprise.plan.keys import collect_keys
 from reprise.plan.runs import Plan
-from reprise.plan.states import State, States, Step
+from reprise.plan.states import State, States
 
 MOST_CHANGES = 8
 WORDS = {

@@ -144,6 +144,10 @@ class Results:
 
     # Data
 
+    def release(self, benchmark: str) -> Path:
+        """The list of its released files."""
+        return self.folder / "release" / benchmark / "files.json"
+
     def items(self, benchmark: str) -> Path:
         return self.folder / "annotations" / benchmark / "items.parquet"
 

@@ -46,13 +46,16 @@ def _benchmark(plan: Plan, name: str) -> ReportedBenchmark:
 
 
 def _run(plan: Plan, one: Scored) -> ReportedRun:
+    behind = plan.behind(one)
     return ReportedRun(
         run=one.run.name,
         judge=one.judge,
         label=plan.config.models[one.run.model].label,
         reference=plan.config.models[one.run.model].reference,
-        imported=one.run.model in plan.imports.models,
-        imported_ratings=one.judge in plan.imports.models,
+        imported=behind.imported,
+        imported_ratings=behind.imported_ratings,
+        weights=behind.weights,
+        environment=behind.environment,
     )
 
 

@@ -10,6 +10,7 @@ from reprise.config.figures import Figure, OfTables
 from reprise.config.model import Model
 from reprise.config.suite import OnGpus
 from reprise.config.tables import Row, TableSpec
+from reprise.core.behind import Behind
 from reprise.core.errors import UserError, unknown
 from reprise.core.paths import FIGURES, OVERVIEW, RUN_NAME, TABLES, Results, Run, Scored
 from reprise.core.store import Store
@@ -17,6 +18,7 @@ from reprise.external import FOLDER
 from reprise.fetch.settings import ReleaseHub
 from reprise.models.adapters import ADAPTERS
 from reprise.models.money.prices import Budget, needed_budget
+from reprise.models.pieces import pieces_of
 from reprise.plan.identity import UNPINNED
 from reprise.plan.imported import Imports
 from reprise.plan.naming import fitting, listed, nearest
@@ -212,6 +214,21 @@ class Plan:
     def is_imported(self, scored: Scored) -> bool:
         """Whether a number comes from answers, or from ratings, that were made elsewhere."""
         return scored.run.model in self.imports.models or scored.judge in self.imports.models
+
+    def behind(self, scored: Scored) -> Behind:
+        """The files behind the numbers of a run, or of a judge's ratings of it."""
+        model = self.config.models[scored.run.model]
+        imported = scored.run.model in self.imports.models
+        return Behind(
+            self.results,
+            scored,
+            shards=self.config.suite.shards,
+            imported=imported,
+            imported_ratings=scored.judge in self.imports.models,
+            weights=bool(model.repo),
+            environment=model.served_by.environment if model.served_by else "",
+            pieces=() if imported or model.pieces == 1 else tuple(one.name for one in pieces_of(model.pieces)),
+        )
 
     def table_scored(self, benchmark: str, table: str) -> list[Scored]:
         """The numbers of runs that one table needs and that this site can make."""

@@ -6,29 +6,18 @@ from typing import Literal, NamedTuple
 
 import polars as pl
 
+from reprise.core.behind import Step
 from reprise.core.errors import UserError
 from reprise.core.job_logs import last_words
-from reprise.core.paths import Ledger, Scored
+from reprise.core.paths import Scored
 from reprise.core.schemas import REQUESTS, RESPONSES, VERDICTS, read_table
 from reprise.core.settings import Settings
 from reprise.plan.answers import FailedAnswers, failed_answers
 from reprise.plan.changes import KeyChange, KeyChanges
 from reprise.plan.keys import key_texts
 from reprise.plan.runs import Plan
-from reprise.plan.split import run_pieces
 
 Name = Literal["done", "stale", "missing", "failed"]
-STAGES: tuple[Ledger, ...] = ("sources", "clips")
-
-
-class Step(NamedTuple):
-    """A file behind a run's numbers."""
-
-    name: str
-    path: Path
-    log: Path
-    key: Path | None = None
-    """a key file that it was made from and does not name itself"""
 
 
 class Counts(NamedTuple):
@@ -121,50 +110,7 @@ class States:
 
     def steps(self, one: Scored) -> Iterator[Step]:
         """The files behind a run's numbers, first the first that is made."""
-        run, results = one.run, self._results
-        names = run.benchmark, run.protocol, run.sampling, run.model
-        yield from self._data_steps(run.benchmark)
-        frames = results.frames(run.benchmark, run.sampling)
-        log = results.log
-        is_imported = run.model in self._plan.imports.models
-        if not is_imported:
-            yield from self._video_steps(run.benchmark)
-            yield Step("frame plan", frames, log("frames", run.benchmark, run.sampling))
-        requests = results.requests(run.benchmark, run.protocol)
-        yield Step("requests", requests, log("requests", run.benchmark, run.protocol))
-        if self._plan.config.models[run.model].repo and not is_imported:
-            yield Step("weights", results.weights(run.model), log("weights", run.model))
-        served = self._plan.config.models[run.model].served_by
-        if served is not None:
-            name = served.environment
-            yield Step("environment", results.environment(name), log("environments", name))
-        pieces = () if is_imported else run_pieces(self._plan.config.models[run.model])
-        for piece in pieces:
-            yield Step(f"piece {piece.name}", results.piece(run, piece.name), log("infer_piece", *names, piece.name))
-        rule = "import_answers" if is_imported else "join_pieces" if pieces else "infer"
-        yield Step("answers", results.responses(run), log(rule, *names))
-        if one.judge:
-            rule = "import_ratings" if one.judge in self._plan.imports.models else "judge"
-            yield Step("questions to the judge", results.judge_requests(run), log("judge_requests", *names))
-            yield Step("replies of the judge", results.judge_responses(run, one.judge), log(rule, *names, one.judge))
-        log_of_scores = log("score", *names, one.judge) if one.judge else log("score", *names)
-        yield Step("verdicts", results.verdicts(run, one.judge or "robust"), log_of_scores)
-        yield Step("metrics", results.metrics(one), log_of_scores)
-
-    def _data_steps(self, benchmark: str) -> Iterator[Step]:
-        folder, log = self._results.folder, self._results.log
-        key = self._results.key("release", benchmark)
-        yield Step("release", folder / "release" / benchmark / "files.json", log("release", benchmark), key)
-        yield Step("annotations", self._results.items(benchmark), log("annotations", benchmark))
-
-    def _video_steps(self, benchmark: str) -> Iterator[Step]:
-        log = self._results.log
-        for stage in STAGES:
-            for shard in range(self._plan.config.suite.shards):
-                path = self._results.ledger(stage, benchmark, shard)
-                retry = self._results.retry_key(benchmark, shard) if stage == "sources" else None
-                yield Step(stage, path, log(stage, benchmark, str(shard)), retry)
-        yield Step("facts", self._results.facts(benchmark), log("facts", benchmark))
+        return self._plan.behind(one).steps()
 
 
 def _all_but(schema: pl.Schema, *names: str) -> set[str]:

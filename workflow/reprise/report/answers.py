@@ -1,13 +1,12 @@
 """A run's answers, item by item, with what each reader or judge makes of them."""
 
-import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import polars as pl
 
 from reprise.report.runs import RunTables
-from reprise.report.scripts import ENCODE, shown, without_empty
+from reprise.report.scripts import ENCODE, finite, shown, without_empty
 
 DIGITS = 6
 PLACE = ["item_id", "role"]
@@ -82,4 +81,5 @@ def _verdict(
 
 def _rounded(number: float | None) -> float | None:
     """A number of as many digits as anybody reads; null for what is no number."""
-    return round(number, DIGITS) if number is not None and math.isfinite(number) else None
+    known = finite(number)
+    return None if known is None else round(known, DIGITS)

@@ -40,11 +40,12 @@ class Clips:
 
     def frames(self, plan: pl.DataFrame) -> dict[str, Any]:
         """The frames of a sampling, clip by clip."""
-        rows = {clip: (times, note) for clip, times, note in plan.select("clip_id", "times_s", "note").iter_rows()}
-        found = [rows.get(name, ([], "")) for name in self._ids]
+        rows = {row["clip_id"]: row for row in plan.iter_rows(named=True)}
+        found = [rows.get(name, {"indices": [], "times_s": [], "note": ""}) for name in self._ids]
         return {
-            "times": [[round(time, 3) for time in times] for times, _ in found],
-            "note": [shown(note) for _, note in found],
+            "indices": [row["indices"] for row in found],
+            "times": [[round(time, 3) for time in row["times_s"]] for row in found],
+            "note": [shown(row["note"]) for row in found],
         }
 
 

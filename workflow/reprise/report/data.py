@@ -55,7 +55,7 @@ def write_data(key: ReportKey, results: Results, folder: Folder, media: Media) -
         "chunk": CHUNK,
         "benchmarks": benchmarks,
     }
-    _put(folder, "catalog", catalog)
+    folder.put("catalog", catalog)
     return summaries
 
 
@@ -124,7 +124,10 @@ class BenchmarkWriter:
 
     def _settings(self, run: ReportedRun) -> dict[str, str]:
         """What shaped a run's answers, by dotted names, so that two runs can be compared."""
-        found = [*leaves(read_json(self._results.run_key(run.scored.run)).get("answers", {})), ("judge", run.judge)]
+        found = [
+            *leaves(read_json(self._results.run_key(run.scored.run)).get("answers", {})),
+            ("reader", run.judge or ROBUST),
+        ]
         return {shown(name): shown(in_words(value)) for name, value in found}
 
     def _check(self, run: ReportedRun, tables: RunTables, numbers: Mapping[str, int]) -> None:
@@ -174,11 +177,12 @@ class BenchmarkWriter:
             "judge": entry.judge,
             "metrics": self._metrics[place],
             "page": entry.page,
+            "made": entry.made,
             "reader": entry.judge or ROBUST,
         }
 
     def _put(self, name: str, value: Any) -> None:
-        _put(self._folder, f"{self._name}/{name}", value)
+        self._folder.put(f"{self._name}/{name}", value)
 
 
 def _of_item(number: int, answers: Iterable[Mapping[int, str]]) -> Iterator[tuple[int, str]]:
@@ -190,7 +194,3 @@ def _with_answers(item: str, answers: Mapping[int, str]) -> str:
     """An encoded item with its encoded answers."""
     runs = ",".join(f'"{place}":{found}' for place, found in answers.items())
     return f'{item[:-1]}{"," if len(item) > 2 else ""}"answers":{{{runs}}}}}'
-
-
-def _put(folder: Folder, name: str, value: Any) -> None:
-    folder.write(f"data/{name}.js", script(name, ENCODE(value)))

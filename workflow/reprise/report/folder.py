@@ -4,10 +4,12 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from reprise.core.files import canonical_json, file_digest, text_digest, whole_file, write_text
 from reprise.core.paths import report_files
+from reprise.report.scripts import ENCODE, script
 
 MANIFEST = report_files()[1].name
 OWN = ("assets", "data", "figures", "media", "runs", "tables")
@@ -25,6 +27,10 @@ class Folder:
         """Write a text."""
         write_text(self._root / name, text)
         self._written[name] = text_digest(text)
+
+    def put(self, name: str, value: Any) -> None:
+        """Write data that a page loads by this name."""
+        self.write(f"data/{name}.js", script(name, ENCODE(value)))
 
     def copy(self, source: Path, name: str, sha256: str = "") -> None:
         """Copy a file, whose digest may be known."""

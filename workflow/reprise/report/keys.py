@@ -6,8 +6,9 @@ from pydantic import Field
 
 from reprise.benchmarks.keys import FINDERS
 from reprise.benchmarks.registry import has_part, module_name
+from reprise.core.behind import Behind
 from reprise.core.keyfile import Key
-from reprise.core.paths import Run, Scored
+from reprise.core.paths import Results, Run, Scored
 from reprise.core.settings import Settings
 
 
@@ -24,15 +25,34 @@ class ReportedRun(Settings):
     """whether its answers were made elsewhere"""
     imported_ratings: bool = False
     """whether its judge's ratings were"""
+    weights: bool = False
+    """whether its model's weights are fetched"""
+    environment: str = ""
+    """of the server that its model runs at"""
 
     @property
     def scored(self) -> Scored:
         return Scored(Run.parse(self.run), self.judge)
 
+    def behind(self, results: Results, shards: int) -> Behind:
+        """The files behind its numbers."""
+        return Behind(
+            results, self.scored, shards, self.imported, self.imported_ratings, self.weights, self.environment
+        )
+
     @property
     def page(self) -> str:
         """The file of its page."""
-        return f"runs/{self.scored.name.replace('/', '.')}.html"
+        return f"runs/{self._short}.html"
+
+    @property
+    def made(self) -> str:
+        """The name of the data that say where its numbers come from."""
+        return f"{self.scored.run.benchmark}/made/{self._short}"
+
+    @property
+    def _short(self) -> str:
+        return self.scored.name.replace("/", ".")
 
 
 class ReportedTable(Settings):

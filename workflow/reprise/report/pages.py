@@ -4,17 +4,20 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from reprise import __version__
 from reprise.core.checksums import sealed_text
 from reprise.core.keyfile import read_key
 from reprise.core.paths import Results, figure_file, reproduction_file, table_file
 from reprise.figures.keys import FigureKey
 from reprise.report import run_page
+from reprise.report.chain import Chains, settings
 from reprise.report.fixed import TEMPLATES
 from reprise.report.folder import Folder
 from reprise.report.inputs import FIGURE_KINDS
 from reprise.report.keys import ReportedBenchmark, ReportedRun, ReportKey
 from reprise.report.links import Links
 from reprise.report.missing import read_missing
+from reprise.report.provenance import CellOf, cells_of, of_run
 from reprise.report.scripts import shown
 from reprise.report.summary import Summary
 from reprise.report.tables import LinkedTables
@@ -29,6 +32,9 @@ class Pages:
         self._key, self._results, self._folder, self._summaries = key, results, folder, summaries
         self._links = Links(summaries)
         self._tables = LinkedTables(key, results, self._links)
+        self._chains = Chains(results)
+        self._cells: dict[str, list[CellOf]] = {}
+        """run -> the numbers that tables show of it"""
         self._templates = Environment(
             loader=FileSystemLoader(TEMPLATES),
             autoescape=True,
@@ -69,7 +75,10 @@ class Pages:
         sections, runs, name = {}, {}, benchmark.name
         for table in benchmark.tables:
             self._folder.copy(sealed_text(table_file(name, table.name, "csv")), f"tables/{name}/{table.name}.csv")
-            sections[table.name] = self._tables.section(name, table)
+            built = self._tables.built(name, table)
+            sections[table.name] = built.html
+            for run, cell in cells_of(built.tidy):
+                self._cells.setdefault(run, []).append(cell)
             runs[table.name] = self._tables.runs(name, table)
         self._page(f"tables/{name}.html", "tables", benchmark=benchmark, sections=sections, runs=runs)
 
@@ -84,6 +93,8 @@ class Pages:
     def _write_run(self, benchmark: ReportedBenchmark, run: ReportedRun) -> None:
         one = run.scored.run
         lines = run_page.metric_lines(run, self._results, self._links)
+        chain = self._chains.of(run.behind(self._results, self._key.shards))
+        self._folder.put(run.made, of_run(lines, self._cells.get(run.scored.name, ()), chain))
         keys = {"Answers": self._results.run_key(one)}
         if run.judge:
             keys["Judge"] = self._results.judge_key(one.benchmark, one.protocol, run.judge)
@@ -98,8 +109,9 @@ class Pages:
             health=[line for line in lines if run_page.is_health(line)],
             broken=run_page.broken(run, lines),
             speed=run_page.speed(run, self._results),
-            settings={title: run_page.settings(path) for title, path in keys.items()},
-            chain=run_page.chain(run, self._results),
+            settings={title: settings(path) for title, path in keys.items()},
+            chain=chain,
+            version=__version__,
         )
 
 

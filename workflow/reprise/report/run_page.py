@@ -1,21 +1,17 @@
 """What a run's page says: its numbers, how fast it was, what it cost, and what it was made with."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from reprise.benchmarks.health import FAILED, PREFIX, UNREAD, reasons
-from reprise.core.checksums import keys_of
-from reprise.core.files import read_json
 from reprise.core.paths import Results
 from reprise.core.schemas import FAILED_ANSWERS, METRICS, READERS_DIFFER, TIMINGS, read_table
-from reprise.report.inputs import of_run
+from reprise.report.chain import Fact
 from reprise.report.keys import ReportedRun
 from reprise.report.links import Links
 from reprise.report.scripts import shown
-from reprise.report.settings import in_words, leaves
 
 PLACE = ["metric", "group"]
 COUNTS = {READERS_DIFFER: "readers", FAILED_ANSWERS: "failed", FAILED: "failed", UNREAD: "unread"}
@@ -29,20 +25,6 @@ class Line(NamedTuple):
     row: Mapping[str, Any]
     authors: float | None
     link: str
-
-
-class Fact(NamedTuple):
-    """Something that is known of a run."""
-
-    name: str
-    text: str
-
-
-class Made(NamedTuple):
-    """A file behind a run, and the digests of the key files that it was made under."""
-
-    path: str
-    keys: Mapping[str, str]
 
 
 def metric_lines(run: ReportedRun, results: Results, links: Links) -> list[Line]:
@@ -98,14 +80,3 @@ def _speed(timings: pl.DataFrame, known: pl.DataFrame) -> Iterator[Fact]:
     served = sorted(set(timings["served"].explode().drop_nulls()))
     if served:
         yield Fact("Served as", shown(", ".join(served)))
-
-
-def settings(path: Path) -> list[Fact]:
-    """What a key file says, by dotted names."""
-    return [Fact(shown(name), shown(in_words(value))) for name, value in leaves(read_json(path)) if value != ""]
-
-
-def chain(run: ReportedRun, results: Results) -> list[Made]:
-    """The tables behind a run's numbers, each with the keys that it was made under."""
-    tables: Sequence[Path] = [path for path in of_run(run, results) if path.suffix == ".parquet"]
-    return [Made(path.relative_to(results.root.parent).as_posix(), keys_of(path) or {}) for path in tables]

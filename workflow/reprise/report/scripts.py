@@ -1,6 +1,7 @@
 """Data as classic scripts: a page that is opened from a file may load these, but fetch nothing."""
 
 import json
+import math
 from typing import Any
 
 from reprise.core.plain import visible
@@ -15,6 +16,11 @@ def shown(text: str | None) -> str:
         return ""
     cut = text if len(text) <= LONGEST else f"{text[:LONGEST]}... ({len(text)} characters)"
     return visible(cut.replace("\r\n", "\n"))
+
+
+def finite(number: float | None) -> float | None:
+    """A number as JSON can hold it: none for what is no number."""
+    return number if number is not None and math.isfinite(number) else None
 
 
 def without_empty(values: dict[str, Any]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -22,6 +23,13 @@ from reprise.tables.published import Published, published_file
 from reprise.tables.render import html
 
 
+class Built(NamedTuple):
+    """A table with links."""
+
+    html: str
+    tidy: list[dict[str, Any]]
+
+
 @dataclass(frozen=True)
 class LinkedTables:
     """Builds the tables of a suite anew, with links."""
@@ -30,8 +38,8 @@ class LinkedTables:
     results: Results
     links: Links
 
-    def section(self, benchmark: str, table: ReportedTable) -> str:
-        """One table as HTML."""
+    def built(self, benchmark: str, table: ReportedTable) -> Built:
+        """One table as HTML, with its tidy rows."""
         key = read_key(self.results.key("tables", benchmark, table.name), TableKey)
         builder = Builder(
             key,
@@ -40,7 +48,7 @@ class LinkedTables:
             self._problems,
             self._link("../"),
         )
-        return html.table_section(builder.table())
+        return Built(html.table_section(builder.table()), builder.tidy)
 
     def runs(self, benchmark: str, table: ReportedTable) -> list[ReportedRun]:
         """The runs behind a table."""
@@ -62,7 +70,7 @@ class LinkedTables:
 
     def _link(self, top: str) -> Link:
         def link(run: str, metric: str, group: str) -> str:
-            address = self.links.behind(run, metric, group)
+            address = self.links.behind(run, metric, group, made=True)
             return f"{top}{address}" if address else ""
 
         return link

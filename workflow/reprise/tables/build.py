@@ -1,5 +1,6 @@
 """One table: every cell looked up by row and column, as a table object and as tidy rows that lead back to its run."""
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ from reprise.tables.render.table import Cell, Number, Text
 
 SHOWN = ("fixed", "robust")
 COMPARED = ("authors", "authors")
+NO_NUMBER = "What was computed here is no number (NaN or infinite): look at the run's scores."
 MOST_LISTED = 3  # numbers of a row, and rows, that a note lists
 TIDY = pl.Schema(
     {
@@ -78,7 +80,7 @@ class Builder:
         self.spec = self.key.spec
         self.benchmark = load_scores(self.key.benchmark)
         self.numbers = {
-            (subject(row), row["metric"], row["group"], row["convention"], row["reader"]): row
+            (subject(row), row["metric"], row["group"], row["convention"], row["reader"]): _known(row)
             for row in self.metrics.iter_rows(named=True)
         }
         check_missing(self.key, self.metrics)
@@ -202,7 +204,7 @@ class Builder:
                 published=paper,
                 notes=notes,
                 interval=_interval(found) if self.spec.intervals else None,
-                link="" if row.dataset else self.link(subject(found), metric, group),
+                link=self.link(subject(found), metric, group),
             )
         if paper is not None:
             return self.published_number(place, paper, column)
@@ -340,6 +342,13 @@ class Builder:
         ours = [f"{self.key.judges[judge]} ({judge})" for judge in judges_of(self.metrics)]
         theirs = [f"{self.spec.judge}{' (published values)' if ours else ''}"] if shows_paper else []
         return f"Judged by {'; '.join(ours + theirs)}." if ours or theirs else ""
+
+
+def _known(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A measured number; what was computed and is no number is none, and says so."""
+    if row["value"] is None or math.isfinite(row["value"]):
+        return row
+    return {**row, "value": None, "low": None, "high": None, "p_chance": None, "note": NO_NUMBER}
 
 
 def _is_below(p: float | None) -> bool:

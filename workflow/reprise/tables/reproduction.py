@@ -77,6 +77,8 @@ class Reproduction:
         for name, words in (("missing", "without a clip"), ("failed", "failed"), ("unparsed", "unread")):
             if row[name]:
                 yield f"{row[name]} of {asked} {words}"
+        if row["reader"] != "authors" and row["source"] != "data":
+            yield f"read by {row['reader']}, not as the authors read"
         if row["source"] == "imported":
             yield "answers made elsewhere"
         yield from self._key.conditions.get(row["run"] or "", ())

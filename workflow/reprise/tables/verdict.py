@@ -36,6 +36,8 @@ def verdict(ours: Measured, published: float, *, is_exact: bool = False, why_not
     """
     if ours.value is None:
         return Verdict("not comparable", "nothing could be scored")
+    if not math.isfinite(ours.value):
+        return Verdict("not comparable", "ours is no number")
     difference, rounding = ours.value - published, printed_unit(published) / 2
     if why_not:
         return Verdict("not comparable", why_not, difference)

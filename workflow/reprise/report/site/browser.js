@@ -89,6 +89,7 @@ reprise.browser = (() => {
       say(unknown(view, asked));
       document.body.classList.toggle("reading", view.item >= 0);
       reprise.controls.show(view);
+      reprise.made.show(view);
       reprise.comparison.show(view);
       await reprise.grid.show(view);
       await reprise.item.show(view);

@@ -2,34 +2,78 @@
 
 /* Why two runs may differ before any answer is looked at: what they were asked and shown, and what they were made with. */
 reprise.conditions = (() => {
-  const { make } = reprise.dom;
+  const { make, count } = reprise.dom;
+
+  const FIRST = ["sampling", "settings", "frames", "prompt", "form", "ask", "max_tokens", "dtype", "attention", "reader", "model", "versions"];
+  const MOST = 16;
 
   /** What shaped the answers of two runs differently, folded; it fills itself when the data are there. */
-  function of({ benchmark, run, other }) {
+  function of(view) {
     const summary = make("summary", {}, "Settings that differ ...");
     const place = make("details", { class: "conditions" }, summary);
-    reprise.load(`${benchmark.name}/settings`).then(
-      (all) => fill(place, summary, all[run.n], all[other.n]),
+    compared(view).then(
+      (rows) => fill(place, summary, rows),
       (error) => (summary.textContent = error.message),
     );
     return place;
   }
 
-  function fill(place, summary, one, another) {
-    const names = [...new Set([...Object.keys(one), ...Object.keys(another)])];
-    const differing = names.filter((name) => one[name] !== another[name]).sort();
-    summary.textContent = differing.length ? `Settings that differ: ${differing.join(", ")}` : "No setting differs.";
-    if (differing.length) {
+  /** Rows of name and both texts, in the order in which people ask: settings, frames, then clips. */
+  async function compared(view) {
+    const { benchmark, run, other } = view;
+    const all = await reprise.load(`${benchmark.name}/settings`);
+    const [one, another] = [all[run.n], all[other.n]];
+    const names = [...new Set([...Object.keys(one), ...Object.keys(another)])].filter((name) => one[name] !== another[name]);
+    const rows = names.map((name) => [name, one[name] ?? "(none)", another[name] ?? "(none)"]);
+    const found = [...rows, ...(await frames(view)), ...answered(view)];
+    return found.sort(([a], [b]) => rank(a) - rank(b) || (a < b ? -1 : 1));
+  }
+
+  function rank(name) {
+    const place = FIRST.indexOf(name.split(/[ .]/)[0]);
+    return place < 0 ? FIRST.length : place;
+  }
+
+  /** On how many clips other frames are shown, and which on the first of them. */
+  async function frames({ benchmark, index, run, other }) {
+    const samplings = [run.sampling, other.sampling];
+    if (samplings[0] === samplings[1] || !samplings.every((name) => benchmark.samplings.includes(name))) {
+      return [];
+    }
+    const [one, another] = (await Promise.all(samplings.map((name) => reprise.load(`${benchmark.name}/frames/${name}`)))).map(({ indices }) => indices);
+    const differing = one.map((_, clip) => clip).filter((clip) => one[clip].join() !== another[clip].join());
+    if (!differing.length) {
+      return [];
+    }
+    const [clip] = differing;
+    const name = `frames: others on ${count(differing.length)} of ${count(one.length)} clips; of ${index.clips[clip].id}`;
+    return [[name, listed(one[clip]), listed(another[clip])]];
+  }
+
+  function listed(indices) {
+    const more = indices.length > MOST ? ` and ${indices.length - MOST} more` : "";
+    return `${indices.slice(0, MOST).join(", ") || "none"}${more} (${indices.length})`;
+  }
+
+  /** The items that only one of them was asked about: the other's clip is missing, or it was asked about a part. */
+  function answered({ columns, otherColumns }) {
+    const isAsked = (sign) => "afu".includes(sign);
+    const alone = (one, another) => [...one.state].filter((sign, item) => isAsked(sign) && !isAsked(another.state[item])).length;
+    const counts = [alone(columns, otherColumns), alone(otherColumns, columns)];
+    return counts.some(Boolean) ? [["items that the other was not asked, such as those of missing clips", ...counts.map(count)]] : [];
+  }
+
+  function fill(place, summary, rows) {
+    summary.textContent = rows.length ? `Settings that differ: ${rows.map(([name]) => name).join(", ")}` : "No setting differs.";
+    if (rows.length) {
       const head = make("tr", {}, ...["Setting", "A", "B"].map((name) => make("th", { scope: "col" }, name)));
-      const rows = differing.map((name) => row(name, one[name], another[name]));
-      const table = make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows));
+      const table = make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows.map((one) => row(...one))));
       place.append(make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Settings that differ" }, table));
     }
   }
 
   function row(name, one, another) {
-    const texts = [one ?? "(none)", another ?? "(none)"];
-    const cells = reprise.diff.pieces(texts).map((pieces) => make("td", { dir: "auto" }, ...pieces.map(marked)));
+    const cells = reprise.diff.pieces([one, another]).map((pieces) => make("td", { dir: "auto" }, ...pieces.map(marked)));
     return make("tr", {}, make("th", { scope: "row" }, name), ...cells);
   }
 

@@ -14,7 +14,7 @@ reprise.frames = (() => {
       figure.append(given("p", note, { class: "note" }));
     }
     if (times.length) {
-      figure.append(strip(times, seconds, video), pictures(times, video, `Frames that ${who} saw`));
+      figure.append(strip(times, seconds, video), ...pictures(times, video, `Frames that ${who} saw`));
     }
     return figure;
   }
@@ -52,10 +52,23 @@ reprise.frames = (() => {
     });
     const bar = make("div", { class: "pictures", role: "toolbar", "aria-label": label }, ...buttons);
     bar.addEventListener("keydown", (event) => move(event, buttons));
+    const reason = make("p", { class: "note", role: "note", hidden: true });
     if (video) {
-      draw(bar, buttons, times, video.src);
+      draw(buttons, times, video.src, () => giveUp(buttons, reason, "The clip cannot be played"));
+    } else {
+      giveUp(buttons, reason, "The clip is missing here");
     }
-    return bar;
+    return [reason, bar];
+  }
+
+  /** Say why there are no pictures; the times remain. */
+  function giveUp(buttons, reason, why) {
+    reason.textContent = `${why}: of the frames only the times are known.`;
+    reason.hidden = false;
+    for (const button of buttons) {
+      button.disabled = true;
+      button.querySelector("canvas").replaceWith(make("span", { class: "no-picture" }, "no picture"));
+    }
   }
 
   function move(event, buttons) {
@@ -73,9 +86,10 @@ reprise.frames = (() => {
   }
 
   /** Draw the pictures that come into sight, one after the other, from a second video that nobody sees. */
-  function draw(bar, buttons, times, source) {
+  function draw(buttons, times, source, fail) {
     const hidden = make("video", { preload: "auto", src: source });
     hidden.muted = true;
+    hidden.addEventListener("error", fail, { once: true });
     let work = new Promise((resolve) => hidden.addEventListener("loadeddata", resolve, { once: true }));
     const seen = new IntersectionObserver((entries) => {
       for (const { target, isIntersecting } of entries) {

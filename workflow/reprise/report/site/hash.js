@@ -2,7 +2,7 @@
 
 /* The address after # holds the whole state of the page, so that a link can be shared and the back button works. */
 reprise.hash = (() => {
-  const NAMES = ["b", "task", "group", "run", "other", "metric", "show", "q", "item"];
+  const NAMES = ["b", "task", "group", "run", "other", "metric", "show", "q", "item", "made"];
 
   /** The state that an address holds: every name, empty where the address is silent. */
   function parse(hash) {

@@ -1,5 +1,7 @@
 """How a number is printed."""
 
+import math
+
 from reprise.tables.render.table import Number
 
 EN_DASH = "\N{EN DASH}"
@@ -7,9 +9,11 @@ MINUS = "\N{MINUS SIGN}"
 
 
 def format_value(value: float | None, decimals: int, *, signed: bool = False) -> str:
-    """A rounded number with a real minus sign; an en dash for None; never a negative zero."""
+    """A rounded number with a real minus sign, never a negative zero; an en dash for None, NaN for no number."""
     if value is None:
         return EN_DASH
+    if not math.isfinite(value):
+        return "NaN"
     rounded = round(value, decimals) + 0.0  # adding 0.0 turns -0.0 into 0.0
     return f"{rounded:{'+' if signed else ''}.{decimals}f}".replace("-", MINUS)
 

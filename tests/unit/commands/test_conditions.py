@@ -1,0 +1,91 @@
+"""What `compare` says of the conditions of two runs: each kind of difference in words, nothing where all is alike."""
+
+from typing import Any
+
+import pytest
+from reprise.commands.conditions import Conditions, differences, word_diff
+
+NAMES = ("one", "two")
+SETTINGS: dict[str, Any] = {
+    "adapter": "transformers",
+    "sampling": {"rule": "linspace", "frames": 4},
+    "settings": {"max_pixels": 100},
+    "prompt": {"system": "", "user": "Does the video fit {caption}?"},
+    "dtype": "float32",
+    "model": {"repo": "a/b", "revision": "r1"},
+    "versions": {"torch": "2.13"},
+    "reader": {"name": "robust", "code": "c1"},
+    "released": {"items.csv": "ab" * 32},
+}
+BASE = Conditions(
+    settings=SETTINGS,
+    frames={"c1": (1, 5, 9), "c2": (0,)},
+    clips={"c1": "aa", "c2": "bb"},
+    prompts={"a#pos": "p1", "b#pos": "p2"},
+    answered=frozenset({"c1", "c2"}),
+)
+
+
+def changed(**known: Any) -> Conditions:
+    """The same with other settings."""
+    return BASE._replace(settings={**SETTINGS, **known})
+
+
+@pytest.mark.parametrize(
+    ("other", "lines"),
+    [
+        (BASE, []),
+        (changed(sampling={"rule": "midpoint", "frames": 4}), ["- sampling.rule: linspace | midpoint"]),
+        (changed(settings={"max_pixels": 50}), ["- settings.max_pixels: 100 | 50"]),
+        (changed(settings={}), ["- settings.max_pixels: 100 | (none)"]),
+        (changed(dtype="bfloat16"), ["- dtype: float32 | bfloat16"]),
+        (changed(model={"repo": "a/b", "revision": "r2"}), ["- model.revision: r1 | r2"]),
+        (changed(versions={"torch": "2.12"}), ["- versions.torch: 2.13 | 2.12"]),
+        (changed(reader={"name": "gpt", "code": "c1"}), ["- reader.name: robust | gpt"]),
+        (changed(reader={"name": "robust", "code": "c2"}), ["- reader.code: c1 | c2"]),
+        (changed(released={"items.csv": "cd" * 32}), ["- released.items.csv: abababababab | cdcdcdcdcdcd"]),
+        (
+            changed(prompt={"system": "", "user": "Does the clip fit {caption}?"}),
+            ["- prompt.user: Does the [-video-]{+clip+} fit {caption}?"],
+        ),
+        (changed(prompt={"system": "Be brief."} | {"user": SETTINGS["prompt"]["user"]}), ["- prompt.system: {+Be brief.+}"]),
+        (
+            BASE._replace(frames={"c1": (2, 6, 10), "c2": (0,)}),
+            ["- frames: others on 1 of 2 clips; of c1: 1, 5, 9 (3) | 2, 6, 10 (3)"],
+        ),
+        (
+            BASE._replace(frames={"c1": tuple(range(20)), "c2": ()}),
+            ["- frames: others on 2 of 2 clips; of c1: 1, 5, 9 (3) | 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 and 4 more (20)"],
+        ),
+        (BASE._replace(frames={}), []),
+        (BASE._replace(prompts={"a#pos": "p1", "b#pos": "p9"}), ["- prompts as they were sent: others in 1 of 2 questions"]),
+        (BASE._replace(answered=frozenset({"c2"})), ["- clips missing for two alone: 1: c1"]),
+        (BASE._replace(answered=frozenset({"c1", "c2", "c3"})), ["- clips missing for one alone: 1: c3"]),
+        (BASE._replace(clips={"c1": "aa", "c2": "xx"}), ["- clips: other bytes in 1 of 2, the first is c2"]),
+    ],
+)  # fmt: skip
+def test_each_kind_of_difference_has_its_line(other: Conditions, lines: list[str]) -> None:
+    assert list(differences(NAMES, BASE, other)) == lines
+
+
+def test_what_people_ask_first_comes_first() -> None:
+    other = changed(
+        versions={"torch": "1"},
+        dtype="x",
+        sampling={"rule": "fps"},
+        model={},
+        settings={},
+        prompt={"user": "?"},
+        adapter="import",
+    )._replace(frames={"c1": (3,)}, answered=frozenset())
+    names = [line.removeprefix("- ").partition(":")[0] for line in differences(NAMES, BASE, other)]
+    assert names == [
+        "sampling.frames", "sampling.rule", "settings.max_pixels", "frames", "prompt.user", "dtype", "model.repo",
+        "model.revision", "versions.torch", "adapter", "clips missing for two alone",
+    ]  # fmt: skip
+
+
+def test_a_prompt_s_lines_and_hidden_signs_stay_on_one_line() -> None:
+    found = word_diff("Look.\nDoes it fit?", "Look.\nDoes it \u202efit\x1b[2J?")
+    assert "\n" not in found and "\u202e" not in found and "\x1b" not in found
+    assert found.startswith("Look. \N{DOWNWARDS ARROW WITH CORNER LEFTWARDS} Does it ") and "[U+202E]" in found

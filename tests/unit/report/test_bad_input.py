@@ -1,0 +1,225 @@
+"""What a run, a clip or a text can be at worst: shown or named in every output, never a crash, never markup that runs."""
+
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from reprise.commands.compare import items_between
+from reprise.commands.trace import _with_interval
+from reprise.core.files import write_text
+from reprise.core.paths import table_file
+from reprise.core.plain import safe
+from reprise.core.schemas import METRICS
+from reprise.report.keys import ReportedTable
+from reprise.stats.paired import compare_paired
+from reprise.tables.build import NO_NUMBER, TIDY, Builder
+from reprise.tables.keys import ReproductionKey, TableKey, Title
+from reprise.tables.published import Published
+from reprise.tables.render import FORMATS, render
+from reprise.tables.reproduction import Reproduction
+
+from tests.unit.report.world import OTHER, RUN, World, answers, clip, pair, read
+from tests.unit.rows import item_row, response_row, verdict_row
+
+COUNTS = {"asked": 40, "scored": 40, "failed": 0, "unparsed": 0, "missing": 0}
+NOTHING = {"value": None, "low": None, "high": None, "asked": 0, "scored": 0}
+NUMBERS: dict[str, dict[str, Any]] = {
+    "nothing scored": NOTHING,
+    "all failed": {"value": 0.0, "low": 0.0, "high": 9.0, "scored": 0, "failed": 40},
+    "one cluster": {"value": 55.0, "low": None, "high": None},
+    "all right": {"value": 100.0, "low": 100.0, "high": 100.0},
+    "all wrong": {"value": 0.0, "low": 0.0, "high": 0.0},
+    "no number": {"value": math.nan, "low": math.nan, "high": math.nan},
+    "infinite": {"value": math.inf, "low": None, "high": None},
+    "without its clips": {**NOTHING, "missing": 40},
+}
+MARKUP = '<img src=x onerror="window.ran=1"><script>window.ran=1</script></script>'
+TEXTS = {
+    "html": MARKUP,
+    "script end": "</script><script>window.ran=1</script><!--",
+    "latex": r"\input{/etc/passwd} \write18{x} $x_1^2$ 100% #1 & ~ ^ { } \end{document}",
+    "right to left": "שלום \u202eevil\u202c \u2066x\u2069 مرحبا",
+    "nul": "a\x00b\x1b[2J\x7f\ud800c",
+    "line ends": "a\r\nb\u2028c\u2029d",
+    "formula": "=HYPERLINK(1)",
+    "long": "word " * 209_716,  # 1 MB
+}
+
+
+def numbers(case: str) -> dict[str, Any]:
+    named = {"run": RUN, "judge": None, "metric": "strict", "group": "agent_bind", "p_chance": None, "key": "f" * 64}
+    return {**named, **COUNTS, "convention": "fixed", "reader": "robust", **NUMBERS[case]}
+
+
+def table_key(label: str = "One", caption: str = "Scores.") -> dict[str, Any]:
+    row = {"label": label, "model": "one"}
+    return {
+        "suite": "small", "suite_title": "Small", "benchmark": "velociti", "benchmark_title": "VELOCITI", "paper": "velociti",
+        "table": "table2", "show_published": False, "forms": {"entail": "entail"}, "runs": [RUN],
+        "missing_share_max": 1, "failed_share_max": 1,
+        "spec": {
+            "title": caption, "caption": caption, "metrics": ["strict"], "intervals": True, "best": True,
+            "columns": [{"title": "AgBind", "group": "agent_bind"}],
+            "sections": [{"protocol": "entail", "sampling": "fps1", "rows": [row, {"label": "Two", "model": "two"}]}],
+        },
+    }  # fmt: skip
+
+
+def builder(case: str, key: dict[str, Any] | None = None) -> Builder:
+    frame = pl.DataFrame([numbers(case)], schema=METRICS)
+    return Builder(TableKey.model_validate(key or table_key()), frame, Published(None, "table2"))
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("case", NUMBERS)
+def test_a_table_prints_any_number(case: str, form: str) -> None:
+    page = render(builder(case).table(), form)
+    value = NUMBERS[case]["value"]
+    if value is None or not math.isfinite(value):
+        assert not re.search(r"\b(nan|inf)\b", page.replace("NaN or infinite", ""), re.IGNORECASE)
+        assert (NO_NUMBER.partition(" (")[0] in page) == (value is not None), "what is no number is named"
+    else:
+        assert f"{value:.1f}" in page
+
+
+@pytest.mark.parametrize("case", NUMBERS)
+def test_the_csv_and_a_verdict_hold_any_number(case: str) -> None:
+    made = builder(case)
+    made.table()
+    tidy = pl.DataFrame([{**row, "published": 50.0} for row in made.tidy], schema=TIDY)
+    assert tidy["value"].is_nan().sum() == 0
+    title = Title(table="velociti/table2", paper="VELOCITI", number="Table 2", title="Scores")
+    key = ReproductionKey(suite="s", suite_title="S", confidence=0.95, titles=(title,))
+    (cell,) = Reproduction(key, tidy).cells
+    value = NUMBERS[case]["value"]
+    if value is None or not math.isfinite(value):
+        assert cell.verdict[:2] == ("not comparable", "nothing could be scored")
+    elif case == "one cluster":
+        assert cell.verdict[:2] == ("not comparable", "no interval of ours")
+    else:
+        assert cell.verdict.name == "differs"
+
+
+@pytest.mark.parametrize("case", NUMBERS)
+def test_trace_tells_any_number(case: str) -> None:
+    words = _with_interval(numbers(case))
+    assert words.startswith(("none; ", "0.0000", "100.0000", "55.0000", "nan", "inf"))
+    assert f"{numbers(case)['asked']} asked" in words
+
+
+@pytest.mark.parametrize("case", NUMBERS)
+def test_the_report_shows_any_number(tmp_path: Path, case: str) -> None:
+    world = World(tmp_path)
+    world.metrics = [numbers(case)]
+    world.build()
+    (number,) = world.data("velociti/made/velociti.entail.fps1.one")["numbers"]
+    value = NUMBERS[case]["value"]
+    assert number.get("value") == (value if value is not None and math.isfinite(value) else None)
+    page = (world.root / "runs/velociti.entail.fps1.one.html").read_text()
+    assert (f"{value:.2f}" if value is not None and math.isfinite(value) else ">NaN<" if value else ">–<") in page
+
+
+@pytest.mark.parametrize("right", [0.0, 1.0])
+def test_two_runs_that_are_all_right_or_all_wrong_are_compared(right: float) -> None:
+    """One item a video, and all items of one video."""
+    same = {"a": right, "b": right}
+    for units in ({"a": "u", "b": "v"}, {"a": "u", "b": "u"}):
+        found = compare_paired(same, same, units, level=0.95)
+        assert found is None or found.difference == 0
+    frame = pl.DataFrame({"item_id": ["a", "b"], "right": [right, right]})
+    assert list(items_between("strict", ("x", frame), ("y", frame)))[-1] == "strict: better by y: 0 of 2"
+
+
+def test_a_run_with_nothing_scored_says_so(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.runs = {RUN: ([], [], [])}
+    world.build()
+    assert "Nothing was scored." in (world.root / "runs/velociti.entail.fps1.one.html").read_text()
+    assert world.data("velociti/runs/0")["state"] == "mmm"
+
+
+def test_scores_that_are_no_numbers_are_no_bars(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    rows = [verdict_row("a#pos", "", score=math.nan, unparsed=True), verdict_row("a#neg", "No", score=0.2)]
+    world.runs[RUN] = (answers("a", math.nan, math.inf), rows, rows)
+    world.build()
+    ((first, second),) = world.data("velociti/items/0")[0]["answers"].values()
+    assert first["scores"] == [None, None] and second["scores"] == [None, None]
+
+
+def test_a_clip_that_is_gone_from_the_store_or_was_never_made_is_named(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.clips = [clip("c1", "gone", message=MARKUP)]
+    world.build()
+    first, second = world.data("velociti/index")["clips"]
+    assert (first["media"], first["status"], first["message"]) == ("", "gone", MARKUP)
+    assert (second["media"], second["status"]) == ("", "not fetched")
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_any_text_is_shown_in_the_report_and_runs_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """As caption, answer, message of a failure, id of an item, label and title: in pages and in data."""
+    text = TEXTS[name].replace("\ud800", "")  # no table can hold half a sign
+    world = World(tmp_path)
+    texts = [{"name": "positive", "text": text}]
+    world.items = [*world.items, item_row("d", clip_id="c1", unit="u3", task="coref", texts=texts)]
+    world.requests += pair("d", "c1")
+    verdicts = [*read("a", 0.9, 0.4), verdict_row("d#pos", unparsed=True), verdict_row("d#neg", failed=True)]
+    said = [*answers("a", 0.9, 0.4), response_row("d#pos", text), response_row("d#neg", error="Timeout", message=text)]
+    world.runs[RUN] = (said, verdicts, verdicts)
+    world.changes = {"suite_title": text[:300], "notice": text[:300]}
+    world.metrics = [numbers("all right") | {"note": text[:300]}]
+    key = table_key(label=text[:300], caption=text[:300])
+    write_text(world.results.key("tables", "velociti", "table2"), json.dumps(key))
+    world.tables = (ReportedTable(name="table2"),)
+    monkeypatch.chdir(tmp_path)
+    write_text(table_file("velociti", "table2", "csv"), "row,value\n")
+    world.build()
+    for file, content in world.files().items():
+        if file.endswith((".html", ".js")) and not file.startswith("assets/") and file != "items.html":
+            check_harmless(file, content.decode())
+    item = world.data("velociti/items/0")[3]
+    shown = item["texts"][0]["text"]
+    assert shown.startswith(("word word", "<", "\\", "ש", "a", "="))
+    assert len(shown) < 20_100 and not re.search("[\x00\u202e\u2028\x1b]", shown)
+    assert ("(1048580 characters)" in shown) == (name == "long")
+
+
+def check_harmless(name: str, content: str) -> None:
+    """No element of a text, no end of a script, no sign that hides or reorders others."""
+    assert not re.search("[\x00\u202a-\u202e\u2066-\u2069\x1b\x7f]", content), name
+    if name.endswith(".js"):
+        assert "</script" not in content, name
+    else:
+        assert "<img src=x" not in content and "<script>window" not in content and "<!--" not in content, name
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("name", TEXTS)
+def test_any_text_stays_a_text_in_a_table(name: str, form: str) -> None:
+    page = render(builder("all right", table_key(label=TEXTS[name], caption=TEXTS[name])).table(), form)
+    assert not re.search("[\x00\u202e\x1b\ud800]", page)
+    if form == "tex":
+        source = "\n".join(line for line in page.splitlines() if not line.startswith("%"))
+        assert page.isascii() and not re.search(r"\\(input|write18|end\{document)", source)
+    else:
+        assert "<img" not in page and "<script" not in page
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_any_text_is_safe_in_a_terminal(name: str) -> None:
+    assert not re.search("[\x00\u202e\x1b\x7f\ud800]", safe(TEXTS[name]))
+
+
+def test_two_runs_of_hostile_items_are_listed(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.runs[OTHER] = (answers("a", 0.1, 0.4), read("a", 0.1, 0.4), read("a", 0.1, 0.4))
+    world.tables = ()
+    world.build()
+    assert [run["name"] for run in world.data("catalog")["benchmarks"][0]["runs"]] == [RUN, OTHER]

@@ -1,0 +1,106 @@
+"""What a number was made from: every step with the settings that it was made under, texts whole."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from reprise.core.behind import Behind
+from reprise.core.files import text_digest, write_text
+from reprise.core.paths import Results, Run, Scored
+from reprise.core.schemas import CLIP_LEDGER, REQUESTS, write_table
+from reprise.report.chain import LONGEST_LIST, MOST_FILES, Chains, Fact
+from reprise.report.provenance import CellOf, cells_of
+
+from tests.unit.report.world import RUN, World, clip
+
+PROMPT = "Watch the video.\n" + "Does it fit {caption}? " * 60
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Results:
+    return Results("small", tmp_path / "results")
+
+
+def behind(results: Results, **known: object) -> Behind:
+    return Behind(results, Scored(Run.parse(RUN)), shards=2, **known)  # type: ignore[arg-type]
+
+
+def test_the_steps_stand_in_the_order_in_which_they_are_made(results: Results) -> None:
+    names = [made.name for made in Chains(results).of(behind(results, weights=True, environment="vllm"))]
+    assert names == [
+        "release", "annotations", "sources", "clips", "facts", "frame plan", "requests", "weights", "environment",
+        "answers", "verdicts", "metrics",
+    ]  # fmt: skip
+    elsewhere = [made.name for made in Chains(results).of(behind(results, imported=True, weights=True))]
+    assert elsewhere == ["release", "annotations", "requests", "answers", "verdicts", "metrics"]
+    judged = Behind(results, Scored(Run.parse(RUN), "judge"), 1)
+    assert [made.name for made in Chains(results).of(judged)][-4:] == [
+        "questions to the judge", "replies of the judge", "verdicts", "metrics",
+    ]  # fmt: skip
+
+
+def test_a_prompt_is_told_whole_and_a_long_list_is_cut(results: Results) -> None:
+    key, requests = results.key("requests", "velociti", "entail"), results.requests("velociti", "entail")
+    text = json.dumps({"prompt": {"system": "", "user": PROMPT}, "items": ["item"] * 500, "none": None})
+    write_text(key, text)
+    write_table(pl.DataFrame(schema=REQUESTS), requests, REQUESTS, {str(key): text_digest(text)[:16]})
+    (made,) = (one for one in Chains(results).of(behind(results)) if one.name == "requests")
+    (used,) = made.keys
+    assert (used.path, used.changed) == ("results/small/keys/requests/velociti/entail.json", False)
+    found = dict(used.settings)
+    assert found["prompt.user"] == PROMPT and set(found) == {"prompt.user", "items"}
+    assert len(found["items"]) < LONGEST_LIST + 30 and found["items"].endswith("... (4000 characters)")
+    write_text(key, json.dumps({"prompt": {"user": "Another."}}))
+    (made,) = (one for one in Chains(results).of(behind(results)) if one.name == "requests")
+    assert made.keys[0].changed, "the file says something else than when the table was made"
+
+
+def test_what_was_released_and_what_became_of_clips(results: Results) -> None:
+    write_text(results.release("velociti"), json.dumps([{"name": "a.csv", "path": "release/a.csv", "sha256": "ab"}]))
+    for shard, status in enumerate(("ok", "gone")):
+        rows = pl.DataFrame([clip(f"c{shard}", status)], schema=CLIP_LEDGER)
+        write_table(rows, results.ledger("clips", "velociti", shard), CLIP_LEDGER)
+    made = {one.name: one for one in Chains(results).of(behind(results))}
+    assert made["release"].facts == [Fact("release/a.csv", "sha256 ab")] and made["release"].gone == 0
+    assert made["clips"].facts == [Fact("status", "1 ok, 1 gone")] and len(made["clips"].files) == 2
+    assert made["sources"].gone == 2 and made["sources"].facts == []
+    many = [{"name": "a", "path": f"{number}.vtt", "sha256": "ab"} for number in range(MOST_FILES + 3)]
+    write_text(results.release("velociti"), json.dumps(many))
+    release, *_ = Chains(results).of(behind(results))
+    assert len(release.facts) == MOST_FILES + 1 and release.facts[-1] == Fact("and", "3 more files")
+
+
+def test_a_damaged_ledger_is_named_and_does_not_stop_the_report(results: Results) -> None:
+    path = results.ledger("clips", "velociti", 0)
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"no table")
+    (made,) = (one for one in Chains(results).of(behind(results)) if one.name == "clips")
+    assert made.facts == [Fact("status", "1 not readable")] and made.gone == 1
+
+
+def test_a_table_s_cells_are_told_by_run_and_judge() -> None:
+    row = {"table": "velociti/table2", "row": "One", "column": "Avg", "metric": "strict", "group": "average"}
+    tidy = [
+        {**row, "run": RUN, "judge": "", "published": 50.5},
+        {**row, "run": RUN, "judge": "gpt", "published": float("nan")},
+        {**row, "source": "chance"},
+    ]
+    place = ("velociti/table2", "One", "Avg", "strict", "average")
+    assert list(cells_of(tidy)) == [(RUN, CellOf(*place, 50.5)), (f"{RUN}/gpt", CellOf(*place, None))]
+
+
+def test_the_report_shows_the_chain_on_the_run_s_page_and_beside_its_items(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    counts = dict.fromkeys(("asked", "scored", "failed", "unparsed", "missing"), 1)
+    named = {"run": RUN, "metric": "strict", "group": "average", "convention": "fixed", "reader": "robust"}
+    world.metrics = [{**named, **counts, "value": 50.0, "low": 40.0, "high": 60.0}]
+    world.build()
+    made = world.data("velociti/made/velociti.entail.fps1.one")
+    (number,) = made["numbers"]
+    assert number == {"metric": "strict", "group": "average", "value": 50.0, "low": 40.0, "high": 60.0, **counts}
+    steps = {step["name"]: step for step in made["chain"]}
+    assert steps["clips"]["facts"] == [["status", "1 ok, 1 gone"]]
+    page = (world.root / "runs/velociti.entail.fps1.one.html").read_text()
+    assert "<strong>clips</strong>: <code>results/small/clips/velociti/0.parquet</code>" in page
+    assert "(1 not there)" in page, "the release is not"

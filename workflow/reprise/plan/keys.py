@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -32,6 +33,7 @@ from reprise.models.embeddings import DISTRIBUTION as EMBEDDER
 from reprise.models.keys import ModelAnswers, ModelRunKey, RunKey
 from reprise.plan.agreement import agreement_key
 from reprise.plan.changes import remember
+from reprise.plan.construction import WRITER, as_asked, constructed, step_keys, writer_of, writing_prompts
 from reprise.plan.identity import server_of, weights_identity
 from reprise.plan.reported import report_key
 from reprise.plan.reproduction import reproduction_key
@@ -122,11 +124,14 @@ class _Keys:
 
     # Data
 
-    def _of_data(self, benchmark: str) -> Iterator[tuple[Path, Key]]:
+    def _of_data(self, benchmark: str) -> Iterator[tuple[Path, Settings]]:
         suite, key = self._config.suite, self._plan.results.key
         entry = suite.benchmarks[benchmark]
+        if entry.construction is None:
+            yield key("release", benchmark), self._coded(self._release(benchmark))
+        else:
+            yield from self._of_construction(benchmark)
         stages: dict[str, Key] = {
-            "release": self._release(benchmark),
             "annotations": self._annotations(benchmark),
             "sources": SourcesKey(shards=suite.shards, route=entry.route, limits=suite.limits),
             "clips": ClipsKey(shards=suite.shards, **dict(suite.clip_settings)),
@@ -137,6 +142,16 @@ class _Keys:
             yield key(stage, benchmark), self._coded(found)
         for name, rule in self._config.main.samplings.items():
             yield key("frames", benchmark, name), self._coded(FramesKey(rule=rule))
+
+    def _of_construction(self, benchmark: str) -> Iterator[tuple[Path, Settings]]:
+        """The steps that make a benchmark, and its writer."""
+        for path, key in step_keys(self._plan, benchmark):
+            yield path, self._coded(key)
+        settings, writer = constructed(self._plan)[benchmark], writer_of(self._plan, benchmark)
+        asked = {"form": "writer", "ask": "write", "max_tokens": settings.max_tokens, "sampling": NO_FRAMES}
+        prompts = as_asked(writing_prompts(settings))
+        name = f"{writer} as writer of {benchmark}"
+        yield self._plan.results.construction_key(benchmark, WRITER), self._model_run(name, writer, prompts, asked)
 
     def _release(self, benchmark: str) -> ReleaseKey:
         entry, patterns = self._config.suite.benchmarks[benchmark], self._config.benchmarks[benchmark].release_files
@@ -223,17 +238,17 @@ class _Keys:
         if run.model in self._plan.imports.models:
             return self._imported_run(run, protocol.form, sampling)
         asked = {"form": protocol.form, "ask": protocol.ask, "max_tokens": protocol.max_tokens, "sampling": sampling}
-        return self._model_run(run.name, run.model, self._prompts[run.benchmark][protocol.prompt], asked)
+        return self._model_run(run.name, run.model, asdict(self._prompts[run.benchmark][protocol.prompt]), asked)
 
     def _judge(self, benchmark: str, protocol: str, judge: str, prompt: Prompt, tokens: int) -> RunKey:
         name = f"{judge} as judge of {benchmark}/{protocol}"
         if judge in self._plan.imports.models:
             return self._imported_ratings(name, benchmark, protocol, judge)
         asked = {"form": "judge", "ask": "write", "max_tokens": tokens, "sampling": NO_FRAMES}
-        return self._model_run(name, judge, prompt, asked)
+        return self._model_run(name, judge, asdict(prompt), asked)
 
-    def _model_run(self, name: str, slug: str, prompt: Prompt, asked: dict[str, Any]) -> ModelRunKey:
-        """The key of a model that is asked by this prompt, be it for answers or as a judge of answers."""
+    def _model_run(self, name: str, slug: str, prompt: dict[str, str], asked: dict[str, Any]) -> ModelRunKey:
+        """The key of a model that is asked by this prompt, be it for answers, as a judge of answers or as a writer."""
         model = self._config.models[slug]
         beside = ADAPTERS[model.adapter].beside_answers & model.settings.keys()
         identity, versions = self._identity(slug, model), ADAPTERS[model.adapter].versioned(model.settings)
@@ -246,7 +261,7 @@ class _Keys:
                 dtype=model.dtype,
                 attention=model.attention,
                 trust_remote_code=model.trust_remote_code,
-                prompt={"system": prompt.system, "user": prompt.user},
+                prompt=prompt,
                 versions={name: _version(name) for name in versions} | server.versions,
                 serving=server.serving,
                 **asked,

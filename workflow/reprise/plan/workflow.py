@@ -32,6 +32,7 @@ from reprise.fetch.settings import Remote
 from reprise.plan.agreement import compared
 from reprise.plan.answers import failed_answers, summary
 from reprise.plan.captioned import Captioned
+from reprise.plan.construction import Constructed, writer_of
 from reprise.plan.figured import Figured
 from reprise.plan.keys import changed_keys, write_keys
 from reprise.plan.outcome import outcome
@@ -139,6 +140,7 @@ class Workflow:
         self._results = plan.results
         self.figured = Figured(plan, self)
         self.captioned = Captioned(plan)
+        self.made = Constructed(plan)
         self._shards = range(plan.config.suite.shards)
 
     # Wildcards
@@ -155,11 +157,20 @@ class Workflow:
             "judge": one_of(self._judges()),
             "environment": one_of(one.served_by.environment for one in config.models.values() if one.served_by),
             "shard": r"\d+",
+            "round": r"\d+",
             "table": r"table\d+",
             "figure": FIGURE.strip("^$"),
             "kind": one_of(READ_AS),
             "clip": r"[^/\s]+",
         }
+
+    def made_benchmarks(self) -> str:
+        """The benchmarks that are made here."""
+        return one_of(self.made.names())
+
+    def released_benchmarks(self) -> str:
+        """The benchmarks whose releases are fetched or found."""
+        return one_of(self.made.released())
 
     def asked_models(self) -> str:
         """The models that are asked."""
@@ -213,8 +224,13 @@ class Workflow:
     # Answers
 
     def model(self, wildcards: Wildcards) -> Model:
-        """The model that a job asks: a run's, or the judge of its answers."""
-        return self._plan.config.models[_slug(wildcards)]
+        """The model that a job asks: a run's, the judge of its answers, or the writer of a benchmark."""
+        return self._plan.config.models[self._slug(wildcards)]
+
+    def _slug(self, wildcards: Wildcards) -> str:
+        if hasattr(wildcards, "round"):
+            return writer_of(self._plan, wildcards.benchmark)
+        return str(getattr(wildcards, "judge", wildcards.model))
 
     def threads(self, wildcards: Wildcards) -> int:
         """Of its job; a profile's `set-threads` says otherwise."""
@@ -245,7 +261,7 @@ class Workflow:
 
     def weights(self, wildcards: Wildcards) -> list[Path]:
         """The note of a fetched snapshot; nothing for a local checkpoint or a model without weights."""
-        return [self._results.weights(_slug(wildcards))] if self.model(wildcards).repo else []
+        return [self._results.weights(self._slug(wildcards))] if self.model(wildcards).repo else []
 
     def environment(self, wildcards: Wildcards) -> list[Path]:
         """The note of the environment of the server that a job starts; nothing where it starts none."""
@@ -254,7 +270,8 @@ class Workflow:
 
     def answer_retry(self, wildcards: Wildcards) -> list[Path]:
         """What changes when questions that failed are to be asked again; nothing where none has failed yet."""
-        path = self._results.answer_retry_key(Scored(_run(wildcards), getattr(wildcards, "judge", "")))
+        run = self.made.run(wildcards) if hasattr(wildcards, "round") else _run(wildcards)
+        path = self._results.answer_retry_key(Scored(run, getattr(wildcards, "judge", "")))
         return [path] if path.is_file() else []
 
     def report_failures(self) -> None:
@@ -391,7 +408,3 @@ class Workflow:
 
 def _run(wildcards: Wildcards) -> Run:
     return Run(wildcards.benchmark, wildcards.protocol, wildcards.sampling, wildcards.model)
-
-
-def _slug(wildcards: Wildcards) -> str:
-    return str(getattr(wildcards, "judge", wildcards.model))

@@ -16,6 +16,7 @@ from reprise.core.tabular import refuse_other_encoding
 
 COLUMNS = ("task_id", "digest", "reviewer", "verdict")
 """of a file of verdicts; other columns are not read"""
+MOST_LISTED = 16
 REVIEW_FILTERS = ("not_reviewed", "refused")
 
 
@@ -26,6 +27,12 @@ class Task(NamedTuple):
     choices: tuple[str, ...]
     """what a verdict may say; the first one is in favour"""
     shown: Mapping[str, str]
+
+    @property
+    def offered(self) -> str:
+        """The choices as people read them; of many only how they begin."""
+        listed = " | ".join(self.choices[:MOST_LISTED])
+        return f"{listed} | ..." if len(self.choices) > MOST_LISTED else listed
 
     @property
     def digest(self) -> str:
@@ -164,7 +171,7 @@ def task_rows(tasks: Sequence[Task], votes: Votes, needed: int) -> list[Row]:
             "task_id": task.task_id,
             "digest": task.digest,
             **task.shown,
-            "choices": " | ".join(task.choices),
+            "choices": task.offered,
             "judged_by": ", ".join(sorted(votes.by_task.get(task.task_id, {}))),
             "reviewer": "",
             "verdict": "",

@@ -62,4 +62,32 @@ class VelocitiSettings(Constructing):
     """Caption of the test of coreference."""
 
 
-Construction = VelocitiSettings
+class Columns(Settings):
+    """Columns of VATEX's annotations."""
+
+    video: str = "videoID"
+    """The video's id, which `span:` reads."""
+    captions: str = "enCap"
+    """Its captions: a list, or one text a row."""
+
+
+class VinogroundSettings(Constructing):
+    """Vinoground, from videos with captions such as VATEX's."""
+
+    kind: Literal["vinoground"]
+    """`vinoground`: from a language model's pairs of captions, and videos with captions."""
+    files: list[str] = Field(["*.json", "*.jsonl", "*.csv", "*.tsv", "*.parquet"])
+    """Glob patterns of the files of captions."""
+    columns: Columns = Columns()
+    """Their columns. How VATEX calls them could not be checked: the defaults are as other projects read it."""
+    span: str = r"(?P<video>.+)_(?P<start>\d+)_(?P<end>\d+)"
+    """Regular expression of a video's id, with the groups `video`, `start` and `end` (seconds)."""
+    captions_per_video: int = Field(5, ge=1)
+    """Captions of a video that are searched, the first ones."""
+    pairs: int = Field(500, ge=1)
+    """Pairs of captions that are wanted of the writer; `rounds:` is the longest conversation."""
+    nearest: int = Field(20, ge=1)
+    """Most similar captions that people look at, for each caption of a pair."""
+
+
+Construction = Annotated[VelocitiSettings | VinogroundSettings, Field(discriminator="kind")]

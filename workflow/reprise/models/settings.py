@@ -136,7 +136,7 @@ class VerbWords(Settings):
 
     says: str
     """Its words after the agent, such as `slides left`."""
-    manners: tuple[str, str]
+    manners: list[str] = Field(min_length=2, max_length=2)
     """Its manner and the opposite one."""
 
 
@@ -145,7 +145,7 @@ class TemplatesSettings(Settings):
 
     verbs: dict[str, VerbWords] = Field({})
     """Verb, as the annotations write it in brackets -> its words."""
-    pairs: list[tuple[str, str]] = Field([])
+    pairs: list[list[str]] = Field([])
     """Pairs of captions that it lists where it is asked for counterfactual ones."""
 
 

@@ -16,9 +16,11 @@ from reprise.construction.keys import (
 )
 from reprise.construction.settings import Construction, ReviewSettings
 from reprise.core.errors import UserError
+from reprise.core.files import matching_files
 from reprise.core.keyfile import Key
 from reprise.core.paths import Run
 from reprise.fetch.keys import ReleaseKey
+from reprise.fetch.settings import ReleaseFolder
 from reprise.plan.runs import Plan
 
 Wildcards = Any
@@ -66,7 +68,7 @@ def step_keys(plan: Plan, benchmark: str) -> Iterator[tuple[Path, Key]]:
     prompts, title = writing_prompts(settings), plan.config.benchmarks[benchmark].title
     verdicts = {str(path): plan.store.digest(path) for path in verdict_files(settings)}
     steps: dict[str, Key] = {
-        SOURCE: ReleaseKey(benchmark=benchmark, release=settings.annotations, files=tuple(settings.files)),
+        SOURCE: _source(plan, benchmark, settings),
         "candidates": CandidatesKey(settings=settings),
         "requests": WritingKey(settings=settings, prompts=prompts),
         "samples": SamplesKey(settings=settings, prompts=prompts),
@@ -76,6 +78,14 @@ def step_keys(plan: Plan, benchmark: str) -> Iterator[tuple[Path, Key]]:
     }
     for step, key in steps.items():
         yield plan.results.construction_key(benchmark, step), _lean(key)
+
+
+def _source(plan: Plan, benchmark: str, settings: Construction) -> ReleaseKey:
+    """The raw annotations; those in a folder by their content, so that an edited file is a change."""
+    where, patterns = settings.annotations, tuple(settings.files)
+    files = matching_files(Path(where.path), patterns) if isinstance(where, ReleaseFolder) else {}
+    found = {name: plan.store.digest(path) for name, path in files.items()}
+    return ReleaseKey(benchmark=benchmark, release=where, files=patterns, found=found)
 
 
 def _lean(key: Key) -> Key:

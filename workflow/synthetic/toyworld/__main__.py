@@ -9,7 +9,6 @@ from reprise.core.errors import run_command
 
 from synthetic.toyworld.plugin import write_release
 from synthetic.toyworld.render import render_source
-from synthetic.toyworld.review import write_verdicts
 
 app = command_line("The toy world: releases in the authors' layouts, and the videos that they name.")
 
@@ -30,15 +29,6 @@ def render(
 ) -> None:
     """Render one evaluation source."""
     render_source(source_id, out)
-
-
-@app.command()
-def review(
-    tasks: Path,
-    out: Annotated[Path, typer.Option(metavar="FILE", help="verdicts to write, a csv file")],
-) -> None:
-    """Judge a construction's review tasks (a csv file) by the scripts."""
-    write_verdicts(tasks, out)
 
 
 if __name__ == "__main__":

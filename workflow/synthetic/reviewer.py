@@ -1,4 +1,6 @@
-"""A reviewer that knows the scripts: its verdicts on the tasks of a construction stand in for people's.
+"""A reviewer that knows the toy world's scripts: its verdicts on the tasks of a construction stand in for people's.
+
+    python -m synthetic.reviewer TASKS.csv VERDICTS.csv
 
 It reads the words of the captions alone, and nothing of how they were made.
 """
@@ -6,15 +8,17 @@ It reads the words of the captions alone, and nothing of how they were made.
 import csv
 import io
 import re
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 from reprise.core.files import write_text
 
-from synthetic.toyworld.captions import deed_words
+from synthetic.toyworld.captions import SURFACES, deed_words
+from synthetic.toyworld.counterfactuals import counterfactual_sources, counterfactuals
 from synthetic.toyworld.generate import evaluation_sources
-from synthetic.toyworld.script import ACTION_NAMES, STRENGTHS, Figure, Script
+from synthetic.toyworld.script import ACTION_NAMES, STRENGTHS, Figure, Scene, Script
 
 REVIEWER = "script of the toy world"
 COLUMNS = ("task_id", "digest", "reviewer", "verdict")
@@ -22,13 +26,16 @@ FIT, POSITIVE_WRONG, NEGATIVE_WRONG, BOTH_WRONG = "both fit", "positive is wrong
 COREFERENCE = re.compile(r"The (?:person|thing) (?:who|that) (.+) is also the one (?:who|that) (.+)\.")
 CHRONOLOGY = re.compile(r"First, (.+)\. Then, (.+)\.")
 CAPTION = re.compile(r"[Tt]he (\w+ \w+) (.+?)\.?")
+BACKGROUND = re.compile(r"the background is (\w+ \w+)")
+VIDEO = re.compile(r"(.+)_(\d+)_(\d+)")
 ROLE = re.compile(r"'([^']+)': '([^']*)'")
 
 
 @cache
 def scripts() -> dict[str, Script]:
-    """The scripts of all evaluation clips, by clip id."""
-    return {clip: script for source in evaluation_sources() for clip, script in source.clips().items()}
+    """The scripts of all evaluation clips and of their counterfactuals, by clip id."""
+    sources = (*evaluation_sources(), *counterfactual_sources())
+    return {clip: script for source in sources for clip, script in source.clips().items()}
 
 
 @cache
@@ -42,7 +49,9 @@ def _doers(words: str, script: Script) -> set[str]:
     return {figure.agent.name for figure in script.events if (figure.action, figure.strength) == deed}
 
 
-def _occurrences(sentence: str, script: Script) -> list[Figure]:
+def _occurrences(sentence: str, script: Script) -> Sequence[Figure | Scene]:
+    if background := BACKGROUND.fullmatch(sentence):
+        return [one for one in script.scenes if f"{SURFACES[one.pattern]} {one.tone}" == background[1]]
     found = CAPTION.fullmatch(sentence)
     if found is None:
         return []
@@ -61,7 +70,9 @@ def is_true(caption: str, script: Script) -> bool:
 
 
 def verdict(task: Mapping[str, str]) -> str:
-    """The verdict on a task: a sample, or a single caption against its dictionary."""
+    """The verdict on a task of either benchmark; none on what is to be searched for."""
+    if "caption" in task:
+        return _verdict_on_video(task)
     if not task["negative"]:
         return _says_all(task["positive"], task["event"])
     script = scripts()[task["video"]]
@@ -80,10 +91,30 @@ def _says_all(caption: str, dictionary: str) -> str:
     return "neutral" if missing == ["Scene of the Event"] else "negative"
 
 
+def _verdict_on_video(task: Mapping[str, str]) -> str:
+    """Whether a video shows a caption and not its counterfactual; the category of a pair."""
+    if task["task_id"].startswith("category/"):
+        known = {frozenset((one.pos, one.neg)): one for one in counterfactuals().values()}
+        pair = known.get(frozenset(task["text"].split(" / ")))
+        return ";".join((pair.major, *pair.minors)) if pair else ""
+    found, order = VIDEO.fullmatch(task["video"]), CHRONOLOGY.fullmatch(task["text"])
+    if found is None or order is None:
+        return ""
+    script = scripts()[f"v_{found[1]}_seg_{int(found[2])}_{int(found[3])}"]
+    if not is_true(task["text"], script):
+        return "does not show it"
+    return "is ambiguous" if is_true(f"First, {order[2]}. Then, {order[1]}.", script) else "shows it"
+
+
 def write_verdicts(tasks: Path, target: Path) -> None:
     """Judge the tasks of a csv file."""
     with tasks.open(encoding="utf-8", newline="") as stream:
-        rows = [[row["task_id"], row["digest"], REVIEWER, verdict(row)] for row in csv.DictReader(stream)]
+        said = [(row, verdict(row)) for row in csv.DictReader(stream)]
+    rows = [[row["task_id"], row["digest"], REVIEWER, one] for row, one in said if one]
     buffer = io.StringIO()
     csv.writer(buffer, lineterminator="\n").writerows([COLUMNS, *sorted(rows)])
     write_text(target, buffer.getvalue())
+
+
+if __name__ == "__main__":
+    write_verdicts(*map(Path, sys.argv[1:]))

@@ -9,7 +9,7 @@ rule release:
     log:
         "results/{suite}/logs/release/{benchmark}.log",
     wildcard_constraints:
-        benchmark=PLAN.released_benchmarks(),
+        benchmark=PLAN.made.elsewhere(),
     localrule: True
     shell:
         "{PYTHON:q} -m reprise.stages.release --key {input.key:q} --store {STORE:q} --out {output:q} 2> {log:q}"

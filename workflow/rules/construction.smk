@@ -9,7 +9,7 @@ rule construction_source:
     log:
         "results/{suite}/logs/construction/{benchmark}/source.log",
     wildcard_constraints:
-        benchmark=PLAN.made_benchmarks(),
+        benchmark=PLAN.made.here(),
     localrule: True
     shell:
         "{PYTHON:q} -m reprise.stages.release --key {input.key:q} --store {STORE:q} --out {output:q} 2> {log:q}"
@@ -26,7 +26,7 @@ rule construction_candidates:
     log:
         "results/{suite}/logs/construction/{benchmark}/candidates.log",
     wildcard_constraints:
-        benchmark=PLAN.made_benchmarks(),
+        benchmark=PLAN.made.here(),
     localrule: True
     shell:
         "{PYTHON:q} -m reprise.stages.construction_candidates --key {input.key:q} --files {input.files:q}"
@@ -43,7 +43,7 @@ rule construction_requests:
     log:
         "results/{suite}/logs/construction/{benchmark}/requests/{round}.log",
     wildcard_constraints:
-        benchmark=PLAN.made_benchmarks(),
+        benchmark=PLAN.made.here(),
     localrule: True
     shell:
         "{PYTHON:q} -m reprise.stages.construction_requests --key {input.key:q} --tables {input.tables:q}"
@@ -63,7 +63,7 @@ rule construction_write:
     log:
         "results/{suite}/logs/construction/{benchmark}/write/{round}.log",
     wildcard_constraints:
-        benchmark=PLAN.made_benchmarks(),
+        benchmark=PLAN.made.here(),
     threads: PLAN.threads
     resources:
         gpu=PLAN.gpus,
@@ -86,7 +86,7 @@ rule construction_samples:
     log:
         "results/{suite}/logs/construction/{benchmark}/samples.log",
     wildcard_constraints:
-        benchmark=PLAN.made_benchmarks(),
+        benchmark=PLAN.made.here(),
     localrule: True
     shell:
         "{PYTHON:q} -m reprise.stages.construction_samples --key {input.key:q} --tables {input.tables:q}"
@@ -107,7 +107,7 @@ rule construction_review:
     log:
         "results/{suite}/logs/construction/{benchmark}/review.log",
     wildcard_constraints:
-        benchmark=PLAN.made_benchmarks(),
+        benchmark=PLAN.made.here(),
     localrule: True
     shell:
         "{PYTHON:q} -m reprise.stages.construction_review --key {input.key:q} --tables {input.tables:q}"
@@ -124,7 +124,7 @@ rule construction_release:
     log:
         "results/{suite}/logs/construction/{benchmark}/release.log",
     wildcard_constraints:
-        benchmark=PLAN.made_benchmarks(),
+        benchmark=PLAN.made.here(),
     localrule: True
     shell:
         "{PYTHON:q} -m reprise.stages.construction_release --key {input.key:q} --tables {input.tables:q}"
@@ -145,7 +145,7 @@ rule construction_statistics:
     log:
         "results/{suite}/logs/construction/{benchmark}/statistics.log",
     wildcard_constraints:
-        benchmark=PLAN.made_benchmarks(),
+        benchmark=PLAN.made.here(),
     localrule: True
     shell:
         "{PYTHON:q} -m reprise.stages.construction_statistics --key {input.key:q} --tables {input.tables:q}"

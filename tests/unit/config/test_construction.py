@@ -112,7 +112,7 @@ def test_the_rules_ask_for_the_rounds_before_and_for_the_writer(here: Project) -
     assert workflow.made.rounds_before(two) == [folder / "replies/1.parquet"]
     assert workflow.made.every_round(one) == [folder / f"replies/{number}.parquet" for number in (1, 2)]
     assert workflow.model(one).adapter == "templates" and workflow.weights(one) == workflow.environment(one) == []
-    assert (workflow.made_benchmarks(), workflow.released_benchmarks()) == ("velociti|vinoground", "(?!)")
+    assert (workflow.made.here(), workflow.made.elsewhere()) == ("velociti|vinoground", "(?!)")
     assert workflow.answer_retry(one) == []
     retry = Path("results/construction/keys/retries/velociti/construction/round1/toy-writer.json")
     here.write(str(retry), "{}")

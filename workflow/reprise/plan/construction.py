@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from reprise.benchmarks.prompts import Prompt, load_prompts
 from reprise.construction.keys import (
@@ -21,6 +21,7 @@ from reprise.core.keyfile import Key
 from reprise.core.paths import Run
 from reprise.fetch.keys import ReleaseKey
 from reprise.fetch.settings import ReleaseFolder
+from reprise.plan.naming import one_of
 from reprise.plan.runs import Plan
 
 Wildcards = Any
@@ -60,6 +61,24 @@ def as_asked(prompts: Mapping[str, Prompt]) -> dict[str, str]:
     """All prompts of a writer, as they stand in its key."""
     texts = {name: {"system": one.system, "user": one.user} for name, one in sorted(prompts.items())}
     return {f"{name}.{part}": text for name, parts in texts.items() for part, text in parts.items()}
+
+
+class Writing(NamedTuple):
+    """What the key of a writer is made of."""
+
+    path: Path
+    name: str
+    writer: str
+    prompts: dict[str, str]
+    asked: dict[str, Any]
+
+
+def writing(plan: Plan, benchmark: str, sampling: dict[str, str]) -> Writing:
+    """The writer of a benchmark, and what it is asked; it is shown no frames."""
+    settings, writer = constructed(plan)[benchmark], writer_of(plan, benchmark)
+    asked = {"form": "writer", "ask": "write", "max_tokens": settings.max_tokens, "sampling": sampling}
+    path, name = plan.results.construction_key(benchmark, WRITER), f"{writer} as writer of {benchmark}"
+    return Writing(path, name, writer, as_asked(writing_prompts(settings)), asked)
 
 
 def step_keys(plan: Plan, benchmark: str) -> Iterator[tuple[Path, Key]]:
@@ -110,17 +129,17 @@ class Constructed:
         self._plan = plan
         self._made = constructed(plan)
 
-    def names(self) -> list[str]:
-        """The benchmarks that are made."""
-        return sorted(self._made)
+    def here(self) -> str:
+        """The benchmarks that are made, as a wildcard's pattern."""
+        return one_of(self._made)
 
-    def released(self) -> list[str]:
+    def elsewhere(self) -> str:
         """Those whose release is fetched or found."""
-        return sorted(self._plan.config.suite.benchmarks.keys() - self._made.keys())
+        return one_of(self._plan.config.suite.benchmarks.keys() - self._made.keys())
 
     def pages(self) -> list[Path]:
         """The page of numbers of each."""
-        return [self._plan.results.construction(name, PAGE) for name in self.names()]
+        return [self._plan.results.construction(name, PAGE) for name in sorted(self._made)]
 
     def rounds_before(self, wildcards: Wildcards) -> list[Path]:
         """The replies of the rounds before."""

@@ -33,7 +33,7 @@ from reprise.models.embeddings import DISTRIBUTION as EMBEDDER
 from reprise.models.keys import ModelAnswers, ModelRunKey, RunKey
 from reprise.plan.agreement import agreement_key
 from reprise.plan.changes import remember
-from reprise.plan.construction import WRITER, as_asked, constructed, step_keys, writer_of, writing_prompts
+from reprise.plan.construction import step_keys, writing
 from reprise.plan.identity import server_of, weights_identity
 from reprise.plan.reported import report_key
 from reprise.plan.reproduction import reproduction_key
@@ -130,7 +130,9 @@ class _Keys:
         if entry.construction is None:
             yield key("release", benchmark), self._coded(self._release(benchmark))
         else:
-            yield from self._of_construction(benchmark)
+            yield from ((path, self._coded(one)) for path, one in step_keys(self._plan, benchmark))
+            own = writing(self._plan, benchmark, NO_FRAMES)
+            yield own.path, self._model_run(*own[1:])
         stages: dict[str, Key] = {
             "annotations": self._annotations(benchmark),
             "sources": SourcesKey(shards=suite.shards, route=entry.route, limits=suite.limits),
@@ -142,16 +144,6 @@ class _Keys:
             yield key(stage, benchmark), self._coded(found)
         for name, rule in self._config.main.samplings.items():
             yield key("frames", benchmark, name), self._coded(FramesKey(rule=rule))
-
-    def _of_construction(self, benchmark: str) -> Iterator[tuple[Path, Settings]]:
-        """The steps that make a benchmark, and its writer."""
-        for path, key in step_keys(self._plan, benchmark):
-            yield path, self._coded(key)
-        settings, writer = constructed(self._plan)[benchmark], writer_of(self._plan, benchmark)
-        asked = {"form": "writer", "ask": "write", "max_tokens": settings.max_tokens, "sampling": NO_FRAMES}
-        prompts = as_asked(writing_prompts(settings))
-        name = f"{writer} as writer of {benchmark}"
-        yield self._plan.results.construction_key(benchmark, WRITER), self._model_run(name, writer, prompts, asked)
 
     def _release(self, benchmark: str) -> ReleaseKey:
         entry, patterns = self._config.suite.benchmarks[benchmark], self._config.benchmarks[benchmark].release_files

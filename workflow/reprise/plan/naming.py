@@ -1,5 +1,6 @@
 """Finds what a person means by a part of a name: `mc/oracle` for velociti/mc/fps1/oracle."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from operator import contains, eq
 
@@ -37,3 +38,8 @@ def nearest(words: str, names: Iterable[str]) -> str:
 def listed(names: Sequence[str]) -> str:
     """The first of these names, and how many there are."""
     return ", ".join(names[:MOST_LISTED]) + (f", ... ({len(names)} in all)" if names[MOST_LISTED:] else "")
+
+
+def one_of(names: Iterable[str]) -> str:
+    """A wildcard's pattern: one of these names and nothing else."""
+    return "|".join(map(re.escape, sorted(names))) or "(?!)"

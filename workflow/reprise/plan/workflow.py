@@ -1,7 +1,7 @@
 """What the Snakemake rules call: wildcards go in, paths and resources come out. Nothing else here knows Snakemake."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -35,6 +35,7 @@ from reprise.plan.captioned import Captioned
 from reprise.plan.construction import Constructed, writer_of
 from reprise.plan.figured import Figured
 from reprise.plan.keys import changed_keys, write_keys
+from reprise.plan.naming import one_of
 from reprise.plan.outcome import outcome
 from reprise.plan.reported import report_inputs
 from reprise.plan.retries import write_answer_retries, write_retries
@@ -120,11 +121,6 @@ def _stamp(plan: Plan) -> str:
     return canonical_json({"suite": plan.config.name}) + "\n"
 
 
-def one_of(names: Iterable[str]) -> str:
-    """A wildcard's pattern: one of these names and nothing else."""
-    return "|".join(map(re.escape, sorted(names))) or "(?!)"
-
-
 class Workflow:
     """A suite's plan as input functions."""
 
@@ -163,14 +159,6 @@ class Workflow:
             "kind": one_of(READ_AS),
             "clip": r"[^/\s]+",
         }
-
-    def made_benchmarks(self) -> str:
-        """The benchmarks that are made here."""
-        return one_of(self.made.names())
-
-    def released_benchmarks(self) -> str:
-        """The benchmarks whose releases are fetched or found."""
-        return one_of(self.made.released())
 
     def asked_models(self) -> str:
         """The models that are asked."""

@@ -5,6 +5,7 @@ min_version("9.27")
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/construction.smk"
 include: "workflow/rules/annotations.smk"
 include: "workflow/rules/media.smk"
 include: "workflow/rules/inference.smk"
@@ -19,3 +20,4 @@ rule all:
     input:
         PLAN.every_table(),
         f"results/{SUITE}/sources/missing.md",
+        PLAN.made.pages(),

@@ -30,7 +30,7 @@ NEWER_REVISION = "76543210fedcba9876543210fedcba9876543210"
 SUITE = """\
 title: Reduced
 show_published: true
-run: [pixels, hub-siglip, o3, gpt-4v, gpt-4o, last-letter]
+run: [pixels, hub-siglip, o3, gpt-4v, gpt-4o, last-letter, toy-writer]
 overview: [pixels]
 shards: 2
 missing_share_max: 0.0
@@ -48,6 +48,28 @@ benchmarks:
     clips: release
     route: {kind: folder, path: videos}
     judges: [gpt-4v, gpt-4o]
+  velociti:
+    tables: config/tables/reduced_velociti.yaml
+    release: {kind: constructed}
+    construction:
+      kind: velociti
+      annotations: {kind: folder, path: vidsitu}
+      writer: toy-writer
+      prompts: resources/prompts/construction/velociti.yaml
+      per_video: 1
+      review: {verdicts: "reviews/*.csv", undecided: keep}
+    clips: ids
+    route: {kind: folder, path: videos}
+"""
+VELOCITI = """\
+benchmark: velociti
+tables:
+  table2:
+    title: Strict
+    caption: Strict.
+    metrics: [strict]
+    columns: [{title: Ctrl, group: control}]
+    sections: [{protocol: entail, sampling: fps1, rows: [{label: Pixels, model: pixels}]}]
 """
 VINOGROUND = """\
 benchmark: vinoground
@@ -278,6 +300,27 @@ def write_pairs(path: Path, count: int) -> None:
         csv.writer(stream).writerows([PAIR_COLUMNS, *rows])
 
 
+def write_annotations(project: Project) -> None:
+    """VidSitu's annotations of a span of each video, in words that the writer knows."""
+    clips = {"v_aaaaaaaaaaa_seg_0_2": ("red", "blue"), "v_bbbbbbbbbbb_seg_0_3": ("green", "white")}
+    entries = [
+        {
+            f"Ev{place}": {
+                "vid_seg_int": clip,
+                "Verb": f"{verb} ({sense})",
+                "VerbID": f"{verb}.01",
+                "Args": {"Arg0 (agent)": f"the {colour} circle", "AMnr (manner)": "slowly"},
+            }
+            for place, (verb, sense, colour) in enumerate(
+                [("grow", "growing", one), ("spin", "spinning", two), ("float", "floating up", one)], 1
+            )
+        }
+        for clip, (one, two) in clips.items()
+    ]
+    for name, content in {"vseg_split_valid_lb": list(clips), "vsann_valid_lb": entries}.items():
+        project.write(f"vidsitu/{name}.json", json.dumps(content))
+
+
 def write_videos(project: Project) -> None:
     make_video(project.root / "videos/aaaaaaaaaaa.mp4", 3)
     make_video(project.root / "videos/bbbbbbbbbbb.mp4", 4, "testsrc")
@@ -294,8 +337,10 @@ def reduced_suite(root: Path) -> Reduced:
     project.write("config/tables/reduced_vinoground.yaml", VINOGROUND)
     project.write("config/figures/reduced_vinoground.yaml", FIGURES)
     project.write("config/tables/reduced_mmbench.yaml", MMBENCH)
+    project.write("config/tables/reduced_velociti.yaml", VELOCITI)
     project.edit("config/config.yaml", "suite: demo", "suite: reduced")
     write_videos(project)
+    write_annotations(project)
     write_pairs(project.root / "release/vinoground/vinoground.csv", 2)
     questions = [[str(i), "a" * 11, "News", f"What is {i}?", f"circle {i}", "['OCR']", ""] for i in range(3)]
     _write_tsv(project, "release/mmbench/MMBench-Video.tsv", [QUESTION_COLUMNS, *questions])
@@ -314,7 +359,12 @@ def faulty_suite(project: Reduced, faults: Sequence[str]) -> Reduced:
     slugs = [f"faulty-{name}" for name in faults]
     rows = [{"label": slug, "model": slug, "protocol": "paper", "sampling": "linspace4"} for slug in slugs]
     suite, tables = yaml.safe_load(SUITE), yaml.safe_load(VINOGROUND)
-    del suite["benchmarks"]["mmbench_video"], suite["overview"], tables["tables"]["table2"]
+    del (
+        suite["benchmarks"]["mmbench_video"],
+        suite["benchmarks"]["velociti"],
+        suite["overview"],
+        tables["tables"]["table2"],
+    )
     tables["tables"]["table3"]["sections"] = [{"rows": rows}]
     project.write("config/suites/faulty.yaml", yaml.safe_dump(suite | {"run": slugs} | TOLERANT))
     project.write("config/tables/reduced_vinoground.yaml", yaml.safe_dump(tables))

@@ -8,6 +8,8 @@ rule release:
         "results/{suite}/release/{benchmark}/files.json",
     log:
         "results/{suite}/logs/release/{benchmark}.log",
+    wildcard_constraints:
+        benchmark=PLAN.made.elsewhere(),
     localrule: True
     shell:
         "{PYTHON:q} -m reprise.stages.release --key {input.key:q} --store {STORE:q} --out {output:q} 2> {log:q}"

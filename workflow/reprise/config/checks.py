@@ -10,6 +10,7 @@ from reprise.benchmarks.prompts import load_prompts
 from reprise.benchmarks.registry import benchmark_names, load_answers, load_scores, load_statistics, unmatched_forms
 from reprise.config.benchmark import Benchmark, Protocol
 from reprise.config.configuration import Configuration
+from reprise.config.construction_checks import construction_problems
 from reprise.config.figure_checks import figure_problems
 from reprise.config.imported import folder_problems, form_problems
 from reprise.config.model import Model
@@ -35,6 +36,8 @@ class Checks:
     def run(self, root: Path) -> None:
         """Note all problems."""
         self._suite()
+        for place, reason in construction_problems(self.found, self.unreadable, root):
+            self.problems.add(self.suite_file, f"benchmarks.{place}", reason)
         for slug in self.found.models:
             place = slug if slug in self.found.external else "settings"
             for key, reason in folder_problems(slug, self.found, self.unreadable) if self.found.is_import(slug) else ():

@@ -7,6 +7,7 @@ from pydantic import Discriminator, Field, Tag
 
 from reprise.benchmarks.keys import LONGEST_TEXT
 from reprise.config.names import RunName, Slug
+from reprise.construction.settings import Construction
 from reprise.core.settings import Settings
 from reprise.fetch.settings import Release, Route
 from reprise.media.settings import DEFAULT_LIMITS, ClipSettings, FactSettings, Limits
@@ -46,6 +47,8 @@ class SuiteBenchmark(Settings):
     """The file of its figures; without one it has none."""
     release: Release
     """Where its annotation files come from."""
+    construction: Construction | None = None
+    """How the release is made, where it is `{kind: constructed}`."""
     clips: Literal["ids", "release"]
     """`release` takes the released videos as they are, `ids` trims the clips from their source videos."""
     route: Route

@@ -172,6 +172,16 @@ class Results:
     def frames(self, benchmark: str, sampling: str) -> Path:
         return self.folder / "frames" / benchmark / f"{sampling}.parquet"
 
+    # Construction
+
+    def construction(self, benchmark: str, name: str) -> Path:
+        """A file, or a folder, of the making of a benchmark."""
+        return self.folder / "construction" / benchmark / name
+
+    def construction_key(self, benchmark: str, step: str) -> Path:
+        """The key file of a step of it."""
+        return self.key("construction", benchmark, step)
+
     # Answers
 
     def weights(self, model: str) -> Path:

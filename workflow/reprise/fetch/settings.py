@@ -169,4 +169,13 @@ class ReleaseRehearsal(Settings):
     """`rehearsal`: written on this machine in the authors' layout, with as many items as the paper counts."""
 
 
-Release = Annotated[ReleaseToy | ReleaseFolder | ReleaseHub | ReleaseRehearsal, Field(discriminator="kind")]
+class ReleaseConstructed(Settings):
+    """A release that this workflow makes."""
+
+    kind: Literal["constructed"]
+    """`constructed`: made from raw annotations, as `construction:` of the benchmark says."""
+
+
+Release = Annotated[
+    ReleaseToy | ReleaseFolder | ReleaseHub | ReleaseRehearsal | ReleaseConstructed, Field(discriminator="kind")
+]

@@ -131,6 +131,24 @@ class WordMatchSettings(Settings):
     """Measure of the words that answer and reference share."""
 
 
+class VerbWords(Settings):
+    """How the adapter `templates` says a verb."""
+
+    says: str
+    """Its words after the agent, such as `slides left`."""
+    manners: list[str] = Field(min_length=2, max_length=2)
+    """Its manner and the opposite one."""
+
+
+class TemplatesSettings(Settings):
+    """Settings of the adapter `templates`: all the words that it knows."""
+
+    verbs: dict[str, VerbWords] = Field({})
+    """Verb, as the annotations write it in brackets -> its words."""
+    pairs: list[list[str]] = Field([])
+    """Pairs of captions that it lists where it is asked for counterfactual ones."""
+
+
 class ImportSettings(Settings):
     """Settings of the adapter `import`: for files that are not where their run's name says. All folders are inside
     `resources/imports/<benchmark>/<slug>/`; `.` is that folder itself."""

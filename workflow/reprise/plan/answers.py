@@ -12,6 +12,7 @@ from reprise.core.paths import Scored
 from reprise.core.schemas import RESPONSES, read_table
 from reprise.models.failures import Failures
 from reprise.models.reasons import REASONS
+from reprise.plan.construction import WRITER, constructed, writer_run
 from reprise.plan.runs import Plan
 
 
@@ -49,7 +50,7 @@ def failed_answers(plan: Plan) -> list[FailedAnswers]:
 
 def _failed_answers(plan: Plan, logs: dict[str, Path]) -> Iterator[FailedAnswers]:
     known: dict[str, Failures] = {}
-    for job in asked_jobs(plan):
+    for job in (*asked_jobs(plan), *writer_jobs(plan)):
         if not job.responses.is_file():
             continue
         key = read_json(job.key)["key"]
@@ -73,6 +74,15 @@ def asked_jobs(plan: Plan) -> Iterator[Job]:
             yield from (
                 job_of(plan, Scored(run, judge)) for judge in plan.judges_of(run.benchmark) if judge not in imported
             )
+
+
+def writer_jobs(plan: Plan) -> Iterator[Job]:
+    """The rounds in which a language model writes what benchmarks are made of."""
+    for benchmark, settings in constructed(plan).items():
+        for number in range(1, settings.rounds + 1):
+            replies = plan.results.construction(benchmark, "replies") / f"{number}.parquet"
+            key = plan.results.construction_key(benchmark, WRITER)
+            yield Job(Scored(writer_run(benchmark, number, settings)), key, replies)
 
 
 def job_of(plan: Plan, scored: Scored) -> Job:

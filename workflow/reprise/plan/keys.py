@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -32,6 +33,7 @@ from reprise.models.embeddings import DISTRIBUTION as EMBEDDER
 from reprise.models.keys import ModelAnswers, ModelRunKey, RunKey
 from reprise.plan.agreement import agreement_key
 from reprise.plan.changes import remember
+from reprise.plan.construction import step_keys, writing
 from reprise.plan.identity import server_of, weights_identity
 from reprise.plan.reported import report_key
 from reprise.plan.reproduction import reproduction_key
@@ -122,11 +124,16 @@ class _Keys:
 
     # Data
 
-    def _of_data(self, benchmark: str) -> Iterator[tuple[Path, Key]]:
+    def _of_data(self, benchmark: str) -> Iterator[tuple[Path, Settings]]:
         suite, key = self._config.suite, self._plan.results.key
         entry = suite.benchmarks[benchmark]
+        if entry.construction is None:
+            yield key("release", benchmark), self._coded(self._release(benchmark))
+        else:
+            yield from ((path, self._coded(one)) for path, one in step_keys(self._plan, benchmark))
+            own = writing(self._plan, benchmark, NO_FRAMES)
+            yield own.path, self._model_run(*own[1:])
         stages: dict[str, Key] = {
-            "release": self._release(benchmark),
             "annotations": self._annotations(benchmark),
             "sources": SourcesKey(shards=suite.shards, route=entry.route, limits=suite.limits),
             "clips": ClipsKey(shards=suite.shards, **dict(suite.clip_settings)),
@@ -223,17 +230,17 @@ class _Keys:
         if run.model in self._plan.imports.models:
             return self._imported_run(run, protocol.form, sampling)
         asked = {"form": protocol.form, "ask": protocol.ask, "max_tokens": protocol.max_tokens, "sampling": sampling}
-        return self._model_run(run.name, run.model, self._prompts[run.benchmark][protocol.prompt], asked)
+        return self._model_run(run.name, run.model, asdict(self._prompts[run.benchmark][protocol.prompt]), asked)
 
     def _judge(self, benchmark: str, protocol: str, judge: str, prompt: Prompt, tokens: int) -> RunKey:
         name = f"{judge} as judge of {benchmark}/{protocol}"
         if judge in self._plan.imports.models:
             return self._imported_ratings(name, benchmark, protocol, judge)
         asked = {"form": "judge", "ask": "write", "max_tokens": tokens, "sampling": NO_FRAMES}
-        return self._model_run(name, judge, prompt, asked)
+        return self._model_run(name, judge, asdict(prompt), asked)
 
-    def _model_run(self, name: str, slug: str, prompt: Prompt, asked: dict[str, Any]) -> ModelRunKey:
-        """The key of a model that is asked by this prompt, be it for answers or as a judge of answers."""
+    def _model_run(self, name: str, slug: str, prompt: dict[str, str], asked: dict[str, Any]) -> ModelRunKey:
+        """The key of a model that is asked by this prompt, be it for answers, as a judge of answers or as a writer."""
         model = self._config.models[slug]
         beside = ADAPTERS[model.adapter].beside_answers & model.settings.keys()
         identity, versions = self._identity(slug, model), ADAPTERS[model.adapter].versioned(model.settings)
@@ -246,7 +253,7 @@ class _Keys:
                 dtype=model.dtype,
                 attention=model.attention,
                 trust_remote_code=model.trust_remote_code,
-                prompt={"system": prompt.system, "user": prompt.user},
+                prompt=prompt,
                 versions={name: _version(name) for name in versions} | server.versions,
                 serving=server.serving,
                 **asked,

@@ -34,6 +34,7 @@ from reprise.models.pieces import NAME
 from reprise.plan.agreement import compared
 from reprise.plan.answers import failed_answers, summary
 from reprise.plan.captioned import Captioned
+from reprise.plan.construction import Constructed, writer_of
 from reprise.plan.figured import Figured
 from reprise.plan.keys import changed_keys, write_keys
 from reprise.plan.outcome import outcome
@@ -140,6 +141,7 @@ class Workflow:
         self.figured = Figured(plan, self)
         self.captioned = Captioned(plan)
         self.split = Split(plan)
+        self.made = Constructed(plan)
         self._shards = range(plan.config.suite.shards)
 
     # Wildcards
@@ -157,6 +159,7 @@ class Workflow:
             "environment": one_of(one.served_by.environment for one in config.models.values() if one.served_by),
             "shard": r"\d+",
             "piece": NAME.pattern,
+            "round": r"\d+",
             "table": r"table\d+",
             "figure": FIGURE.strip("^$"),
             "kind": one_of(READ_AS),
@@ -211,8 +214,13 @@ class Workflow:
     # Answers
 
     def model(self, wildcards: Wildcards) -> Model:
-        """The model that a job asks: a run's, or the judge of its answers."""
-        return self._plan.config.models[_slug(wildcards)]
+        """The model that a job asks: a run's, the judge of its answers, or the writer of a benchmark."""
+        return self._plan.config.models[self._slug(wildcards)]
+
+    def _slug(self, wildcards: Wildcards) -> str:
+        if hasattr(wildcards, "round"):
+            return writer_of(self._plan, wildcards.benchmark)
+        return str(getattr(wildcards, "judge", wildcards.model))
 
     def threads(self, wildcards: Wildcards) -> int:
         """Of its job; a profile's `set-threads` says otherwise."""
@@ -243,7 +251,7 @@ class Workflow:
 
     def weights(self, wildcards: Wildcards) -> list[Path]:
         """The note of a fetched snapshot; nothing for a local checkpoint or a model without weights."""
-        return [self._results.weights(_slug(wildcards))] if self.model(wildcards).repo else []
+        return [self._results.weights(self._slug(wildcards))] if self.model(wildcards).repo else []
 
     def environment(self, wildcards: Wildcards) -> list[Path]:
         """The note of the environment of the server that a job starts; nothing where it starts none."""
@@ -252,7 +260,8 @@ class Workflow:
 
     def answer_retry(self, wildcards: Wildcards) -> list[Path]:
         """What changes when questions that failed are to be asked again; nothing where none has failed yet."""
-        path = self._results.answer_retry_key(Scored(_run(wildcards), getattr(wildcards, "judge", "")))
+        run = self.made.run(wildcards) if hasattr(wildcards, "round") else _run(wildcards)
+        path = self._results.answer_retry_key(Scored(run, getattr(wildcards, "judge", "")))
         return [path] if path.is_file() else []
 
     def report_failures(self) -> None:
@@ -389,7 +398,3 @@ class Workflow:
 
 def _run(wildcards: Wildcards) -> Run:
     return Run(wildcards.benchmark, wildcards.protocol, wildcards.sampling, wildcards.model)
-
-
-def _slug(wildcards: Wildcards) -> str:
-    return str(getattr(wildcards, "judge", wildcards.model))

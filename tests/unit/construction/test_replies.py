@@ -1,0 +1,46 @@
+"""What language models answer: every reply that cannot be used has a name, and is never silently a text."""
+
+import pytest
+from reprise.construction.replies import PROBLEMS, read_parts
+
+LABELS = ["Target", "Fluent Caption"]
+PROMPT = "Your objective is to generate a contradiction caption using the provided PropBank style dictionary."
+GOOD = {"Target": "Ignore", "Fluent Caption": "A man is ignoring him."}
+FORMS = {
+    "as the prompt shows it": "Target: Ignore\n\nNaive Caption: A man ignores.\n\nFluent Caption: A man is ignoring him.",
+    "in bold": "**Target:** Ignore\n**Fluent Caption:** A man is ignoring him.",
+    "in quotes": 'Target: Ignore\nFluent Caption: "A man is ignoring him."',
+    "after a sentence": "Sure! Here it is.\n\nTarget: Ignore\nFluent Caption: A man is ignoring him.",
+    "said twice alike": "Target: Ignore\nFluent Caption: A man is ignoring him.\nFluent Caption: A man is ignoring him.",
+    "as JSON": '{"Target": "Ignore", "Fluent Caption": "A man is ignoring him."}',
+    "as JSON in a fence": '```json\n{"target": "Ignore", "fluent caption": "A man is ignoring him."}\n```',
+}
+BAD = {
+    "nothing": ("  \n", "empty"),
+    "a refusal": ("I'm sorry, but I can't help with that.", "refusal"),
+    "another refusal": ("I cannot describe violence.", "refusal"),
+    "prose": ("The man greets the old man, which could be turned into ignoring him.", "no_caption"),
+    "half": ("Target: Ignore", "no_caption"),
+    "an empty caption": ("Target: Ignore\nFluent Caption:  ", "no_caption"),
+    "JSON with a trailing comma": ('{"Target": "Ignore", "Fluent Caption": "A man is ignoring him.",}', "broken_json"),
+    "JSON that is cut off": ('{"Target": "Ignore", "Fluent', "broken_json"),
+    "JSON without the caption": ('{"Target": "Ignore"}', "no_caption"),
+    "JSON with a list": ('{"Target": "Ignore", "Fluent Caption": ["A man."]}', "no_caption"),
+    "the prompt repeated": (f"{PROMPT}\nTarget: Ignore\nFluent Caption: A man is ignoring him.", "prompt_repeated"),
+    "two captions": ("Target: Ignore\nFluent Caption: A man sits.\nFluent Caption: A man runs.", "several_captions"),
+}
+
+
+@pytest.mark.parametrize("reply", FORMS.values(), ids=FORMS)
+def test_a_good_reply_is_read(reply: str) -> None:
+    assert read_parts(reply, LABELS, PROMPT).found == GOOD
+
+
+@pytest.mark.parametrize(("reply", "problem"), BAD.values(), ids=BAD)
+def test_a_bad_reply_is_named(reply: str, problem: str) -> None:
+    parts = read_parts(reply, LABELS, PROMPT)
+    assert (parts.found, parts.problem) == ({}, problem) and parts.why and problem in PROBLEMS
+
+
+def test_every_problem_has_a_case() -> None:
+    assert {problem for _, problem in BAD.values()} == set(PROBLEMS)

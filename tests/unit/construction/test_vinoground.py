@@ -1,0 +1,252 @@
+"""Vinoground's making: pairs of captions, the videos that are found for them, the review, the release."""
+
+import json
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from reprise.benchmarks.prompts import load_prompts
+from reprise.benchmarks.vinoground.release import read_release
+from reprise.construction.review import Verdict, counted
+from reprise.construction.settings import Columns, ReviewSettings, VinogroundSettings
+from reprise.construction.vinoground.candidates import candidates
+from reprise.construction.vinoground.release import release
+from reprise.construction.vinoground.requests import chosen, pairs, requests
+from reprise.construction.vinoground.retrieval import WIDTH, Words, nearest
+from reprise.construction.vinoground.review import category_of, category_tasks, review
+from reprise.construction.vinoground.samples import samples
+from reprise.construction.vinoground.statistics import TABLE2, filter_counts, statistics
+from reprise.construction.vinoground.tables import SCHEMAS
+from reprise.core.errors import UserError
+from reprise.core.schemas import RESPONSES, table_of
+from reprise.core.yaml_files import load_yaml
+from reprise.fetch.settings import ReleaseFolder
+from reprise.models.adapters.base import Clip, Request
+from reprise.models.adapters.templates import Templates
+from synthetic.reviewer import is_true, scripts
+
+from tests.unit.asked import spec
+from tests.unit.construction.worlds import ROOT
+
+PROMPTS = load_prompts(ROOT / "resources/prompts/construction/vinoground.yaml")
+SUITE = load_yaml(ROOT / "config/suites/construction.yaml")["benchmarks"]["vinoground"]["construction"]
+WRITER = Templates(spec(**load_yaml(ROOT / "config/models/toy-writer.yaml")["settings"]))
+GOOD = '"a man eats then sits" vs "a man sits then eats"'
+
+
+def settings(**changes: Any) -> VinogroundSettings:
+    needed: dict[str, Any] = {
+        "kind": "vinoground",
+        "annotations": ReleaseFolder(kind="folder", path="resources/demo/vatex"),
+        "writer": "toy-writer",
+        "prompts": "-",
+        "review": ReviewSettings(verdicts="none/*.csv"),
+    }
+    return VinogroundSettings(**needed | changes)
+
+
+def replies(*texts: str, error: str = "") -> pl.DataFrame:
+    empty = {name: "" for name, kind in RESPONSES.items() if kind == pl.String} | {"scores": []}
+    return pl.DataFrame([empty | {"text": text, "error": error} for text in texts], schema=RESPONSES)
+
+
+def tables(found: dict[str, list[Any]]) -> dict[str, pl.DataFrame]:
+    return {name: table_of(rows, SCHEMAS[name]) for name, rows in found.items()}
+
+
+REPLIES = {
+    "as asked": (f"1. {GOOD}", [""]),
+    "in curly quotes": ("1. “a man eats then sits” vs. “a man sits then eats”", [""]),
+    "several": (f'{GOOD}\n2. "he runs, she stops" vs "she stops, he runs"', ["", ""]),
+    "other words": ('"a man eats" vs "a man drinks"', ["other_words"]),
+    "one word more": ('"a man eats then sits" vs "a man sits then eats well"', ["other_words"]),
+    "the same twice": ('"a man eats" vs "A man eats."', ["same_text"]),
+    "a duplicate": (f"{GOOD}\n{GOOD}", ["", "duplicate"]),
+    "a duplicate turned round": (f'{GOOD}\n"a man sits then eats" vs "a man eats then sits"', ["", "duplicate"]),
+    "a refusal": ("I'm sorry, I cannot do that.", ["refusal"]),
+    "prose": ("A man may eat before he sits.", ["no_pair"]),
+    "the prompt repeated": (PROMPTS["pairs"].user.partition("e.g.")[0], ["no_pair"]),
+    "nothing": ("", ["no_pair"]),
+}
+
+
+@pytest.mark.parametrize(("reply", "filters"), REPLIES.values(), ids=REPLIES)
+def test_every_pair_of_a_reply_is_kept_or_named(reply: str, filters: list[str]) -> None:
+    found = pairs([replies(reply)])
+    assert [row["filter"] for row in found] == filters
+    assert all(bool(row["why"]) == bool(row["filter"]) for row in found)
+
+
+def test_the_conversation_goes_on_until_there_are_enough() -> None:
+    how = settings(pairs=2)
+    first = requests({}, [], PROMPTS, how)
+    assert [one["prompt"] for one in first] == [PROMPTS["pairs"].user] and "Give me 10 examples." in first[0]["prompt"]
+    given = [replies(GOOD)]
+    [second] = requests({}, given, PROMPTS, how)
+    assert second["prompt"] == f"{PROMPTS['pairs'].user}\n\n{GOOD}\n\ngive me 10 different ones"
+    assert requests({}, [*given, replies('"he runs, she stops" vs "she stops, he runs"')], PROMPTS, how) == []
+    assert [row["filter"] for row in chosen([replies(f'{GOOD}\n"b c" vs "c b"\n"d e" vs "e d"')], how)] == [
+        "",
+        "",
+        "enough",
+    ]
+
+
+def test_a_question_that_failed_ends_the_conversation() -> None:
+    given = [replies("", error="timeout")]
+    assert [row["filter"] for row in pairs(given)] == ["failed"] and requests({}, given, PROMPTS, settings()) == []
+
+
+POOL = [
+    {"id": "yt_000004_000014", "text": ["a man eats", "", "A man eats"]},
+    {"id": "no span", "text": ["a man sits"]},
+]
+
+
+def test_columns_of_the_annotations_are_a_mapping(tmp_path: Path) -> None:
+    path = tmp_path / "val.json"
+    path.write_text(json.dumps(POOL))
+    found = candidates({path.name: path}, settings(columns=Columns(video="id", captions="text"))).pool
+    assert [row["filter"] for row in found] == ["", "empty_caption", "duplicate", "no_span"]
+    assert (found[0]["source"], found[0]["start_s"], found[0]["end_s"]) == ("yt", 4.0, 14.0)
+    with pytest.raises(UserError, match=r"val.json: column 'videoID' is missing. Found: id, text. Correct `columns:`"):
+        candidates({path.name: path}, settings())
+
+
+def test_nearest_are_the_largest_inner_products() -> None:
+    rng = np.random.default_rng(0)
+    pool, queries = (rng.normal(size=(count, 16)).astype(np.float32) for count in (700, 300))
+    products = queries @ pool.T
+    for row, found in zip(products, nearest(queries, pool, 20), strict=True):
+        assert [place for place, _ in found] == np.argsort(-row, kind="stable")[:20].tolist()
+    assert [len(one) for one in nearest(queries[:2], pool[:3], 20)] == [3, 3] and nearest(
+        queries[:1], pool[:0], 20
+    ) == [[]]
+
+
+def test_a_caption_is_nearest_to_itself_and_then_to_the_same_words() -> None:
+    pool = ["a man eats then sits", "a man sits then eats", "a dog runs", "a cat sleeps"]
+    encoder = Words(pool)
+    found = nearest(encoder.encode([pool[1], "the dog runs fast", "???"]), encoder.encode(pool), 4)
+    assert [place for place, _ in found[0]][:2] == [1, 0] and found[0][0][1] == pytest.approx(1)
+    assert found[1][0][0] == 2 and [value for _, value in found[2]] == [0, 0, 0, 0]
+
+
+def test_the_pool_of_the_paper_is_searched_in_a_minute() -> None:
+    rng = np.random.default_rng(0)
+    pool, queries = (rng.random(size=(count, WIDTH), dtype=np.float32) for count in (45_000, 1_000))
+    start = time.process_time()
+    found = nearest(queries, pool, 20)
+    assert time.process_time() - start < 60
+    assert len(found) == 1_000 and all(len(one) == 20 for one in found)
+
+
+def vatex() -> dict[str, pl.DataFrame]:
+    path = ROOT / "resources/demo/vatex/vatex_validation.json"
+    return tables(candidates({path.name: path}, settings())._asdict())
+
+
+def conversation(how: VinogroundSettings) -> list[pl.DataFrame]:
+    given: list[pl.DataFrame] = []
+    for _ in range(how.rounds):
+        for asked in requests({}, given, PROMPTS, how):
+            one = Request("r", "i", "1", "write", asked["system"], asked["prompt"], (), "", 2048)
+            given.append(replies(*(answer.text for answer in WRITER.answers(Clip("c", None, (), ()), [one]))))
+    return given
+
+
+@pytest.fixture(scope="module")
+def made() -> dict[str, pl.DataFrame]:
+    how = settings(pairs=SUITE["pairs"], rounds=SUITE["rounds"])
+    here = vatex()
+    return here | tables(samples(here, conversation(how), PROMPTS, how)._asdict())
+
+
+def reviewed(made: dict[str, pl.DataFrame], *verdicts: Path, **how: Any) -> tuple[dict[str, pl.DataFrame], Any]:
+    own = settings(review=ReviewSettings(verdicts="-", **how))
+    done = review(made, list(verdicts) or sorted(ROOT.glob(SUITE["review"]["verdicts"])), own)
+    return made | tables({"reviewed": done.reviewed, "votes": done.votes}), done
+
+
+def test_every_released_video_shows_its_caption_and_not_the_other(
+    made: dict[str, pl.DataFrame], tmp_path: Path
+) -> None:
+    here, done = reviewed(made)
+    assert done.problems == []
+    kept = here["reviewed"].filter(pl.col("filter") == "")
+    halves = {(row["pair"], row["half"]): row for row in kept.iter_rows(named=True)}
+    assert len(halves) == kept.height == 2 * SUITE["pairs"]
+    for (pair, half), row in halves.items():
+        script = scripts()[f"v_{row['source']}_seg_{row['start_s']:g}_{row['end_s']:g}"]
+        other = halves[pair, "neg" if half == "pos" else "pos"]["text"]
+        assert is_true(row["text"], script) and not is_true(other, script)
+
+
+def test_the_release_is_read_by_the_unchanged_reader_and_balanced(
+    made: dict[str, pl.DataFrame], tmp_path: Path
+) -> None:
+    here, _ = reviewed(made)
+    files = release(here, settings())
+    assert files == release(here | {"reviewed": here["reviewed"].reverse()}, settings())
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    read = read_release(sorted(tmp_path.iterdir()), "ids", {})
+    assert len(read.items) == 4 * SUITE["pairs"] and not any(item.flaws for item in read.items)
+    assert sum(clip.kind == "concat" for clip in read.clips) == SUITE["pairs"]
+    for kind in ("textscore", "videoscore"):
+        letters = Counter(one["GT"] for one in json.loads(files[f"vinoground_{kind}.json"]))
+        assert letters["A"] == letters["B"] == SUITE["pairs"]
+        by_half = Counter((one["idx"].split("_")[1], one["GT"]) for one in json.loads(files[f"vinoground_{kind}.json"]))
+        assert set(by_half.values()) == {SUITE["pairs"] // 2}
+
+
+def test_numbers_stand_beside_the_paper_s(made: dict[str, pl.DataFrame]) -> None:
+    here, _ = reviewed(made)
+    rows = {(row["what"], row["group"]): (row["paper"], row["ours"]) for row in statistics(here)}
+    assert rows["pairs released", "all"] == (500, 12) and rows["videos and captions released", "all"] == (1000, 24)
+    assert [rows["pairs (Table 2)", name][0] for name in TABLE2] == list(TABLE2.values())
+    assert all(row["entered"] - row["dropped"] == row["left"] for row in filter_counts(here))
+    assert filter_counts(here)[-1]["left"] == 24
+
+
+def verdicts(path: Path, here: Any, said: str, *people: str) -> Path:
+    rows = [
+        {"task_id": one["task_id"], "digest": one["digest"], "reviewer": who, "verdict": said}
+        for one in here.tasks
+        for who in people
+        if "/pos/" in one["task_id"] or "/neg/" in one["task_id"]
+    ]
+    path.write_text(json.dumps(rows))
+    return path
+
+
+def test_several_people_must_agree_and_what_nobody_finds_is_searched_for(
+    made: dict[str, pl.DataFrame], tmp_path: Path
+) -> None:
+    nothing = review(made, [], settings())
+    one = verdicts(tmp_path / "1.json", nothing, "shows it", "ann")
+    here, _ = reviewed(made, one, votes=2)
+    assert set(here["reviewed"]["filter"]) == {"not_reviewed", "same_video"}
+    here, _ = reviewed(made, one, verdicts(tmp_path / "2.json", nothing, "is ambiguous", "bob"), votes=2)
+    assert set(here["reviewed"]["filter"]) == {"refused", "same_video"}
+    _, done = reviewed(made, verdicts(tmp_path / "3.json", nothing, "does not show it", "ann"))
+    searches = [task for task in done.tasks if task["task_id"].startswith("search/")]
+    assert len(searches) == 2 * SUITE["pairs"] and all(task["text"] for task in searches)
+    here, done = reviewed(made, one)
+    assert set(here["reviewed"]["filter"]) == {"lower_rank", "no_category", "same_video"}
+    assert not [task for task in done.tasks if task["task_id"].startswith("search/")]
+
+
+def test_a_category_is_what_most_people_say(made: dict[str, pl.DataFrame]) -> None:
+    [task, *_] = category_tasks(made["written"])
+    said = {"ann": "action;spatial", "bob": "action;spatial", "cy": "object"}
+    given = [Verdict(task.task_id, task.digest, who, what, "-") for who, what in said.items()]
+    assert category_of(task, counted([task], given), 2) == "action;spatial"
+    assert category_of(task, counted([task], [given[0], given[2]]), 1) == ""
+    assert category_of(task, counted([task], given[:1]), 2) == ""
+    wrong = Verdict(task.task_id, task.digest, "ann", "spatial", "-")
+    assert [one.problem for one in counted([task], [wrong]).problems] == ["unknown_verdict"]

@@ -1,0 +1,66 @@
+"""A benchmark is made by the workflow: step by step, and again only where something changed."""
+
+import csv
+
+import polars as pl
+import pytest
+from reprise.core.schemas import RESPONSES, read_table
+
+from tests.workflow.conftest import ROOT, TABLES, Project, copy_project
+
+FOLDER = "results/construction/construction/velociti"
+PAGE, RELEASE = f"{FOLDER}/statistics.md", "results/construction/release/velociti/files.json"
+CHAIN = [
+    "construction_candidates", "construction_release", "construction_requests", "construction_requests",
+    "construction_review", "construction_samples", "construction_source", "construction_statistics", "construction_write",
+    "construction_write",
+]  # fmt: skip
+VERDICTS = "resources/demo/reviews/velociti"
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    made = copy_project(tmp_path_factory.mktemp("construction") / "project")
+    made.edit("config/config.yaml", "suite: demo", "suite: construction")
+    made.edit("config/suites/construction.yaml", "videos: 24", "videos: 4")
+    suite = made.root / "config/suites/construction.yaml"
+    suite.write_text(suite.read_text().partition("  vinoground:\n")[0])
+    made.write("config/tables/construction/velociti.yaml", TABLES)
+    made.write(f"{VERDICTS}/toy-script.csv", (ROOT / f"{VERDICTS}/toy-script.csv").read_text())
+    return made
+
+
+def test_the_chain_makes_a_release_and_counts(project: Project) -> None:
+    planned = project.planned()
+    assert [rule for rule in planned if rule.startswith("construction_")] == CHAIN
+    assert {"annotations", "infer", "score", "table"} <= set(planned) and "release" not in planned
+    assert project.made(PAGE, RELEASE) == CHAIN
+    page = (project.root / PAGE).read_text()
+    assert "| videos with a caption | all | 864 | 4 |  |" in page and "no language model" in page
+    released = list(csv.DictReader((project.root / RELEASE).with_name("velociti.csv").open()))
+    reviewed = pl.read_parquet(project.root / f"{FOLDER}/reviewed.parquet")
+    # captions of other videos are drawn from four, so that verdicts on controls of 24 videos fit few of them
+    assert len(released) == reviewed.filter(pl.col("filter") == "").height > 20
+    assert set(reviewed["filter"]) <= {"", "not_reviewed", "not_written"}
+
+
+def test_a_verdict_asks_nobody_again(project: Project) -> None:
+    tasks = list(csv.DictReader((project.root / f"{FOLDER}/review/tasks.csv").open()))
+    rows = [f"{row['task_id']},{row['digest']},ann,both are wrong" for row in tasks if row["negative"]]
+    project.write(f"{VERDICTS}/ann.csv", "\n".join(["task_id,digest,reviewer,verdict", *rows[:3]]) + "\n")
+    again = ["construction_release", "construction_review", "construction_statistics"]
+    assert project.planned(PAGE, RELEASE) == again
+
+
+def test_lost_replies_come_from_the_journal_and_no_verdict_releases_nothing(project: Project) -> None:
+    replies = project.root / f"{FOLDER}/replies/1.parquet"
+    before = read_table(replies, RESPONSES)
+    replies.unlink()
+    for path in (project.root / VERDICTS).iterdir():
+        path.unlink()
+    assert project.made(f"{FOLDER}/replies/1.parquet") == ["construction_write"]
+    done = project.snakemake(RELEASE)
+    assert done.returncode == 1 and "nothing is left to release" in done.stderr and "review/tasks.csv" in done.stderr
+    assert read_table(replies, RESPONSES).equals(before)
+    log = project.root / "results/construction/logs/construction/velociti/write/1.log"
+    assert "loading the model" not in log.read_text()

@@ -1,0 +1,69 @@
+"""Keys of the steps of a construction."""
+
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from reprise.benchmarks.prompts import Prompt
+from reprise.construction.registry import module_name
+from reprise.construction.settings import Construction
+from reprise.core.keyfile import Key
+
+
+class StepKey(Key):
+    """Key of one step: the construction's settings, and the digest of the step's modules."""
+
+    STEP: ClassVar[str] = ""
+    CARRIERS = (*Key.CARRIERS, "reprise.construction.registry")
+    settings: Construction
+
+    def modules(self) -> tuple[str, ...]:
+        return (f"reprise.stages.construction_{self.STEP}", module_name(self.settings.kind, self.STEP))
+
+
+class CandidatesKey(StepKey):
+    """Key of the stage `construction_candidates`."""
+
+    STEP = "candidates"
+
+
+class WritingKey(StepKey):
+    """Key of the stage `construction_requests`."""
+
+    STEP = "requests"
+    prompts: dict[str, Prompt]
+
+
+class SamplesKey(StepKey):
+    """Key of the stage `construction_samples`."""
+
+    STEP = "samples"
+    prompts: dict[str, Prompt]
+
+
+class ReviewKey(StepKey):
+    """Key of the stage `construction_review`."""
+
+    STEP = "review"
+    verdicts: dict[str, str] = Field({})
+    """file of verdicts -> sha256"""
+
+
+class ConstructedReleaseKey(StepKey):
+    """Key of the stage `construction_release`."""
+
+    STEP = "release"
+
+
+class ConstructionStatisticsKey(StepKey):
+    """Key of the stage `construction_statistics`."""
+
+    STEP = "statistics"
+    title: str
+    notice: str
+
+
+STEP_KEYS: dict[str, Any] = {
+    one.STEP: one
+    for one in (CandidatesKey, WritingKey, SamplesKey, ReviewKey, ConstructedReleaseKey, ConstructionStatisticsKey)
+}

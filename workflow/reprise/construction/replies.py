@@ -1,0 +1,81 @@
+"""What a language model wrote: the parts that a prompt asks for, or the name of what is wrong with the reply."""
+
+import json
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+REFUSALS = re.compile(
+    r"^\W*(?:i['’]?m sorry|i am sorry|sorry,|i can(?:not|['’]t)\b|i['’]?m (?:not able|unable)|i am (?:not able|unable)|"
+    r"as an ai\b|as a language model)",
+    re.IGNORECASE,
+)
+FENCE = re.compile(r"^```\w*\n(.*?)\n?```$", re.DOTALL)
+LONGEST_SHOWN = 80
+REPEATED_CHARS = 60
+
+
+class Parts(NamedTuple):
+    """The parts of a reply by their labels; or a named problem, and what was found."""
+
+    found: dict[str, str]
+    problem: str = ""
+    why: str = ""
+
+
+PROBLEMS = ("empty", "refusal", "prompt_repeated", "broken_json", "no_caption", "several_captions")
+
+
+def read_parts(reply: str, labels: Sequence[str], prompt: str) -> Parts:
+    """The text after each label, `Fluent Caption: ...`, or the same as a JSON object; a problem if one is missing."""
+    text = reply.strip()
+    fenced = FENCE.match(text)
+    text = fenced[1].strip() if fenced else text
+    if not text:
+        return Parts({}, "empty", "the reply is empty")
+    if REFUSALS.match(text):
+        return Parts({}, "refusal", shown(text))
+    if _repeats(text, prompt):
+        return Parts({}, "prompt_repeated", shown(text))
+    if text.startswith("{"):
+        return _from_json(text, labels)
+    return _from_lines(text, labels)
+
+
+def _repeats(text: str, prompt: str) -> bool:
+    """Whether a reply holds the beginning of the prompt, however it is spaced."""
+    beginning = " ".join(prompt.split())[:REPEATED_CHARS]
+    return len(beginning) >= REPEATED_CHARS // 2 and beginning in " ".join(text.split())
+
+
+def _from_json(text: str, labels: Sequence[str]) -> Parts:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        return Parts({}, "broken_json", f"{error}: {shown(text)}")
+    named = {str(key).strip().lower(): one for key, one in value.items()} if isinstance(value, dict) else {}
+    missing = [label for label in labels if not isinstance(named.get(label.lower()), str)]
+    if missing:
+        return Parts({}, "no_caption", f"no text '{missing[0]}' in {shown(text)}")
+    return Parts({label: " ".join(named[label.lower()].split()) for label in labels})
+
+
+def _from_lines(text: str, labels: Sequence[str]) -> Parts:
+    found: dict[str, str] = {}
+    for label in labels:
+        pattern = rf"^[\W_]*{re.escape(label)}[*_]*\s*:[*_]*\s*(.+)$"
+        matches = re.findall(pattern, text, re.IGNORECASE | re.MULTILINE)
+        if not matches:
+            return Parts({}, "no_caption", f"no line '{label}: ...' in {shown(text)}")
+        if len(set(matches)) > 1:
+            return Parts({}, "several_captions", f"{len(matches)} lines '{label}: ...'")
+        found[label] = matches[0].strip().strip('"“”').strip()
+        if not found[label]:
+            return Parts({}, "no_caption", f"nothing after '{label}:'")
+    return Parts(found)
+
+
+def shown(text: str) -> str:
+    """The beginning of a text, on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_SHOWN else f"{line[:LONGEST_SHOWN]}..."

@@ -1,0 +1,195 @@
+"""Review by people: tasks go out as files, verdicts come back as files, in parts and by several people."""
+
+import csv
+import hashlib
+import io
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from reprise.construction.filters import KEPT, Row
+from reprise.core.errors import UserError
+from reprise.core.files import read_json
+from reprise.core.tabular import refuse_other_encoding
+
+COLUMNS = ("task_id", "digest", "reviewer", "verdict")
+"""of a file of verdicts; other columns are not read"""
+MOST_LISTED = 16
+REVIEW_FILTERS = ("not_reviewed", "refused")
+
+
+class Task(NamedTuple):
+    """What people are asked about one thing."""
+
+    task_id: str
+    choices: tuple[str, ...]
+    """what a verdict may say; the first one is in favour"""
+    shown: Mapping[str, str]
+
+    @property
+    def offered(self) -> str:
+        """The choices as people read them; of many only how they begin."""
+        listed = " | ".join(self.choices[:MOST_LISTED])
+        return f"{listed} | ..." if len(self.choices) > MOST_LISTED else listed
+
+    @property
+    def digest(self) -> str:
+        """Of what is shown: a verdict on another text is not one on this."""
+        return hashlib.sha256("\n".join(f"{k}: {v}" for k, v in self.shown.items()).encode()).hexdigest()[:12]
+
+
+class Verdict(NamedTuple):
+    """One person's verdict on a task."""
+
+    task_id: str
+    digest: str
+    reviewer: str
+    verdict: str
+    where: str
+
+
+class Problem(NamedTuple):
+    """A row of a file that does not count."""
+
+    where: str
+    problem: str
+    found: str
+
+
+class Reviewed(NamedTuple):
+    """What a review comes to."""
+
+    reviewed: list[Row]
+    votes: list[Row]
+    """single verdicts that only statistics read"""
+    tasks: list[Row]
+    columns: Sequence[str]
+    """of the tasks"""
+    problems: list[Problem]
+
+
+class Votes(NamedTuple):
+    """The verdicts on all tasks, by task and person, and the rows that do not count."""
+
+    by_task: Mapping[str, Mapping[str, str]]
+    problems: list[Problem]
+
+
+def read_verdicts(paths: Iterable[Path]) -> list[Verdict]:
+    """The rows of all files of verdicts; a task without a verdict is not done yet, and no row."""
+    found = []
+    for path in paths:
+        for number, row in enumerate(_rows(path), start=1):
+            values = {name: str(row.get(name) or "").strip() for name in COLUMNS}
+            if values["verdict"]:
+                found.append(Verdict(**values, where=f"{path}: row {number}"))
+    return found
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    if path.suffix == ".json":
+        content = read_json(path)
+        if not isinstance(content, list) or not all(isinstance(row, dict) for row in content):
+            raise UserError(f"{path}: expected a list of objects with {', '.join(COLUMNS)}.")
+        missing = [name for row in content[:1] for name in COLUMNS if name not in row]
+        rows = content
+    elif path.suffix == ".csv":
+        try:
+            reader = csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig")))
+            rows, names = list(reader), reader.fieldnames or ()
+        except (UnicodeDecodeError, csv.Error) as error:
+            refuse_other_encoding(path)
+            raise UserError(f"{path}: not readable as csv: {error}.") from error
+        missing = [name for name in COLUMNS if name not in names]
+    else:
+        raise UserError(f"{path}: file type '{path.suffix}' is not known. Allowed: .csv, .json.")
+    if missing:
+        raise UserError(
+            f"{path}: column '{missing[0]}' is missing. Needed: {', '.join(COLUMNS)}. Fill in a copy of the tasks."
+        )
+    return rows
+
+
+def counted(tasks: Sequence[Task], verdicts: Sequence[Verdict]) -> Votes:
+    """Whose verdict on each task counts; every other row is a problem by name."""
+    known = {task.task_id: task for task in tasks}
+    by_task: dict[str, dict[str, str]] = defaultdict(dict)
+    torn: set[tuple[str, str]] = set()
+    problems = []
+    for one in verdicts:
+        problem = _problem(one, known.get(one.task_id))
+        before = by_task[one.task_id].get(one.reviewer)
+        if not problem and before not in (None, one.verdict):
+            torn.add((one.task_id, one.reviewer))
+            problem = ("two_verdicts", f"'{one.reviewer}' said '{before}' and '{one.verdict}' of {one.task_id}")
+        if problem:
+            problems.append(Problem(one.where, *problem))
+        else:
+            by_task[one.task_id][one.reviewer] = one.verdict
+    for task, reviewer in torn:
+        del by_task[task][reviewer]  # neither counts: the task goes back to review
+    return Votes({name: votes for name, votes in by_task.items() if votes}, problems)
+
+
+def _problem(one: Verdict, task: Task | None) -> tuple[str, str] | None:
+    if task is None:
+        return "foreign_task", f"no task '{one.task_id}' here: an export of another project, or of older candidates"
+    if one.digest != task.digest:
+        return "other_text", f"{one.task_id} was shown with another text"
+    if not one.reviewer:
+        return "no_reviewer", f"nobody is named who judged {one.task_id}"
+    if one.verdict not in task.choices:
+        return "unknown_verdict", f"'{one.verdict}'; allowed: {', '.join(task.choices)}"
+    return None
+
+
+def decided(tasks: Sequence[Task], votes: Votes, needed: int, keep_undecided: bool) -> dict[str, Row]:
+    """By task: how many judged it, how many in favour, and the filter that drops it, if one does."""
+    return {
+        task.task_id: _decision(task, votes.by_task.get(task.task_id, {}), needed, keep_undecided) for task in tasks
+    }
+
+
+def _decision(task: Task, given: Mapping[str, str], needed: int, keep_undecided: bool) -> Row:
+    in_favour = sum(verdict == task.choices[0] for verdict in given.values())
+    row: Row = {"votes": len(given), "in_favour": in_favour, **KEPT}
+    if len(given) < needed:
+        why = f"judged by {len(given)} of {needed}"
+        return row if keep_undecided else {**row, "filter": "not_reviewed", "why": why}
+    if 2 * in_favour <= len(given):
+        said = ", ".join(f"{who}: {verdict}" for who, verdict in sorted(given.items()))
+        return {**row, "filter": "refused", "why": said}
+    return row
+
+
+def task_rows(tasks: Sequence[Task], votes: Votes, needed: int) -> list[Row]:
+    """The tasks as people get them, those that still need verdicts first."""
+    rows = [
+        {
+            "task_id": task.task_id,
+            "digest": task.digest,
+            **task.shown,
+            "choices": task.offered,
+            "judged_by": ", ".join(sorted(votes.by_task.get(task.task_id, {}))),
+            "reviewer": "",
+            "verdict": "",
+        }
+        for task in tasks
+    ]
+    return sorted(rows, key=lambda row: len(votes.by_task.get(row["task_id"], {})) >= needed)
+
+
+def as_csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
+    """Rows as a csv file."""
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return buffer.getvalue()
+
+
+def as_json(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows as a JSON file."""
+    return json.dumps(list(rows), indent=1, ensure_ascii=False) + "\n"

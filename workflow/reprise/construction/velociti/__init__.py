@@ -1,0 +1,1 @@
+"""VELOCITI from VidSitu's semantic roles: section 3 and appendix B of the paper."""

@@ -1,0 +1,67 @@
+"""Captions and the most similar ones of a pool: exact inner products, as of a flat index of FAISS.
+
+The paper's encoder is MPNet. Ours is `words`: a vector of the caption's words and pairs of neighbouring words, each at
+a place by its digest, weighted by how rare it is in the pool. It needs no model and is the same everywhere.
+"""
+
+import hashlib
+import itertools
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reprise.construction.vinoground.requests import words
+
+WIDTH = 2048
+BLOCK = 256
+"""queries that are compared at once, so that memory stays small"""
+Matrix = NDArray[np.float32]
+
+
+def terms(text: str) -> list[str]:
+    """Words, and pairs of neighbours, which say something of their order."""
+    found = words(text)
+    return [*found, *(f"{one} {other}" for one, other in itertools.pairwise(found))]
+
+
+class Words:
+    """The encoder; it knows how many captions of the pool have each term."""
+
+    def __init__(self, pool: Sequence[str]) -> None:
+        self._captions = len(pool)
+        self._having = Counter(term for text in dict.fromkeys(pool) for term in set(terms(text)))
+        self._known: dict[str, NDArray[np.float32]] = {}
+        self._places: dict[str, int] = {}
+
+    def encode(self, texts: Sequence[str]) -> Matrix:
+        """A row a text, of length 1; the same text is encoded once."""
+        return np.stack([self._vector(text) for text in texts]) if texts else np.zeros((0, WIDTH), np.float32)
+
+    def _vector(self, text: str) -> NDArray[np.float32]:
+        if text not in self._known:
+            vector = np.zeros(WIDTH, np.float32)
+            for term, count in Counter(terms(text)).items():
+                vector[self._place(term)] += count * np.log((1 + self._captions) / (1 + self._having[term]) + 1)
+            norm = float(np.linalg.norm(vector))
+            self._known[text] = vector / norm if norm else vector
+        return self._known[text]
+
+    def _place(self, term: str) -> int:
+        if term not in self._places:
+            self._places[term] = int.from_bytes(hashlib.sha256(term.encode()).digest()[:4]) % WIDTH
+        return self._places[term]
+
+
+def nearest(queries: Matrix, pool: Matrix, count: int) -> list[list[tuple[int, float]]]:
+    """For each query the rows of the pool with the largest inner products, largest first; ties by their place."""
+    found: list[list[tuple[int, float]]] = []
+    count = min(count, len(pool))
+    for start in range(0, len(queries), BLOCK):
+        products = queries[start : start + BLOCK] @ pool.T
+        best = np.argpartition(-products, count - 1, axis=1)[:, :count] if count else np.zeros((len(products), 0), int)
+        for row, places in zip(products, best, strict=True):
+            order = sorted(((int(place), float(row[place])) for place in places), key=lambda one: (-one[1], one[0]))
+            found.append(order)
+    return found

@@ -1,0 +1,53 @@
+"""Pairs of captions, and for each caption the videos of the pool that may show it."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import polars as pl
+
+from reprise.benchmarks.prompts import Prompt
+from reprise.benchmarks.vinoground.taxonomy import HALVES
+from reprise.construction.filters import KEPT, Row, kept
+from reprise.construction.settings import VinogroundSettings
+from reprise.construction.vinoground.requests import chosen
+from reprise.construction.vinoground.retrieval import Words, nearest
+
+SIDES = dict(zip(HALVES, ("positive", "negative"), strict=True))
+FOUND_FILTERS = ("same_video",)
+PLACES = ("video", "source", "start_s", "end_s", "caption")
+
+
+class Made(NamedTuple):
+    """All pairs, and what was found for those that are left."""
+
+    written: list[Row]
+    samples: list[Row]
+
+
+def samples(
+    tables: Mapping[str, pl.DataFrame],
+    given: Sequence[pl.DataFrame],
+    prompts: Mapping[str, Prompt],
+    settings: VinogroundSettings,
+) -> Made:
+    """The most similar captions of the pool for each caption; a video that was found before is dropped."""
+    written = chosen(given, settings)
+    asked = [(row, half) for row in written if not row["filter"] for half in HALVES]
+    pool = kept(tables["pool"]).to_dicts()
+    encoder = Words([row["caption"] for row in pool])
+    queries = encoder.encode([row[SIDES[half]] for row, half in asked])
+    results = nearest(queries, encoder.encode([row["caption"] for row in pool]), settings.nearest)
+    found = []
+    for (pair, half), places in zip(asked, results, strict=True):
+        seen: set[str] = set()
+        for number, (place, similarity) in enumerate(places, 1):
+            one = pool[place]
+            is_known = one["video"] in seen
+            seen.add(one["video"])
+            found.append({
+                "sample_id": f"{pair['pair']}/{half}/{one['video']}{f'/{number}' if is_known else ''}",
+                "pair": pair["pair"], "half": half, "text": pair[SIDES[half]], "rank": number,
+                "similarity": round(similarity, 6), **{name: one[name] for name in PLACES},
+                **({"filter": "same_video", "why": "found by a more similar caption"} if is_known else KEPT),
+            })  # fmt: skip
+    return Made(written, found)

@@ -1,0 +1,37 @@
+"""Stage `construction_release`: what was kept, as a release in the authors' layout, which the evaluation reads."""
+
+import json
+from pathlib import Path
+
+from reprise.construction.filters import kept
+from reprise.construction.keys import ConstructedReleaseKey
+from reprise.construction.registry import load_step, read_tables
+from reprise.core.checksums import seal_text
+from reprise.core.errors import UserError, run_command
+from reprise.core.files import file_digest, write_text
+from reprise.core.keyfile import read_key
+from reprise.core.log import log
+from reprise.stages.arguments import arguments
+
+
+def main() -> None:
+    args = arguments("Write a constructed release.", key=Path, tables=[Path], out=Path)
+    settings = read_key(args.key, ConstructedReleaseKey).settings
+    tables = read_tables(settings.kind, args.tables)
+    if not kept(tables["reviewed"]).height:
+        raise UserError(
+            f"{args.tables[0]}: nothing is left to release. Beside it, `statistics.md`, a target, says which filter "
+            "dropped what, and `review/tasks.csv` is for people to fill in: put it where `review.verdicts:` says."
+        )
+    listing = []
+    for name, content in load_step(settings.kind, "release").release(tables, settings).items():
+        path = args.out.parent / name
+        write_text(path, content)
+        listing.append({"name": name, "path": str(path), "sha256": file_digest(path)})
+    write_text(args.out, json.dumps(listing, indent=1) + "\n")
+    seal_text(args.out)
+    log.info(f"{len(listing)} files in {args.out.parent}")
+
+
+if __name__ == "__main__":
+    run_command(main)

@@ -1,0 +1,39 @@
+"""Stage `construction_review`: tasks for people, and what their verdicts so far come to."""
+
+from pathlib import Path
+
+from reprise.construction.filters import kept
+from reprise.construction.keys import ReviewKey
+from reprise.construction.registry import load_step, read_tables, write_tables
+from reprise.construction.review import Problem, as_csv, as_json
+from reprise.core.errors import run_command
+from reprise.core.files import write_text
+from reprise.core.keyfile import read_key
+from reprise.core.log import log
+from reprise.stages.arguments import arguments
+
+NAMED = 5
+
+
+def main() -> None:
+    args = arguments(
+        "Apply people's verdicts, and write the tasks that are left.",
+        key=Path, tables=[Path], tasks=Path, json=Path, problems=Path, out=[Path],
+    )  # fmt: skip
+    key = read_key(args.key, ReviewKey)
+    tables = read_tables(key.settings.kind, args.tables)
+    found = load_step(key.settings.kind, "review").review(tables, list(map(Path, key.verdicts)), key.settings)
+    write_text(args.tasks, as_csv(found.tasks, found.columns))
+    write_text(args.json, as_json(found.tasks))
+    write_text(args.problems, as_csv([one._asdict() for one in found.problems], Problem._fields))
+    reviewed = write_tables(key.settings.kind, found._asdict(), args.out, args.made_under)["reviewed"]
+    for one in found.problems[:NAMED]:
+        log.warning(f"{one.where}: {one.problem}: {one.found}; the row does not count.")
+    if len(found.problems) > NAMED:
+        log.warning(f"{len(found.problems) - NAMED} more such rows: see {args.problems}.")
+    judged = kept(reviewed).filter(reviewed.filter(reviewed["filter"] == "")["votes"] >= key.settings.review.votes)
+    log.info(f"{kept(reviewed).height} kept, {judged.height} of them judged by {key.settings.review.votes} or more")
+
+
+if __name__ == "__main__":
+    run_command(main)

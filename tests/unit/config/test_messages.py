@@ -45,7 +45,7 @@ MISTAKES = [
     (SUITE, "{per_test: 40}", "{per_tst: 40}", "benchmarks.velociti.subset.per_tst: unknown key. Did you mean 'per_test'?"),
     (SUITE, "{per_test: 40}", "{file: a.csv, seed: 0}", "benchmarks.velociti.subset.seed: unknown key. Allowed: file."),
     (SUITE, "{per_test: 40}", "{per_test: 40}\n    extra_runs: [entail/fps1]", "benchmarks.velociti.extra_runs.0: should be <protocol>/<sampling>/<model>, each a name"),
-    (SUITE, "{per_test: 40}", "{per_test: 40}\n    also: []", "benchmarks.velociti.also: unknown key. Did you mean 'tables'? Allowed: clips, extra_runs,"),
+    (SUITE, "{per_test: 40}", "{per_test: 40}\n    also: []", "benchmarks.velociti.also: unknown key. Did you mean 'tables'? Allowed: clips, construction, extra_runs,"),
     (RANDOM, "label:", "lable:", "line 2: lable: unknown key. Did you mean 'label'?"),
     (RANDOM, "adapter: random", "adapter: rndom", "adapter: unknown adapter 'rndom'. Did you mean 'random'? Allowed: anthropic, constant, contrastive,"),
     (RANDOM, "adapter: random", "adapter: random\nsettings: {sed: 1}", "settings.sed: unknown key. Did you mean 'seed'? Allowed: seed, texts."),

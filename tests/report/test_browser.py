@@ -153,7 +153,10 @@ def test_hostile_texts_are_shown_and_run_nothing(viewer: Viewer) -> None:
     assert HOSTILE[:20] in viewer.text("details.run >> nth=0")
     assert "Failed: Timeout." in viewer.text("details.run >> nth=0")
     assert viewer.value("window.ran") is None
-    assert viewer.value("document.querySelectorAll('#item b, #item img, #item script, #grid img').length") == 0
+    assert (
+        viewer.value("document.querySelectorAll('#item b:not(.strip b), #item img, #item script, #grid img').length")
+        == 0
+    )
     assert "characters)" in viewer.text(".texts dd >> nth=1")
 
 

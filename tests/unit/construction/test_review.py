@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from reprise.construction.review import Task, Verdict, as_csv, counted, decided, read_verdicts, task_rows
+from reprise.construction.review import Task, Verdict, as_csv, as_sheet, counted, decided, read_verdicts, task_rows
 from reprise.core.errors import UserError
 
 CHOICES = ("both fit", "negative is wrong")
@@ -74,6 +74,15 @@ def test_tasks_that_lack_verdicts_come_first() -> None:
     votes = counted(TASKS, [Verdict("a", TASKS[0].digest, "ann", CHOICES[0], "-")])
     rows = task_rows(TASKS, votes, 1)
     assert [one["task_id"] for one in rows] == ["b", "c", "a"] and rows[2]["judged_by"] == "ann"
+
+
+def test_a_spreadsheet_takes_nothing_for_a_formula(tmp_path: Path) -> None:
+    bad = Task("=1+1", CHOICES, {"positive": '=HYPERLINK("x")', "negative": "-"})
+    rows = [one | {"reviewer": "ann", "verdict": CHOICES[0]} for one in task_rows([bad], counted([bad], []), 1)]
+    path = tmp_path / "1.csv"
+    path.write_text(as_sheet(rows, list(rows[0])))
+    assert "'=HYPERLINK" in path.read_text() and "\n'=1+1," in path.read_text()
+    assert counted([bad], read_verdicts([path])).by_task == {"=1+1": {"ann": CHOICES[0]}}
 
 
 MISTAKES = {

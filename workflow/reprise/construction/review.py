@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from reprise.construction.filters import KEPT, Row
 from reprise.core.errors import UserError
 from reprise.core.files import read_json
+from reprise.core.plain import as_cell, of_cell
 from reprise.core.tabular import refuse_other_encoding
 
 COLUMNS = ("task_id", "digest", "reviewer", "verdict")
@@ -82,7 +83,7 @@ def read_verdicts(paths: Iterable[Path]) -> list[Verdict]:
     found = []
     for path in paths:
         for number, row in enumerate(_rows(path), start=1):
-            values = {name: str(row.get(name) or "").strip() for name in COLUMNS}
+            values = {name: of_cell(str(row.get(name) or "").strip()) for name in COLUMNS}
             if values["verdict"]:
                 found.append(Verdict(**values, where=f"{path}: row {number}"))
     return found
@@ -188,6 +189,11 @@ def as_csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
     writer.writeheader()
     writer.writerows(rows)
     return buffer.getvalue()
+
+
+def as_sheet(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
+    """The same for people, whose spreadsheet must not take what a language model wrote for a formula."""
+    return as_csv([{name: as_cell(str(value)) for name, value in row.items()} for row in rows], columns)
 
 
 def as_json(rows: Sequence[Mapping[str, Any]]) -> str:

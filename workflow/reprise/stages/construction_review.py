@@ -5,7 +5,7 @@ from pathlib import Path
 from reprise.construction.filters import kept
 from reprise.construction.keys import ReviewKey
 from reprise.construction.registry import load_step, read_tables, write_tables
-from reprise.construction.review import Problem, as_csv, as_json
+from reprise.construction.review import Problem, as_json, as_sheet
 from reprise.core.errors import run_command
 from reprise.core.files import write_text
 from reprise.core.keyfile import read_key
@@ -23,9 +23,9 @@ def main() -> None:
     key = read_key(args.key, ReviewKey)
     tables = read_tables(key.settings.kind, args.tables)
     found = load_step(key.settings.kind, "review").review(tables, list(map(Path, key.verdicts)), key.settings)
-    write_text(args.tasks, as_csv(found.tasks, found.columns))
+    write_text(args.tasks, as_sheet(found.tasks, found.columns))
     write_text(args.json, as_json(found.tasks))
-    write_text(args.problems, as_csv([one._asdict() for one in found.problems], Problem._fields))
+    write_text(args.problems, as_sheet([one._asdict() for one in found.problems], Problem._fields))
     reviewed = write_tables(key.settings.kind, found._asdict(), args.out, args.made_under)["reviewed"]
     for one in found.problems[:NAMED]:
         log.warning(f"{one.where}: {one.problem}: {one.found}; the row does not count.")

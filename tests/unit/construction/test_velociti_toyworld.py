@@ -131,6 +131,12 @@ def test_numbers_stand_beside_the_paper_s(found: Candidates, made: Made) -> None
     assert rows[("videos with a caption", "all")] == (864, 24)
     assert rows[("videos and captions, before the tests", "all")][0] == 3101
     assert [rows[("captions judged", one)][0] for one in ("positive", "neutral", "negative")] == [356, 21, 3]
+    judged = here["votes"]["verdict"].to_list()
+    good = 100 * (1 - judged.count("negative") / len(judged))
+    assert rows[("captions judged", "positive or neutral, %")] == (99.2, pytest.approx(good))
+    events = here["pool"].filter(pl.col("filter") == "").join(here["reviewed"], on="video", how="semi")
+    roles = events["roles"].list.len()  # the verb is no role
+    assert rows[("roles of an event (Fig. 14c)", "4 or more, %")] == (70, pytest.approx(100 * (roles >= 4).mean()))
     for test, numbers in TABLE11.items():
         assert (rows[("videos (Table 11)", test)][0], rows[("samples (Table 11)", test)][0]) == numbers
         assert 0 < rows[("samples (Table 11)", test)][1] <= 2 * 24

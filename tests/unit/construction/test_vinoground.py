@@ -236,9 +236,19 @@ def test_several_people_must_agree_and_what_nobody_finds_is_searched_for(
     _, done = reviewed(made, verdicts(tmp_path / "3.json", nothing, "does not show it", "ann"))
     searches = [task for task in done.tasks if task["task_id"].startswith("search/")]
     assert len(searches) == 2 * SUITE["pairs"] and all(task["text"] for task in searches)
-    here, done = reviewed(made, one)
-    assert set(here["reviewed"]["filter"]) == {"lower_rank", "no_category", "same_video"}
-    assert not [task for task in done.tasks if task["task_id"].startswith("search/")]
+
+
+def test_a_video_that_shows_both_captions_is_of_neither(made: dict[str, pl.DataFrame], tmp_path: Path) -> None:
+    nothing = review(made, [], settings())
+    here, done = reviewed(made, verdicts(tmp_path / "1.json", nothing, "shows it", "ann"))
+    rows = here["reviewed"].filter(pl.col("filter") != "same_video")
+    halves = {key: set(group["half"]) for key, group in rows.group_by("pair", "video")}
+    for row in rows.iter_rows(named=True):
+        assert (row["filter"] == "shows_both") == (len(halves[row["pair"], row["video"]]) == 2)
+    assert set(rows["filter"]) == {"shows_both", "lower_rank", "no_counterpart", "no_category"}
+    left = set(rows.filter(pl.col("filter") != "shows_both").select("pair", "half").iter_rows())
+    searched = {tuple(task["task_id"].split("/")[1:]) for task in done.tasks if task["task_id"].startswith("search/")}
+    assert searched == set(rows.select("pair", "half").iter_rows()) - left
 
 
 def test_a_category_is_what_most_people_say(made: dict[str, pl.DataFrame]) -> None:

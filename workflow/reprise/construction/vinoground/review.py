@@ -28,7 +28,8 @@ SEARCHED = ("searched",)
 TASK_COLUMNS = (
     "task_id", "digest", "text", "video", "caption", "choices", "judged_by", "reviewer", "verdict",
 )  # fmt: skip
-VIDEO_FILTERS = (*REVIEW_FILTERS, "lower_rank", "no_counterpart", "no_category")
+NOT_SHOWN = ("refused", "same_video", "shows_both")
+VIDEO_FILTERS = (*REVIEW_FILTERS, "shows_both", "lower_rank", "no_counterpart", "no_category")
 
 
 def video_tasks(found: pl.DataFrame) -> list[Task]:
@@ -63,7 +64,7 @@ def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: V
         | ({} if row["filter"] else decisions[row["sample_id"]])
         for row in tables["samples"].iter_rows(named=True)
     ]
-    reviewed = _one_of_each_half(rows)
+    reviewed = _one_of_each_half(_of_one_caption(rows))
     searches = [
         Task(f"search/{pair}/{half}", SEARCHED, {"text": text, "video": "", "caption": ""})
         for pair, half, text in _without_video(reviewed)
@@ -79,6 +80,13 @@ def category_of(task: Task, votes: Votes, needed: int) -> str:
     if not said or sum(count for _, count in said) < needed or (len(said) == 2 and said[0][1] == said[1][1]):
         return ""
     return said[0][0]
+
+
+def _of_one_caption(rows: list[Row]) -> list[Row]:
+    """A video that shows both captions of a pair is neither's: the other one would be no negative."""
+    shown = Counter((row["pair"], row["video"]) for row in rows if not row["filter"])
+    both = {"filter": "shows_both", "why": "the video shows the other caption of its pair too"}
+    return [row if row["filter"] or shown[row["pair"], row["video"]] == 1 else row | both for row in rows]
 
 
 def _one_of_each_half(rows: list[Row]) -> list[Row]:
@@ -100,5 +108,5 @@ def _one_of_each_half(rows: list[Row]) -> list[Row]:
 def _without_video(rows: list[Row]) -> Iterator[tuple[str, str, str]]:
     """The captions that no video shows although people have looked at all that were found: to be searched for."""
     wanted = {(row["pair"], row["half"]): row["text"] for row in rows}
-    waiting = {(row["pair"], row["half"]) for row in rows if row["filter"] not in ("refused", "same_video")}
+    waiting = {(row["pair"], row["half"]) for row in rows if row["filter"] not in NOT_SHOWN}
     return ((*name, text) for name, text in wanted.items() if name not in waiting)

@@ -90,7 +90,10 @@ def test_the_report_has_the_tables_with_links_and_every_answer(small: Project) -
         plain = content_of_page((small.root / f"results/tables/velociti/{table}.html").read_text(encoding="utf-8"))
         assert plain.strip() in BROWSER_LINK.sub(r"\1", page), "the same table, but for its links"
     links = re.findall(r'<a href="\.\./items\.html#([^"]+)">100\.0</a>', page)
-    assert html.unescape(links[0]) == "b=velociti&run=velociti%2Fentail%2Ffps1%2Foracle&metric=strict&group=control&made=strict%2Fcontrol"
+    assert (
+        html.unescape(links[0])
+        == "b=velociti&run=velociti%2Fentail%2Ffps1%2Foracle&metric=strict&group=control&made=strict%2Fcontrol"
+    )
     chunk = (folder / "data/velociti/items/0.js").read_text(encoding="utf-8")
     assert chunk.startswith('reprise.put("velociti/items/0", [{"texts":') and '"0":[{"role":"pos"' in chunk
     assert (folder / "figures/velociti/fig3.svg").is_file()

@@ -199,7 +199,7 @@ def test_kills_pay_for_no_answer_twice_and_end_the_same(job: Job, name: str) -> 
         )
         resumed = (job.folder / "out.parquet").read_bytes()
         journal_path(job.store, key.key).unlink()
-        assert job.run(key, VENDOR_API_KEY=KEY) == 0
+        assert job.run(key, VENDOR_API_KEY=KEY) == 0, job.log
     assert (job.folder / "out.parquet").read_bytes() == resumed, "as without a kill"
 
 

@@ -259,7 +259,8 @@ def test_what_goes_wrong_is_one_clear_message(
         with pytest.raises(UserError, match=said):
             asked_here(key, blind_works(), tmp_path)
     kept = len(Journal(journal_path(Store(tmp_path), key.key)))
-    assert kept == (4 if broken == "dies" else 0), "answers so far are kept"
+    answered = [prompt for prompt in prompts(server, name) if broken == "dies" and prompt[1] == "0"]
+    assert kept == len(answered) and (kept > 0) == (broken == "dies"), "answers so far are kept"
 
 
 def _of_another_model(name: str, reply: dict[str, Any]) -> dict[str, Any]:

@@ -197,7 +197,7 @@ UPDATES = (ask_with_another_seed, replace_a_video, pin_another_revision)
 # --- disks -----------------------------------------------------------------------------------------------------------
 
 PAGE = 4096
-SMALLEST_LIMIT = 20_000  # what Snakemake writes for itself is smaller
+SMALLEST_LIMIT = 20_000  # the small files that Snakemake keeps for itself fit, its log may not
 NAMESPACE = ("unshare", "--user", "--map-root-user", "--mount")
 
 

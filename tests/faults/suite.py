@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -136,6 +137,7 @@ TIMED_PARTS = {
 TRACEBACK = "Traceback (most recent call last)"
 UNLOCK = "--unlock"
 LONGEST_S = 600
+LONGEST_LAST_WORDS_S = 10  # of what a run started, something may hold the pipe
 TOLERANT = {"failed_share_max": 0.5}
 
 
@@ -173,9 +175,18 @@ class Run:
     def __init__(self, command: Sequence[str], root: Path) -> None:
         self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  it lives as long as the run
         environment = os.environ | {"PYTHONPATH": str(root / "workflow")}
+        # Through a pipe, as to a terminal: a limit of the size of files is not one of what the run may say.
         self._process = subprocess.Popen(
-            command, cwd=root, env=environment, start_new_session=True, stdout=self._output, stderr=subprocess.STDOUT
+            command, cwd=root, env=environment, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        with self._process.stdout as stream:
+            while said := os.read(stream.fileno(), 1 << 16):
+                os.write(self._output.fileno(), said)
 
     def wait(self) -> Outcome:
         try:
@@ -183,6 +194,7 @@ class Run:
         except subprocess.TimeoutExpired:
             self.kill()
             return Outcome(-1, f"{self.output()}\nstill running after {LONGEST_S} s\n")
+        self._listener.join(LONGEST_LAST_WORDS_S)
         return Outcome(code, self.output())
 
     def output(self) -> str:

@@ -34,6 +34,9 @@ class LogHandler(LogHandlerBase):
     """Snakemake's events, and the library's messages, in words; or all of Snakemake's own output."""
 
     def __post_init__(self) -> None:
+        # Where Snakemake's own log cannot be written, as on a full disk, what failed is still shown here, and without
+        # a traceback for each line of the log.
+        logging.raiseExceptions = False
         common = self.common_settings
         stream = sys.stdout if common.stdout else sys.stderr
         self._shown: Shown

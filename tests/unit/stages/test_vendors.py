@@ -199,7 +199,7 @@ def test_kills_pay_for_no_answer_twice_and_end_the_same(job: Job, name: str) -> 
         )
         resumed = (job.folder / "out.parquet").read_bytes()
         journal_path(job.store, key.key).unlink()
-        assert job.run(key, VENDOR_API_KEY=KEY) == 0
+        assert job.run(key, VENDOR_API_KEY=KEY) == 0, job.log
     assert (job.folder / "out.parquet").read_bytes() == resumed, "as without a kill"
 
 
@@ -259,7 +259,8 @@ def test_what_goes_wrong_is_one_clear_message(
         with pytest.raises(UserError, match=said):
             asked_here(key, blind_works(), tmp_path)
     kept = len(Journal(journal_path(Store(tmp_path), key.key)))
-    assert kept == (4 if broken == "dies" else 0), "answers so far are kept"
+    answered = [prompt for prompt in prompts(server, name) if broken == "dies" and prompt[1] == "0"]
+    assert kept == len(answered) and (kept > 0) == (broken == "dies"), "answers so far are kept"
 
 
 def _of_another_model(name: str, reply: dict[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import httpx2
 from google.genai import Client, errors, types
 
 from reprise.core.log import log
@@ -51,14 +52,17 @@ class GeminiAdapter(RemoteAdapter):
     @asynccontextmanager
     async def connected(self) -> AsyncIterator["Gemini"]:
         settings = self._settings
+        # The SDK would send by aiohttp, where that is installed, and then tries again by itself.
+        sender = httpx2.AsyncClient(follow_redirects=True)
         options = types.HttpOptions(
+            httpx_async_client=sender,
             base_url=settings.url,
             api_version="v1beta",
             timeout=int(1000 * settings.timeout_s),
             retry_options=types.HttpRetryOptions(attempts=1),  # each try is paid for, and counted, by itself
         )
         calls = Calls(self._account, settings, partial(failure_of_gemini, settings=settings))
-        async with Client(vertexai=False, api_key=self._key, http_options=options).aio as client:
+        async with sender, Client(vertexai=False, api_key=self._key, http_options=options).aio as client:
             gemini = Gemini(client, calls, settings, self._estimates)
             if not self.takes_files:
                 yield gemini

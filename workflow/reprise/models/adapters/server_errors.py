@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from aiohttp import ClientError, ServerTimeoutError
 from openai import APIConnectionError, APIStatusError, APITimeoutError
 
 from reprise.core.plain import plain
@@ -18,11 +19,19 @@ TOO_LONG_IN_WORDS = ("context length", "context window", "maximum model length",
 
 def failure_of_server(error: Exception, settings: OpenAISettings) -> Failure | None:
     """What an error of the SDK means for the question, or for the job; none for an error of another kind."""
-    if isinstance(error, APITimeoutError):
-        return timed_out(settings)
     if isinstance(error, APIConnectionError):
-        return broken(error, settings)
+        below = _of_connection(error)
+        is_late = isinstance(below, ServerTimeoutError) if below else isinstance(error, APITimeoutError)
+        return timed_out(settings) if is_late else broken(below or error, settings)
     return _of_status(error, settings) if isinstance(error, APIStatusError) else None
+
+
+def _of_connection(error: APIConnectionError) -> ClientError | None:
+    """What broke or was late below the SDK, which takes a lost connection for one that is late."""
+    cause = error.__cause__
+    while cause is not None and not isinstance(cause, ClientError):
+        cause = cause.__cause__
+    return cause
 
 
 def _of_status(error: APIStatusError, settings: OpenAISettings) -> Failure:

@@ -71,5 +71,13 @@ class ConstructionStatisticsKey(StepKey):
 
 STEP_KEYS: dict[str, Any] = {
     one.STEP: one
-    for one in (PoolClipsKey, CandidatesKey, WritingKey, SamplesKey, ReviewKey, ConstructedReleaseKey, ConstructionStatisticsKey)
+    for one in (
+        PoolClipsKey,
+        CandidatesKey,
+        WritingKey,
+        SamplesKey,
+        ReviewKey,
+        ConstructedReleaseKey,
+        ConstructionStatisticsKey,
+    )
 }

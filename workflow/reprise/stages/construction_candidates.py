@@ -14,7 +14,9 @@ from reprise.stages.arguments import arguments
 
 
 def main() -> None:
-    args = arguments("Make a construction's candidates of raw annotations.", key=Path, files=Path, facts=[Path], out=[Path])
+    args = arguments(
+        "Make a construction's candidates of raw annotations.", key=Path, files=Path, facts=[Path], out=[Path]
+    )
     settings = read_key(args.key, CandidatesKey).settings
     measured = [read_table(path, FACTS) for path in args.facts]
     found = load_step(settings.kind, "candidates").candidates(listed_files(args.files), settings, *measured)

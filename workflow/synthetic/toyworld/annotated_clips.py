@@ -22,9 +22,7 @@ TRAINING_SOURCE = 20
 def annotations() -> list[dict[str, Any]]:
     """Every clip; of each source also a part in which nobody moves, and the whole, which is too long."""
     dice = Dice(EVALUATION_SEED, 4_000_000)
-    return [
-        row for number, source in enumerate(evaluation_sources()) for row in _of_source(number, source, dice)
-    ]
+    return [row for number, source in enumerate(evaluation_sources()) for row in _of_source(number, source, dice)]
 
 
 def _of_source(number: int, source: Source, dice: Dice) -> Iterator[dict[str, Any]]:

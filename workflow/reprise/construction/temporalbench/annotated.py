@@ -66,7 +66,9 @@ def _rows(path: Path, settings: TemporalBenchSettings) -> Iterator[Annotated]:
     for number, row in enumerate(table.iter_rows(named=True), start=1):
         text = {key: " ".join(str(row.get(name) or "").split()) for key, name in names.items()}
         start, end = (_seconds(row[names[key]], f"{path}: row {number}: {names[key]}") for key in ("start", "end"))
-        described, captions, refined = ((text[key],) if text[key] else () for key in ("description", "caption", "refined"))
+        described, captions, refined = (
+            (text[key],) if text[key] else () for key in ("description", "caption", "refined")
+        )
         yield Annotated(text["dataset"], text["split"], text["video"], start, end, described, captions, refined)
 
 

@@ -44,7 +44,11 @@ def candidates(files: Mapping[str, Path], settings: TemporalBenchSettings, facts
 
 def _measured(row: Row, measured: Mapping[str, Row]) -> Row:
     found = measured.get(row["clip"])
-    return row if found is None else row | {"seconds": found["duration_s"], "shots": found["shots"], "motion": found["motion"]}
+    return (
+        row
+        if found is None
+        else row | {"seconds": found["duration_s"], "shots": found["shots"], "motion": found["motion"]}
+    )
 
 
 def _measured_filters(measured: Mapping[str, Row], settings: TemporalBenchSettings) -> list[Filter]:

@@ -51,13 +51,21 @@ class Asked:
         """The replies about a clip: level, how many were asked for, and the lines."""
         counts = {WORDS: self._settings.word_negatives, EVENTS: self._settings.event_negatives}
         names = {kind: f"{kind}/{clip}" for kind in counts}
-        return [(kind, count, read_list(written[names[kind]], "").found) for kind, count in counts.items() if names[kind] in written]
+        return [
+            (kind, count, read_list(written[names[kind]], "").found)
+            for kind, count in counts.items()
+            if names[kind] in written
+        ]
 
     def _later_texts(self, captions: Mapping[str, str]) -> Iterator[Row]:
         for row in self.negatives:
             if row["level"] == WORDS and not row["filter"]:
                 yield text_row(
-                    f"{CATEGORY}/{row['sample_id']}", CATEGORY, row["clip"], caption=row["caption"], negative=row["negative"]
+                    f"{CATEGORY}/{row['sample_id']}",
+                    CATEGORY,
+                    row["clip"],
+                    caption=row["caption"],
+                    negative=row["negative"],
                 )
         for clip in captions:
             words = kept_words(row for row in self.negatives if row["clip"] == clip)

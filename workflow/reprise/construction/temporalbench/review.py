@@ -1,4 +1,4 @@
-"""The review of TemporalBench as multiple choice: of each option of a video, unmarked and in drawn order, whether it fits."""
+"""The review of TemporalBench as multiple choice: of each option of a video, in drawn order, whether it fits."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -13,7 +13,7 @@ from reprise.construction.settings import TemporalBenchSettings
 FITS, DOES_NOT = "fits", "does not fit"
 OF_OPTIONS = (FITS, DOES_NOT, "cannot be told")
 OF_NEGATIVES = (DOES_NOT, FITS, "cannot be told")
-"""the same, the first in favour of a negative; people read them in one order, which does not tell which option is which"""
+"""the same, the first in favour of a negative; people read them in one order, which does not tell the options apart"""
 DESCRIBED = ("described",)
 TASK_COLUMNS = ("task_id", "digest", "video", "option", "choices", "judged_by", "reviewer", "verdict")
 OPTION_FILTERS = (*(f"caption_{name}" for name in REVIEW_FILTERS), *REVIEW_FILTERS)

@@ -9,7 +9,7 @@ from reprise.benchmarks.prompts import Prompt
 from reprise.construction.filters import Filter, Row, kept, sifted
 from reprise.construction.replies import read_list
 from reprise.construction.settings import TemporalBenchSettings
-from reprise.construction.temporalbench.candidates import CATEGORY, EVENTS, WORDS
+from reprise.construction.temporalbench.candidates import CATEGORY, EVENTS
 from reprise.construction.temporalbench.negatives import (
     CENTRAL,
     EVENT_ORDER,
@@ -47,7 +47,11 @@ def samples(
     problems = {row["text_id"]: f"{row['filter']}: {row['why']}" for row in asked.written if row["filter"]}
     labelled = Filter(
         "not_labelled",
-        lambda row: "" if row["category"] or row["level"] == CENTRAL else problems.get(f"{CATEGORY}/{row['sample_id']}", "not asked"),
+        lambda row: (
+            ""
+            if row["category"] or row["level"] == CENTRAL
+            else problems.get(f"{CATEGORY}/{row['sample_id']}", "not asked")
+        ),
     )
     return Made(asked.written, [_of(clips[row["clip"]], row) for row in sifted(rows, [labelled])])
 

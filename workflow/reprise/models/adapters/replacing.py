@@ -1,4 +1,4 @@
-"""False captions by replacing words, and by telling two events in the other order: a part of the adapter `templates`."""
+"""False captions: words replaced, or two events told in the other order. A part of the adapter `templates`."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -14,7 +14,7 @@ OTHER = "Others"
 def replaced(prompt: str, system: str, replacements: Sequence[Replacement]) -> str | None:
     """The reply to a prompt about false captions; nothing if it is about something else."""
     if asked := CHANGED.search(prompt):
-        return _category(*asked.groups(), replacements)
+        return _category(asked[1], asked[2], replacements)
     if asked := FALSE.search(prompt):
         is_order = "the order of two events is reversed" in system
         found = _other_order(asked[2]) if is_order else _other_words(asked[2], replacements)

@@ -5,9 +5,9 @@ min_version("9.27")
 
 
 include: "workflow/rules/common.smk"
-include: "workflow/rules/construction.smk"
 include: "workflow/rules/annotations.smk"
 include: "workflow/rules/media.smk"
+include: "workflow/rules/construction.smk"
 include: "workflow/rules/inference.smk"
 include: "workflow/rules/scores.smk"
 include: "workflow/rules/tables.smk"

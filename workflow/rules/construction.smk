@@ -15,10 +15,59 @@ rule construction_source:
         "{PYTHON:q} -m reprise.stages.release --key {input.key:q} --store {STORE:q} --out {output:q} 2> {log:q}"
 
 
+rule construction_clips:
+    input:
+        key="results/{suite}/keys/construction/{benchmark}/clips.json",
+        files="results/{suite}/construction/{benchmark}/source/files.json",
+    output:
+        "results/{suite}/construction/{benchmark}/clips.parquet",
+    log:
+        "results/{suite}/logs/construction/{benchmark}/clips.log",
+    wildcard_constraints:
+        benchmark=PLAN.made.measured(),
+    localrule: True
+    shell:
+        "{PYTHON:q} -m reprise.stages.construction_clips --key {input.key:q} --files {input.files:q} --out {output:q} 2> {log:q}"
+
+
+use rule sources as construction_sources with:
+    input:
+        key="results/{suite}/keys/sources/{benchmark}.json",
+        retry="results/{suite}/keys/retries/{benchmark}/{shard}.json",
+        release="results/{suite}/construction/{benchmark}/source/files.json",
+        clips="results/{suite}/construction/{benchmark}/clips.parquet",
+    output:
+        "results/{suite}/construction/{benchmark}/sources/{shard}.parquet",
+    log:
+        "results/{suite}/logs/construction/{benchmark}/sources/{shard}.log",
+
+
+use rule clips as construction_cuts with:
+    input:
+        key="results/{suite}/keys/clips/{benchmark}.json",
+        clips="results/{suite}/construction/{benchmark}/clips.parquet",
+        sources="results/{suite}/construction/{benchmark}/sources/{shard}.parquet",
+    output:
+        "results/{suite}/construction/{benchmark}/clips/{shard}.parquet",
+    log:
+        "results/{suite}/logs/construction/{benchmark}/clips/{shard}.log",
+
+
+use rule facts as construction_facts with:
+    input:
+        key="results/{suite}/keys/facts/{benchmark}.json",
+        ledgers=PLAN.made.ledgers,
+    output:
+        "results/{suite}/construction/{benchmark}/facts.parquet",
+    log:
+        "results/{suite}/logs/construction/{benchmark}/facts.log",
+
+
 rule construction_candidates:
     input:
         key="results/{suite}/keys/construction/{benchmark}/candidates.json",
         files="results/{suite}/construction/{benchmark}/source/files.json",
+        facts=PLAN.made.facts,
     output:
         pool="results/{suite}/construction/{benchmark}/pool.parquet",
         texts="results/{suite}/construction/{benchmark}/texts.parquet",
@@ -30,7 +79,7 @@ rule construction_candidates:
     localrule: True
     shell:
         "{PYTHON:q} -m reprise.stages.construction_candidates --key {input.key:q} --files {input.files:q}"
-        " --out {output:q} 2> {log:q}"
+        " --facts {input.facts:q} --out {output:q} 2> {log:q}"
 
 
 rule construction_requests:

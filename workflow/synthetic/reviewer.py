@@ -19,6 +19,7 @@ from synthetic.toyworld.captions import SURFACES, deed_words
 from synthetic.toyworld.counterfactuals import counterfactual_sources, counterfactuals
 from synthetic.toyworld.generate import evaluation_sources
 from synthetic.toyworld.script import ACTION_NAMES, STRENGTHS, Figure, Scene, Script
+from synthetic.toyworld.temporalbench import BLINKS
 
 REVIEWER = "script of the toy world"
 COLUMNS = ("task_id", "digest", "reviewer", "verdict")
@@ -27,6 +28,7 @@ COREFERENCE = re.compile(r"The (?:person|thing) (?:who|that) (.+) is also the on
 CHRONOLOGY = re.compile(r"First, (.+)\. Then, (.+)\.")
 CAPTION = re.compile(r"[Tt]he (\w+ \w+) (.+?)\.?")
 BACKGROUND = re.compile(r"the background is (\w+ \w+)")
+CLIP = re.compile(r".+/(.+)\.short-(\d+)-(\d+)")
 VIDEO = re.compile(r"(.+)_(\d+)_(\d+)")
 ROLE = re.compile(r"'([^']+)': '([^']*)'")
 
@@ -40,7 +42,8 @@ def scripts() -> dict[str, Script]:
 
 @cache
 def _deeds() -> dict[str, tuple[str, str]]:
-    return {deed_words(action, strength): (action, strength) for action in ACTION_NAMES for strength in STRENGTHS}
+    found = {deed_words(action, strength): (action, strength) for action in ACTION_NAMES for strength in STRENGTHS}
+    return found | {words: ("blink", strength) for strength, words in BLINKS.items()}
 
 
 def _doers(words: str, script: Script) -> set[str]:
@@ -70,7 +73,9 @@ def is_true(caption: str, script: Script) -> bool:
 
 
 def verdict(task: Mapping[str, str]) -> str:
-    """The verdict on a task of either benchmark; none on what is to be searched for."""
+    """The verdict on a task of any benchmark; none on what is to be searched for."""
+    if "option" in task:
+        return _verdict_on_option(task)
     if "caption" in task:
         return _verdict_on_video(task)
     if not task["negative"]:
@@ -80,6 +85,15 @@ def verdict(task: Mapping[str, str]) -> str:
     if is_positive and is_negative:
         return FIT
     return NEGATIVE_WRONG if is_positive else POSITIVE_WRONG if is_negative else BOTH_WRONG
+
+
+def _verdict_on_option(task: Mapping[str, str]) -> str:
+    """Whether a caption is true of a clip of TemporalBench; none on a clip that nobody has described."""
+    clip = CLIP.fullmatch(task["video"])
+    if clip is None or not task["option"]:
+        return ""
+    script = scripts()["v_{}_seg_{}_{}".format(*clip.groups())]
+    return "fits" if is_true(task["option"], script) else "does not fit"
 
 
 def _says_all(caption: str, dictionary: str) -> str:

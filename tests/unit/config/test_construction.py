@@ -19,7 +19,7 @@ MISTAKES = [
     (SUITE, "release: {kind: constructed}", "release: {kind: toyworld}", "benchmarks.velociti.release: should be `{kind: constructed}`, since `construction:` says how it is made."),
     (SUITE, "writer: toy-writer", "writer: toy-writr", "benchmarks.velociti.construction.writer: unknown model 'toy-writr'. Did you mean 'toy-writer'?"),
     (SUITE, "writer: toy-writer", "writer: toy-siglip", "benchmarks.velociti.construction.writer: 'toy-siglip' cannot write: adapter 'contrastive' gives similarity."),
-    (SUITE, "kind: velociti", "kind: velocity", "benchmarks.velociti.construction.kind: should be 'velociti', 'vinoground', found 'velocity'. Did you mean 'velociti'?"),
+    (SUITE, "kind: velociti", "kind: velocity", "benchmarks.velociti.construction.kind: should be 'velociti', 'vinoground', 'temporalbench', found 'velocity'. Did you mean 'velociti'?"),
     (SUITE, "per_video: 2", "per_vid: 2", "benchmarks.velociti.construction.per_vid: unknown key. Did you mean 'per_video'?"),
     (SUITE, "per_video: 2", "per_video: 0", "benchmarks.velociti.construction.per_video: should be greater than or equal to 1, found 0."),
     (SUITE, f"prompts: {PROMPTS}", "prompts: resources/prompts/construction/velocit.yaml", f"benchmarks.velociti.construction.prompts: no file 'resources/prompts/construction/velocit.yaml'. Did you mean '{PROMPTS}'?"),
@@ -112,9 +112,20 @@ def test_the_rules_ask_for_the_rounds_before_and_for_the_writer(here: Project) -
     assert workflow.made.rounds_before(two) == [folder / "replies/1.parquet"]
     assert workflow.made.every_round(one) == [folder / f"replies/{number}.parquet" for number in (1, 2)]
     assert workflow.model(one).adapter == "templates" and workflow.weights(one) == workflow.environment(one) == []
-    assert (workflow.made.here(), workflow.made.elsewhere()) == ("velociti|vinoground", "(?!)")
+    assert (workflow.made.here(), workflow.made.elsewhere()) == ("temporalbench|velociti|vinoground", "(?!)")
     assert workflow.answer_retry(one) == []
     retry = Path("results/construction/keys/retries/velociti/construction/round1/toy-writer.json")
     here.write(str(retry), "{}")
     assert workflow.answer_retry(one) == [retry]
     assert workflow.made.verdicts(one) == []
+
+
+def test_clips_are_measured_where_a_benchmark_is_made_of_them(here: Project) -> None:
+    workflow = Workflow(plan_of(here))
+    one, other = (SimpleNamespace(benchmark=name) for name in ("temporalbench", "velociti"))
+    folder = Path("results/construction/construction/temporalbench")
+    assert workflow.made.measured() == "temporalbench"
+    assert workflow.made.facts(one) == [folder / "facts.parquet"] and workflow.made.facts(other) == []
+    assert workflow.made.ledgers(one) == [folder / f"clips/{shard}.parquet" for shard in range(4)]
+    steps = {path.stem for path, _ in step_keys(plan_of(here), "temporalbench")}
+    assert "clips" in steps and "clips" not in {path.stem for path, _ in step_keys(plan_of(here), "velociti")}

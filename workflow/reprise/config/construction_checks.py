@@ -8,7 +8,11 @@ from reprise.config.configuration import Configuration
 from reprise.core.errors import UserError, choices, suggestion
 from reprise.models.adapters import ADAPTERS
 
-PROMPTS = {"velociti": ("caption", "action_adv", "action_manner"), "vinoground": ("pairs", "more")}
+PROMPTS = {
+    "velociti": ("caption", "action_adv", "action_manner"),
+    "vinoground": ("pairs", "more"),
+    "temporalbench": ("words", "events", "category"),
+}
 """kind of construction -> the prompts that it asks its writer by"""
 
 

@@ -21,6 +21,12 @@ class StepKey(Key):
         return (f"reprise.stages.construction_{self.STEP}", module_name(self.settings.kind, self.STEP))
 
 
+class PoolClipsKey(StepKey):
+    """Key of the stage `construction_clips`."""
+
+    STEP = "clips"
+
+
 class CandidatesKey(StepKey):
     """Key of the stage `construction_candidates`."""
 
@@ -65,5 +71,13 @@ class ConstructionStatisticsKey(StepKey):
 
 STEP_KEYS: dict[str, Any] = {
     one.STEP: one
-    for one in (CandidatesKey, WritingKey, SamplesKey, ReviewKey, ConstructedReleaseKey, ConstructionStatisticsKey)
+    for one in (
+        PoolClipsKey,
+        CandidatesKey,
+        WritingKey,
+        SamplesKey,
+        ReviewKey,
+        ConstructedReleaseKey,
+        ConstructionStatisticsKey,
+    )
 }

@@ -10,6 +10,8 @@ import polars as pl
 from reprise.construction.filters import Row
 from reprise.core.schemas import read_table, table_of, write_table
 
+MEASURED = ("temporalbench",)
+"""kinds that drop clips by what is measured in them: their module `clips` says which clips are fetched first"""
 STEPS = ("candidates", "requests", "samples", "review", "release", "statistics")
 """in the order of the chain; between `requests` and `samples` the writer is asked, once a round"""
 

@@ -23,23 +23,52 @@ class Parts(NamedTuple):
     why: str = ""
 
 
+class Listed(NamedTuple):
+    """The lines of a list; or a named problem, and what was found."""
+
+    found: list[str]
+    problem: str = ""
+    why: str = ""
+
+
+LINE = re.compile(r"^\s*(?:\d+\s*[.):]|[-*•])\s*(\S.*)$", re.MULTILINE)
+LIST_PROBLEMS = ("empty", "refusal", "prompt_repeated", "broken_json", "no_list")
 PROBLEMS = ("empty", "refusal", "prompt_repeated", "broken_json", "no_caption", "several_captions")
 
 
 def read_parts(reply: str, labels: Sequence[str], prompt: str) -> Parts:
     """The text after each label, `Fluent Caption: ...`, or the same as a JSON object; a problem if one is missing."""
+    text, problem, why = opened(reply, prompt)
+    if problem:
+        return Parts({}, problem, why)
+    if text.startswith("{"):
+        return _from_json(text, labels)
+    return _from_lines(text, labels)
+
+
+def read_list(reply: str, prompt: str) -> Listed:
+    """The lines of a numbered list, or the texts of a JSON list; a problem if there are none."""
+    text, problem, why = opened(reply, prompt)
+    if problem:
+        return Listed([], problem, why)
+    if text.startswith("["):
+        return _list_from_json(text)
+    found = [line.strip().strip('"“”').strip() for line in LINE.findall(text)]
+    return Listed(found) if any(found) else Listed([], "no_list", f"no line '1. ...' in {shown(text)}")
+
+
+def opened(reply: str, prompt: str) -> tuple[str, str, str]:
+    """A reply without its fence; or a problem that any reply may have, and what was found."""
     text = reply.strip()
     fenced = FENCE.match(text)
     text = fenced[1].strip() if fenced else text
     if not text:
-        return Parts({}, "empty", "the reply is empty")
+        return text, "empty", "the reply is empty"
     if REFUSALS.match(text):
-        return Parts({}, "refusal", shown(text))
+        return text, "refusal", shown(text)
     if _repeats(text, prompt):
-        return Parts({}, "prompt_repeated", shown(text))
-    if text.startswith("{"):
-        return _from_json(text, labels)
-    return _from_lines(text, labels)
+        return text, "prompt_repeated", shown(text)
+    return text, "", ""
 
 
 def _repeats(text: str, prompt: str) -> bool:
@@ -58,6 +87,15 @@ def _from_json(text: str, labels: Sequence[str]) -> Parts:
     if missing:
         return Parts({}, "no_caption", f"no text '{missing[0]}' in {shown(text)}")
     return Parts({label: " ".join(named[label.lower()].split()) for label in labels})
+
+
+def _list_from_json(text: str) -> Listed:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        return Listed([], "broken_json", f"{error}: {shown(text)}")
+    found = [" ".join(one.split()) for one in value if isinstance(one, str)]
+    return Listed(found) if any(found) else Listed([], "no_list", f"no text in {shown(text)}")
 
 
 def _from_lines(text: str, labels: Sequence[str]) -> Parts:

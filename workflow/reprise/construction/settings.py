@@ -90,4 +90,64 @@ class VinogroundSettings(Constructing):
     """Most similar captions that people look at, for each caption of a pair."""
 
 
-Construction = Annotated[VelocitiSettings | VinogroundSettings, Field(discriminator="kind")]
+class ClipColumns(Settings):
+    """Columns of the annotations of clips."""
+
+    dataset: str = "dataset"
+    """The source data set, as the authors write it, such as `ActivityNet`."""
+    split: str = "split"
+    """The part of it that the clip is from."""
+    video: str = "video"
+    """The source video's id."""
+    start: str = "start"
+    """Where the clip begins, in seconds."""
+    end: str = "end"
+    """Where it ends."""
+    description: str = "description"
+    """The data set's own description."""
+    caption: str = "caption"
+    """What a person wrote of it, empty where nobody has yet."""
+    refined: str = "refined"
+    """That caption as it was corrected, which counts in its place; the column may be missing."""
+
+
+class TemporalBenchSettings(Constructing):
+    """TemporalBench, from clips of several data sets and people's captions of them."""
+
+    kind: Literal["temporalbench"]
+    """`temporalbench`: from clips of several data sets, with captions by people."""
+    files: list[str] = Field(["*annotations*.json", "*annotations*.jsonl", "*annotations*.csv"])
+    """Glob patterns of the files of clips and captions."""
+    columns: ClipColumns = ClipColumns()
+    """Their columns. How the paper's authors call them is not known."""
+    datasets: list[str] = Field(
+        ["ActivityNet", "Charades", "FineGym", "Movie_Description", "Oops", "COIN", "EgoExo4D"], min_length=1
+    )
+    """The source data sets."""
+    splits: list[str] = Field(["validation", "test"], min_length=1)
+    """The parts of them that clips are from."""
+    described: list[str] = Field(["FineGym"])
+    """Data sets whose own descriptions are the captions."""
+    longest_s: float = Field(20.0, gt=0)
+    """Seconds of the longest clip."""
+    transitions: int = Field(1, ge=0)
+    """Most changes of the scene in a clip, as `fact_settings.shots` finds them. The paper does not say it."""
+    measured: int | None = Field(None, ge=1)
+    """Clips of each data set that are fetched and measured, drawn by the seed; by default all."""
+    per_dataset: int = Field(300, ge=1)
+    """Clips of each data set that are captioned, drawn by the seed from those that the filters leave."""
+    word_negatives: int = Field(9, ge=1)
+    """Most negatives of a caption in which a word or a phrase is replaced."""
+    event_negatives: int = Field(6, ge=1)
+    """Most negatives of a caption in which events are in another order."""
+    rounds: int = Field(4, ge=2, le=100)
+    """How often the writer is asked: for negatives first, then for their categories and for what could not be used."""
+    long_datasets: list[str] = Field(["ActivityNet", "Charades", "COIN", "FineGym"])
+    """Data sets whose clips are joined to long videos."""
+    long_clips: int | None = Field(None, ge=2)
+    """Most clips of a long video, drawn by the seed; by default all of its source."""
+    long_negatives: int = Field(4, ge=1)
+    """Negatives of a long video."""
+
+
+Construction = Annotated[VelocitiSettings | VinogroundSettings | TemporalBenchSettings, Field(discriminator="kind")]

@@ -24,7 +24,7 @@ FAILED = "failed"
 
 
 class Rounds:
-    """The replies of all rounds so far, read."""
+    """The replies of all rounds so far, read. A text may be asked for from a later round on, once it is known."""
 
     def __init__(self, texts: Sequence[Row], rounds: Sequence[Sequence[Mapping[str, Any]]], read: Read) -> None:
         self._replies = [{row["item_id"]: row for row in given} for given in rounds]
@@ -40,7 +40,7 @@ class Rounds:
         for replies in self._replies:
             row = replies.get(text["text_id"])
             if row is None:
-                return
+                continue
             reading = (
                 Reading(problem=FAILED, why=f"{row['error']}: {row['message']}")
                 if row["error"]
@@ -56,7 +56,7 @@ class Rounds:
         rows = []
         for text in self._texts:
             name, found = text["text_id"], self._readings[text["text_id"]]
-            if len(found) < number - 1 or (found and found[-1][1].problem in ("", FAILED)):
+            if found and found[-1][1].problem in ("", FAILED):
                 continue
             values = {one["name"]: one["text"] for one in text["values"]}
             values["feedback"] = _feedback(*found[-1]) if found else ""

@@ -140,6 +140,17 @@ class VerbWords(Settings):
     """Its manner and the opposite one."""
 
 
+class Replacement(Settings):
+    """Words of a caption that the adapter `templates` replaces where a false one is wanted."""
+
+    says: str
+    """The words as they are."""
+    instead: str
+    """What stands there instead."""
+    category: str
+    """What kind of change it is, where that is asked."""
+
+
 class TemplatesSettings(Settings):
     """Settings of the adapter `templates`: all the words that it knows."""
 
@@ -147,6 +158,8 @@ class TemplatesSettings(Settings):
     """Verb, as the annotations write it in brackets -> its words."""
     pairs: list[list[str]] = Field([])
     """Pairs of captions that it lists where it is asked for counterfactual ones."""
+    replacements: list[Replacement] = Field([])
+    """What it replaces where it is asked for false captions of one."""
 
 
 class ImportSettings(Settings):

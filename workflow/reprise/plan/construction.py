@@ -9,11 +9,13 @@ from reprise.construction.keys import (
     CandidatesKey,
     ConstructedReleaseKey,
     ConstructionStatisticsKey,
+    PoolClipsKey,
     ReviewKey,
     SamplesKey,
     StepKey,
     WritingKey,
 )
+from reprise.construction.registry import MEASURED
 from reprise.construction.settings import Construction, ReviewSettings
 from reprise.core.errors import UserError
 from reprise.core.files import matching_files
@@ -88,6 +90,7 @@ def step_keys(plan: Plan, benchmark: str) -> Iterator[tuple[Path, Key]]:
     verdicts = {str(path): plan.store.digest(path) for path in verdict_files(settings)}
     steps: dict[str, Key] = {
         SOURCE: _source(plan, benchmark, settings),
+        **({"clips": PoolClipsKey(settings=settings)} if settings.kind in MEASURED else {}),
         "candidates": CandidatesKey(settings=settings),
         "requests": WritingKey(settings=settings, prompts=prompts),
         "samples": SamplesKey(settings=settings, prompts=prompts),
@@ -136,6 +139,20 @@ class Constructed:
     def elsewhere(self) -> str:
         """Those whose release is fetched or found."""
         return one_of(self._plan.config.suite.benchmarks.keys() - self._made.keys())
+
+    def measured(self) -> str:
+        """Those whose clips are fetched and measured before anything is written about them."""
+        return one_of(name for name, settings in self._made.items() if settings.kind in MEASURED)
+
+    def facts(self, wildcards: Wildcards) -> list[Path]:
+        """What was measured of the clips that a benchmark may be made of; nothing where nothing is."""
+        is_needed = self._made[wildcards.benchmark].kind in MEASURED
+        return [self._plan.results.construction(wildcards.benchmark, "facts.parquet")] if is_needed else []
+
+    def ledgers(self, wildcards: Wildcards) -> list[Path]:
+        """Every shard of those clips."""
+        folder = self._plan.results.construction(wildcards.benchmark, "clips")
+        return [folder / f"{shard}.parquet" for shard in range(self._plan.config.suite.shards)]
 
     def pages(self) -> list[Path]:
         """The page of numbers of each."""

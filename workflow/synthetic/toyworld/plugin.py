@@ -7,7 +7,7 @@ from reprise.core.files import file_digest, value_digest
 from reprise.fetch.outcome import Fetched, Fetcher, nothing, safe_name
 from reprise.fetch.settings import Toyworld
 
-from synthetic.toyworld import mmbench_video, temporalbench, velociti, vinoground
+from synthetic.toyworld import annotated_clips, mmbench_video, temporalbench, velociti, vinoground
 from synthetic.toyworld.render import render_source
 
 WRITERS = {
@@ -23,6 +23,8 @@ def write_release(benchmark: str, folder: Path) -> None:
     if benchmark not in WRITERS:
         raise unknown("benchmark of the toy world", benchmark, WRITERS, "release")
     WRITERS[benchmark](folder)
+    if benchmark == "temporalbench":
+        annotated_clips.write_annotations(folder)
 
 
 def fetcher(settings: Toyworld) -> Fetcher:

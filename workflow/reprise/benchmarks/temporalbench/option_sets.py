@@ -16,6 +16,7 @@ OPTION_SETS = {
     "centralized": ("c", "n1_c", "n2_c", "n3_c"),
     "decentralized": ("c", "n1_c", "n2_n1_c", "n3_n1_c"),
 }
+SET_NAMES = ("c", "n1_c", "n2_c", "n3_c", "n2_n1_c", "n3_n1_c")
 ORDERS = tuple(permutations(range(len(LETTERS))))
 
 
@@ -53,7 +54,7 @@ def captions_of(caption: str, negatives: Sequence[str]) -> dict[str, str] | None
             (second, second_of_first), (third, third_of_first) = partners[:2]
             texts = (caption, first, second, third, second_of_first, third_of_first)
             if len(set(texts)) == len(texts):
-                return dict(zip(("c", "n1_c", "n2_c", "n3_c", "n2_n1_c", "n3_n1_c"), texts, strict=True))
+                return dict(zip(SET_NAMES, texts, strict=True))
     return None
 
 

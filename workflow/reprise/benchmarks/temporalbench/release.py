@@ -9,13 +9,15 @@ import polars as pl
 from reprise.benchmarks.flaws import Flaws
 from reprise.benchmarks.rows import Annotations, Clip, ClipsFrom, Item
 from reprise.benchmarks.temporalbench.captions import caption_pair
-from reprise.benchmarks.temporalbench.option_sets import captions_of
+from reprise.benchmarks.temporalbench.option_sets import SET_NAMES, captions_of
 from reprise.benchmarks.temporalbench.taxonomy import CATEGORIES, CENTRAL, DATASETS
 from reprise.core.errors import UserError
 from reprise.core.tabular import read_rows, require_columns
 
 # Task -> a part of its file's name.
 FILES = {"short": "short_qa", "long": "long_qa", "caption": "short_caption"}
+GIVEN_SETS = "_central"
+"""part of the name of a file of option sets, where a release has one"""
 COLUMNS = ("idx", "video_name", "question", "GT")
 QUESTION = re.compile(r"\nA\. ?(?P<a>.*?)\s*\nB\. ?(?P<b>.*?)\s*\nAnswer with the option's letter", re.DOTALL)
 VIDEO = re.compile(r"^(?:(?:short|long)_video/)?(?P<name>.+)\.\w+$")
@@ -37,7 +39,9 @@ def read_release(files: Sequence[Path], clips: ClipsFrom, options: Mapping[str, 
             clip = _clip(row["video_name"], task, where, clips)
             found[clip.clip_id] = clip
             items.append(_item(row, task, clip, where, flaws))
-    return Annotations(list(found.values()), [*items, *_central_items(items)])
+    given = [path for path in files if GIVEN_SETS in path.name]
+    sets = [item for path in given for item in _given_central_items(path, clips)] if given else _central_items(items)
+    return Annotations(list(found.values()), [*items, *sets])
 
 
 def _files(files: Sequence[Path]) -> dict[str, Path]:
@@ -122,6 +126,15 @@ def _item(row: Mapping[str, str], task: str, clip: Clip, where: str, flaws: Flaw
         groups=groups,
         flaws=flaws.of(row["idx"]),
     )
+
+
+def _given_central_items(path: Path, clips: ClipsFrom) -> Iterator[Item]:
+    """The option sets of a release that was made here; the authors' has none."""
+    rows = require_columns(read_rows(path), ("video_name", *SET_NAMES), path).cast(pl.String)
+    for number, row in enumerate(rows.iter_rows(named=True), start=1):
+        clip = _clip(row["video_name"], "short", f"{path}: entry {number}", clips)
+        texts = {name: row[name] for name in SET_NAMES}
+        yield Item(f"{CENTRAL}/{clip.clip_id}", clip.clip_id, clip.unit, CENTRAL, texts, texts["c"], groups=[CENTRAL])
 
 
 def _central_items(items: Sequence[Item]) -> Iterator[Item]:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from reprise.models.adapters.base import Answer, Clip, ModelSpec, Request
+from reprise.models.adapters.replacing import replaced
 from reprise.models.settings import TemplatesSettings, VerbWords
 
 DICTIONARY = re.compile(r"\{'Verb':.*?\}", re.DOTALL)
@@ -21,12 +22,15 @@ class Templates:
 
     def __init__(self, spec: ModelSpec) -> None:
         settings = TemplatesSettings.model_validate(spec.settings)
-        self._verbs, self._pairs = settings.verbs, settings.pairs
+        self._verbs, self._pairs, self._replacements = settings.verbs, settings.pairs, settings.replacements
 
     def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
         for request in requests:
             found = DICTIONARY.findall(request.prompt)
-            if found:
+            false = replaced(request.prompt, request.system, self._replacements)
+            if false is not None:
+                yield Answer(text=false)
+            elif found:
                 yield self._about(dict(ENTRY.findall(found[-1])), request)
             else:
                 yield Answer(text=self._listed(request.prompt))

@@ -1,0 +1,67 @@
+"""TemporalBench is made by the workflow: clips are measured first, and the evaluation reads what comes out."""
+
+import csv
+import json
+from collections import Counter
+
+import polars as pl
+import pytest
+
+from tests.workflow.conftest import ROOT, Project, copy_project
+
+FOLDER = "results/construction/construction/temporalbench"
+PAGE, RELEASE = f"{FOLDER}/statistics.md", "results/construction/release/temporalbench/files.json"
+CHAIN = {
+    "construction_source": 1, "construction_clips": 1, "construction_sources": 1, "construction_cuts": 1,
+    "construction_facts": 1, "construction_candidates": 1, "construction_requests": 2, "construction_write": 2,
+    "construction_samples": 1, "construction_review": 1, "construction_release": 1, "construction_statistics": 1,
+}  # fmt: skip
+VERDICTS = "resources/demo/reviews/temporalbench/toy-script.csv"
+TABLES = """\
+benchmark: temporalbench
+tables:
+  table2:
+    title: Short videos
+    caption: Short videos.
+    columns: [{title: MBA, metrics: [mba], group: overall}]
+    sections: [{protocol: short, sampling: linspace1, rows: [{label: Oracle, model: oracle}]}]
+"""
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    made = copy_project(tmp_path_factory.mktemp("measured") / "project")
+    made.edit("config/config.yaml", "suite: demo", "suite: construction")
+    suite = made.root / "config/suites/construction.yaml"
+    head, _, rest = suite.read_text().partition("  velociti:\n")
+    suite.write_text(head + "  temporalbench:\n" + rest.partition("  temporalbench:\n")[2])
+    for old, new in (
+        ("shards: 4", "shards: 1"),
+        ("rounds: 3", "rounds: 2\n      datasets: [Charades]\n      measured: 4"),
+    ):
+        made.edit("config/suites/construction.yaml", old, new)
+    made.write("config/tables/construction/temporalbench.yaml", TABLES)
+    made.write(VERDICTS, (ROOT / VERDICTS).read_text())
+    return made
+
+
+def test_clips_are_measured_before_anything_is_written(project: Project) -> None:
+    planned = Counter(project.planned())
+    assert {rule: count for rule, count in planned.items() if rule.startswith("construction_")} == CHAIN
+    assert {"annotations", "sources", "clips", "infer", "score", "table"} <= set(planned) and "release" not in planned
+    assert Counter(project.made(PAGE, RELEASE)) == CHAIN
+    pool = pl.read_parquet(project.root / f"{FOLDER}/pool.parquet")
+    kept = pool.filter(pl.col("filter") == "")
+    assert 0 < kept.height <= 4 and kept["shots"].null_count() == kept["motion"].null_count() == 0
+    assert set(kept["dataset"]) == {"Charades"} and "not_measured" in set(pool["filter"])
+    released = json.loads((project.root / RELEASE).with_name("temporalbench_short_qa.json").read_text())
+    assert {one["dataset"] for one in released} == {"Charades"} and {one["GT"] for one in released} == {"A", "B"}
+    assert "| source data sets | all | 7 | 1 |" in (project.root / PAGE).read_text()
+
+
+def test_a_verdict_measures_and_asks_nothing_again(project: Project) -> None:
+    [first, *_] = csv.DictReader((project.root / f"{FOLDER}/review/tasks.csv").open())
+    row = f"{first['task_id']},{first['digest']},ann,fits\n"
+    project.write(VERDICTS.replace("toy-script", "ann"), f"task_id,digest,reviewer,verdict\n{row}")
+    again = ["construction_release", "construction_review", "construction_statistics"]
+    assert project.planned(PAGE, RELEASE) == again

@@ -1,0 +1,89 @@
+"""Raw annotations of TemporalBench: clips of the source data sets, and what people wrote of them."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from reprise.benchmarks.rows import Clip
+from reprise.construction.settings import TemporalBenchSettings
+from reprise.core.errors import UserError
+from reprise.core.tabular import read_rows
+
+
+class Annotated(NamedTuple):
+    """A clip, with all that the annotations say of it."""
+
+    dataset: str
+    split: str
+    video: str
+    start_s: float | None
+    end_s: float | None
+    descriptions: tuple[str, ...]
+    captions: tuple[str, ...]
+    """different ones of several rows are a problem"""
+    refined: tuple[str, ...]
+
+    @property
+    def span(self) -> str:
+        """Its span, as its file's name has it."""
+        return f"start_{self.start_s or 0:g}_end_{self.end_s or 0:g}"
+
+    @property
+    def unit(self) -> str:
+        """Its source video, as the evaluation names it."""
+        return f"{self.dataset}/{self.video}"
+
+    @property
+    def clip(self) -> Clip:
+        """As the evaluation cuts it; sound is not taken along."""
+        start, end = self.start_s or 0.0, self.end_s or 0.0
+        name = f"{self.unit}.short-{start:g}-{end:g}"
+        return Clip(name, self.unit, "trim", self.video, start, end)
+
+
+def read_clips(files: Mapping[str, Path], settings: TemporalBenchSettings) -> list[Annotated]:
+    """The clips of all files; rows of one clip add up, so that captions may come in files of their own."""
+    found: dict[tuple[Any, ...], Annotated] = {}
+    for path in files.values():
+        for one in _rows(path, settings):
+            name = (one.dataset, one.video, one.start_s, one.end_s)
+            found[name] = _both(found[name], one) if name in found else one
+    if not found:
+        raise UserError(f"annotations of TemporalBench: no clips in {', '.join(sorted(files)) or 'no file'}.")
+    return list(found.values())
+
+
+def _rows(path: Path, settings: TemporalBenchSettings) -> Iterator[Annotated]:
+    table, columns = read_rows(path), settings.columns
+    names = columns.model_dump()
+    needed = {name for key, name in names.items() if key != "refined"}
+    missing = sorted(needed - set(table.columns))
+    if missing:
+        raise UserError(
+            f"{path}: column '{missing[0]}' is missing. Found: {', '.join(table.columns)}. Correct `columns:` of "
+            "`construction:` in the suite."
+        )
+    for number, row in enumerate(table.iter_rows(named=True), start=1):
+        text = {key: " ".join(str(row.get(name) or "").split()) for key, name in names.items()}
+        start, end = (_seconds(row[names[key]], f"{path}: row {number}: {names[key]}") for key in ("start", "end"))
+        described, captions, refined = (
+            (text[key],) if text[key] else () for key in ("description", "caption", "refined")
+        )
+        yield Annotated(text["dataset"], text["split"], text["video"], start, end, described, captions, refined)
+
+
+def _seconds(value: object, where: str) -> float | None:
+    try:
+        return None if value in (None, "") else float(str(value))
+    except ValueError:
+        raise UserError(f"{where}: should be a number of seconds, found '{value}'.") from None
+
+
+def _both(one: Annotated, other: Annotated) -> Annotated:
+    """What two rows say of one clip, each text once."""
+    return one._replace(
+        split=one.split or other.split,
+        descriptions=tuple(dict.fromkeys((*one.descriptions, *other.descriptions))),
+        captions=tuple(dict.fromkeys((*one.captions, *other.captions))),
+        refined=tuple(dict.fromkeys((*one.refined, *other.refined))),
+    )

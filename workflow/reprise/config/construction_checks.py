@@ -5,11 +5,14 @@ from pathlib import Path
 
 from reprise.benchmarks.prompts import load_prompts
 from reprise.config.configuration import Configuration
+from reprise.config.unfiltered import static_filters
+from reprise.construction.settings import Constructing, StaticFilter
 from reprise.core.errors import UserError, choices, suggestion
 from reprise.models.adapters import ADAPTERS
 
 PROMPTS = {"velociti": ("caption", "action_adv", "action_manner"), "vinoground": ("pairs", "more")}
 """kind of construction -> the prompts that it asks its writer by"""
+RANDOM_FRAME = "random_one"
 
 
 def construction_problems(found: Configuration, unreadable: Collection[str], root: Path) -> Iterator[tuple[str, str]]:
@@ -25,8 +28,26 @@ def construction_problems(found: Configuration, unreadable: Collection[str], roo
             yield f"{name}.release", "should be `{kind: constructed}`, since `construction:` says how it is made."
         if entry.construction.kind != name:
             yield f"{place}.kind", f"found '{entry.construction.kind}', but this is '{name}'."
-        yield from _writer_problems(found, unreadable, entry.construction.writer, f"{place}.writer")
-        yield from _prompt_problems(root, entry.construction.kind, entry.construction.prompts, f"{place}.prompts")
+        if isinstance(entry.construction, Constructing):
+            yield from _writer_problems(found, unreadable, entry.construction.writer, f"{place}.writer")
+            yield from _prompt_problems(root, entry.construction.kind, entry.construction.prompts, f"{place}.prompts")
+    for name, how in static_filters(found).items():
+        yield from _static_problems(found, name, how, f"{name}.construction.static")
+
+
+def _static_problems(found: Configuration, name: str, how: StaticFilter, place: str) -> Iterator[tuple[str, str]]:
+    spec, entry = found.benchmarks.get(name), found.suite.benchmarks[name]
+    asked = spec.protocols.get(how.protocol) if spec else None
+    if spec and asked and asked.judge is None:
+        judged = [one for one, protocol in spec.protocols.items() if protocol.judge is not None]
+        yield f"{place}.protocol", f"'{how.protocol}' has no judge. Allowed: {', '.join(judged)}."
+    if not (found.suite.judges if entry.judges is None else entry.judges):
+        yield place, "nobody rates its answers. Name a judge in `judges:` of the suite or of the benchmark."
+    for sampling in how.samplings:
+        rule = found.main.samplings.get(sampling)
+        if rule is not None and rule["rule"] != RANDOM_FRAME:
+            drawn = [one for one, other in found.main.samplings.items() if other["rule"] == RANDOM_FRAME]
+            yield f"{place}.samplings", f"'{sampling}' is no random frame. Allowed: {', '.join(drawn)}."
 
 
 def _writer_problems(

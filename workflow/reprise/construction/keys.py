@@ -55,6 +55,20 @@ class ConstructedReleaseKey(StepKey):
     STEP = "release"
 
 
+class StaticKey(StepKey):
+    """Key of the stage `construction_static`."""
+
+    STEP = "static"
+    verdicts: dict[str, str] = Field({})
+    """file of people's checks -> sha256"""
+
+
+class AnnotationKey(StepKey):
+    """Key of the stage `construction_guidelines`."""
+
+    STEP = "guidelines"
+
+
 class ConstructionStatisticsKey(StepKey):
     """Key of the stage `construction_statistics`."""
 
@@ -65,5 +79,14 @@ class ConstructionStatisticsKey(StepKey):
 
 STEP_KEYS: dict[str, Any] = {
     one.STEP: one
-    for one in (CandidatesKey, WritingKey, SamplesKey, ReviewKey, ConstructedReleaseKey, ConstructionStatisticsKey)
+    for one in (
+        CandidatesKey,
+        AnnotationKey,
+        WritingKey,
+        SamplesKey,
+        ReviewKey,
+        StaticKey,
+        ConstructedReleaseKey,
+        ConstructionStatisticsKey,
+    )
 }

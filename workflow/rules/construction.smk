@@ -151,6 +151,23 @@ rule construction_guidelines:
         " --guidelines {output.guidelines:q} --tasks {output.tasks:q} 2> {log:q}"
 
 
+rule construction_draw:
+    input:
+        key="results/{suite}/keys/construction/{benchmark}/draw.json",
+        questions=PLAN.made.set_file,
+    output:
+        "results/{suite}/construction/{benchmark}/sets/{set}.csv",
+    log:
+        "results/{suite}/logs/construction/{benchmark}/sets/{set}.log",
+    wildcard_constraints:
+        benchmark=PLAN.made.here(),
+        set=PLAN.made.sets(),
+    localrule: True
+    shell:
+        "{PYTHON:q} -m reprise.stages.construction_draw --key {input.key:q} --set {wildcards.set:q}"
+        " --file {input.questions:q} --out {output:q} 2> {log:q}"
+
+
 rule construction_unfiltered:
     input:
         key="results/{suite}/keys/construction/{benchmark}/release.json",

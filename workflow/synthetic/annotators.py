@@ -57,7 +57,7 @@ def collection() -> list[Row]:
 
 
 def questions() -> dict[str, list[Row]]:
-    """By annotator: right ones, of all abilities that these clips give a question for, and then mistakes of each kind."""
+    """By annotator: right ones, of all abilities that these clips can be asked about; then mistakes of each kind."""
     found: dict[str, list[Row]] = {one: [] for one in PEOPLE}
     for place, (_, video, _, question, answer, leaves, _) in enumerate(rows()[: VIDEOS * QUESTIONS_PER_VIDEO]):
         who = PEOPLE[place // QUESTIONS_PER_VIDEO % 2]

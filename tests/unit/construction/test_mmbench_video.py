@@ -10,12 +10,14 @@ from typing import Any
 import polars as pl
 import pytest
 from reprise.benchmarks.mmbench_video.release import read_release
-from reprise.benchmarks.mmbench_video.taxonomy import L2_OF
+from reprise.benchmarks.mmbench_video.taxonomy import GROUPS_TAKEN, L2_OF
+from reprise.benchmarks.mmbench_video.video_sets import read_set
 from reprise.construction.filters import kept
 from reprise.construction.mmbench_video.candidates import COLUMNS, ROW_FILTERS, candidates
 from reprise.construction.mmbench_video.collection import COLLECTION, POOL_FILTERS
 from reprise.construction.mmbench_video.collection import COLUMNS as VIDEO_COLUMNS
 from reprise.construction.mmbench_video.guidelines import GUIDELINES, LINTS, page, to_fill_in, warnings
+from reprise.construction.mmbench_video.other_sets import drawn
 from reprise.construction.mmbench_video.release import release
 from reprise.construction.mmbench_video.review import CHOICES, review
 from reprise.construction.mmbench_video.samples import samples
@@ -241,7 +243,9 @@ def rated(*ratings: dict[str, float | None]) -> list[pl.DataFrame]:
     empty = {name: "" for name, kind in VERDICTS.items() if kind == pl.String}
     flags = {"right": False, "unparsed": False, "failed": False}
     return [
-        pl.DataFrame([empty | flags | {"item_id": name, "score": score} for name, score in one.items()], schema=VERDICTS)
+        pl.DataFrame(
+            [empty | flags | {"item_id": name, "score": score} for name, score in one.items()], schema=VERDICTS
+        )
         for one in ratings
     ]
 
@@ -259,7 +263,9 @@ def test_a_mean_of_exactly_two_and_a_half_is_dropped(tmp_path: Path) -> None:
     """10/4 is 2.5; 9/4 is 2.25; 3, 3, 3 and a failure are 9/4 too; a question without a rating stays."""
     reviewed, index = questions(tmp_path, "static", "moving", "failed", "unasked")
     seeds = [(3, 3, 3), (3, 3, 3), (2, 3, 3), (2, 0, None)]
-    ratings = rated(*(dict(zip([index[name] for name in ("static", "moving", "failed")], one, strict=True)) for one in seeds))
+    ratings = rated(
+        *(dict(zip([index[name] for name in ("static", "moving", "failed")], one, strict=True)) for one in seeds)
+    )
     found = static(reviewed, ratings, [], 2.5, settings())
     assert [row["question"] for row in found.reviewed] == [task["question"] for task in found.tasks]
     got = {row["index"]: (row["mean"], row["filter"]) for row in found.reviewed}
@@ -292,6 +298,34 @@ def test_what_people_see_by_hand_counts_more_than_ratings(tmp_path: Path) -> Non
 def test_the_filter_is_that_of_the_paper() -> None:
     how = StaticFilter(model="m")
     assert how.least == 2.5 and how.runs() == [f"unpacked/still{seed}/m" for seed in range(4)]
+
+
+# --- other sets --------------------------------------------------------------------------------------------------------
+
+
+def test_a_draw_hangs_on_the_questions_and_not_on_their_order(tmp_path: Path) -> None:
+    rows = [{"video": f"{n}.mp4", "question": "Who?", "answer": "A man.", "options": "x"} for n in range(30)]
+    path = written(tmp_path, "msvd.csv", [*rows, rows[0]])
+    found = drawn(path, 10, "0 to 5", 0)
+    assert found.height == 10 and found.columns == ["video", "question", "answer", "options", "scoring"]
+    assert set(found["scoring"]) == {"0 to 5"}
+    written(tmp_path, "msvd.csv", [rows[0], *reversed(rows)])
+    assert drawn(path, 10, "0 to 5", 0).equals(found) and not drawn(path, 10, "0 to 5", 1).equals(found)
+    assert sorted(drawn(path, 1000, "0 to 5", 0)["video"]) == sorted(row["video"] for row in [*rows, rows[0]])
+    (tmp_path / "sets").mkdir()
+    found.write_csv(tmp_path / "sets/msvd.csv")
+    assert len(read_set(tmp_path / "sets/msvd.csv", GROUPS_TAKEN).items) == 10
+
+
+def test_a_set_needs_its_columns(tmp_path: Path) -> None:
+    path = written(tmp_path, "msvd.csv", [{"video": "1.mp4", "question": "Who?"}])
+    with pytest.raises(UserError, match=r"msvd.csv: column 'answer' is missing. Found: video, question."):
+        drawn(path, 10, "accuracy", 0)
+    path = written(tmp_path, "msvd.csv", [{"video": "1", "question": "Who?", "answer": "a", "scoring": "b"}])
+    with pytest.raises(
+        UserError, match=r"msvd.csv: column 'scoring' is taken: how a set is scored stands in the suite"
+    ):
+        drawn(path, 10, "accuracy", 0)
 
 
 # --- the toy world -----------------------------------------------------------------------------------------------------
@@ -367,7 +401,10 @@ def test_static_questions_leave_the_release(toy: dict[str, pl.DataFrame]) -> Non
 def test_numbers_stand_beside_the_paper_s(toy: dict[str, pl.DataFrame]) -> None:
     numbers = {(row["what"], row["group"]): (row["paper"], row["ours"]) for row in statistics(toy)}
     assert numbers["video clips", "all"] == (609, 8) and numbers["leaf abilities", "all"] == (26, 25)
-    assert numbers["duration of a clip (s)", "mean"] == (165.4, 10) and numbers["categories of videos", "all"] == (16, 2)
+    assert numbers["duration of a clip (s)", "mean"] == (165.4, 10) and numbers["categories of videos", "all"] == (
+        16,
+        2,
+    )
     assert numbers["duration of all clips (h)", "all"] == (28, pytest.approx(80 / 3600))
     assert numbers["static questions removed", "all"] == (246, None)
     assert numbers["words of a question", "mean"][0] == 10.9 and numbers["words of an answer", "mean"][0] == 8.4

@@ -79,7 +79,9 @@ class Checks:
         self._add(self.suite_file, "stand_in", stand_in_problems(self.found, self.unreadable))
         for name, how in static_filters(self.found).items():
             place = f"benchmarks.{name}.construction.static"
-            self._add(self.suite_file, place, list(dict.fromkeys(one for run in how.runs() for one in self._run(run, name))))
+            self._add(
+                self.suite_file, place, list(dict.fromkeys(one for run in how.runs() for one in self._run(run, name)))
+            )
         for name, entry in suite.benchmarks.items():
             reasons = [one for judge in entry.judges or [] for one in self._judge(judge)]
             self._add(self.suite_file, f"benchmarks.{name}.judges", reasons)

@@ -6,7 +6,7 @@ from pathlib import Path
 from reprise.benchmarks.prompts import load_prompts
 from reprise.config.configuration import Configuration
 from reprise.config.unfiltered import static_filters
-from reprise.construction.settings import Constructing, StaticFilter
+from reprise.construction.settings import Constructing, MmbenchVideoSettings, StaticFilter
 from reprise.core.errors import UserError, choices, suggestion
 from reprise.models.adapters import ADAPTERS
 
@@ -31,6 +31,10 @@ def construction_problems(found: Configuration, unreadable: Collection[str], roo
         if isinstance(entry.construction, Constructing):
             yield from _writer_problems(found, unreadable, entry.construction.writer, f"{place}.writer")
             yield from _prompt_problems(root, entry.construction.kind, entry.construction.prompts, f"{place}.prompts")
+        if isinstance(entry.construction, MmbenchVideoSettings) and (others := entry.construction.other_sets):
+            for one, file in others.files().items():
+                if not (root / file).is_file():
+                    yield f"{place}.other_sets.scoring.{one}", f"no file '{file}' with the questions of this set."
     for name, how in static_filters(found).items():
         yield from _static_problems(found, name, how, f"{name}.construction.static")
 

@@ -63,6 +63,17 @@ class StaticKey(StepKey):
     """file of people's checks -> sha256"""
 
 
+class DrawKey(Key):
+    """Key of the stage `construction_draw`."""
+
+    STAGE = "reprise.stages.construction_draw"
+    scoring: dict[str, str]
+    count: int
+    seed: int
+    files: dict[str, str]
+    """file of questions -> sha256"""
+
+
 class AnnotationKey(StepKey):
     """Key of the stage `construction_guidelines`."""
 

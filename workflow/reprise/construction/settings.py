@@ -114,6 +114,21 @@ class StaticFilter(Settings):
         return [f"{self.protocol}/{sampling}/{self.model}" for sampling in self.samplings]
 
 
+class OtherSets(Settings):
+    """Other sets of videos, of which questions are drawn for the table of temporal indispensability."""
+
+    folder: str
+    """Folder of their questions, a csv file `<set>.csv` each, with the columns `video`, `question` and `answer`."""
+    scoring: dict[Annotated[str, Field(pattern=SLUG)], Literal["0 to 3", "0 to 5", "accuracy"]]
+    """The sets, and how each is scored."""
+    count: int = Field(1000, ge=1)
+    """Questions that are drawn of each."""
+
+    def files(self) -> dict[str, str]:
+        """Set -> the file of its questions."""
+        return {name: f"{self.folder}/{name}.csv" for name in self.scoring}
+
+
 class MmbenchVideoSettings(Making):
     """MMBench-Video, from a list of videos and the questions that annotators wrote about them."""
 
@@ -133,6 +148,8 @@ class MmbenchVideoSettings(Making):
     """Fewest words of an answer."""
     static: StaticFilter | None = None
     """The filter of questions that one frame answers; without it there is none."""
+    other_sets: OtherSets | None = None
+    """Other sets to draw questions of; without it none."""
 
 
 Construction = Annotated[VelocitiSettings | VinogroundSettings | MmbenchVideoSettings, Field(discriminator="kind")]

@@ -11,13 +11,20 @@ from reprise.construction.keys import (
     CandidatesKey,
     ConstructedReleaseKey,
     ConstructionStatisticsKey,
+    DrawKey,
     ReviewKey,
     SamplesKey,
     StaticKey,
     StepKey,
     WritingKey,
 )
-from reprise.construction.settings import Constructing, Construction, MmbenchVideoSettings, ReviewSettings
+from reprise.construction.settings import (
+    Constructing,
+    Construction,
+    MmbenchVideoSettings,
+    OtherSets,
+    ReviewSettings,
+)
 from reprise.core.errors import UserError
 from reprise.core.files import matching_files
 from reprise.core.keyfile import Key
@@ -106,9 +113,15 @@ def step_keys(plan: Plan, benchmark: str) -> Iterator[tuple[Path, Key]]:
         steps["requests"] = WritingKey(settings=settings, prompts=prompts)
     if isinstance(settings, MmbenchVideoSettings):
         steps["guidelines"] = AnnotationKey(settings=settings)
+    if others := other_sets(settings):
+        files = {name: plan.store.digest(Path(name)) for name in others.files().values()}
+        own = others.model_dump(exclude={"folder"})
+        steps["draw"] = DrawKey(**own, seed=settings.seed, files=files)
     if benchmark in static_filters(plan.config):
         checked = checks_by_hand(plan, benchmark)
-        steps["static"] = StaticKey(settings=settings, verdicts={str(path): plan.store.digest(path) for path in checked})
+        steps["static"] = StaticKey(
+            settings=settings, verdicts={str(path): plan.store.digest(path) for path in checked}
+        )
     for step, key in steps.items():
         yield plan.results.construction_key(benchmark, step), _lean(key)
 
@@ -131,8 +144,15 @@ def _lean(key: Key) -> Key:
     if not isinstance(key, ReviewKey | StaticKey):
         unread["review"] = ReviewSettings(verdicts=UNREAD)
     if isinstance(key.settings, MmbenchVideoSettings) and not isinstance(key, StaticKey):
-        unread["static"] = None
+        unread |= {"static": None}
+    if isinstance(key.settings, MmbenchVideoSettings):
+        unread |= {"other_sets": None}
     return key.model_copy(update={"settings": key.settings.model_copy(update=unread)})
+
+
+def other_sets(settings: Construction) -> OtherSets | None:
+    """The other sets that a benchmark's questions are compared with."""
+    return settings.other_sets if isinstance(settings, MmbenchVideoSettings) else None
 
 
 def verdict_files(pattern: str) -> list[Path]:
@@ -218,3 +238,12 @@ class Constructed:
     def checks_by_hand(self, wildcards: Wildcards) -> list[Path]:
         """What people said of static questions so far."""
         return checks_by_hand(self._plan, wildcards.benchmark)
+
+    def sets(self) -> str:
+        """The other sets that questions are drawn of."""
+        return one_of({name for how in self._made.values() if (found := other_sets(how)) for name in found.scoring})
+
+    def set_file(self, wildcards: Wildcards) -> list[str]:
+        """The questions of such a set."""
+        found = other_sets(self._made[wildcards.benchmark])
+        return [found.files()[wildcards.set]] if found else []

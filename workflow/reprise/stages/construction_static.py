@@ -1,4 +1,4 @@
-"""Stage `construction_static`: questions that a model answers from one random frame are dropped, or listed for people."""
+"""Stage `construction_static`: questions that a model answers from one random frame are dropped, and listed."""
 
 from pathlib import Path
 

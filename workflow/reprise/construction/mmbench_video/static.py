@@ -35,7 +35,9 @@ def static(
     tasks = [_task(row) for row in rows]
     votes, needed = counted(tasks, read_verdicts(checked)), settings.review.votes
     decided = [row | _decision(row, votes, needed, least) for row in rows]
-    shown = {_name(row): {"mean": _digits(row["mean"]), "ratings": " ".join(map(_digits, row["ratings"]))} for row in rows}
+    shown = {
+        _name(row): {"mean": _digits(row["mean"]), "ratings": " ".join(map(_digits, row["ratings"]))} for row in rows
+    }
     listed = [task | shown[task["task_id"]] for task in task_rows(tasks, votes, needed)]
     return Reviewed(decided, [], listed, TASK_COLUMNS, votes.problems)
 

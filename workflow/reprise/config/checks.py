@@ -16,8 +16,8 @@ from reprise.config.imported import folder_problems, form_problems
 from reprise.config.model import Model
 from reprise.config.problems import Problems
 from reprise.config.stand_in import stand_in_problems
-from reprise.config.unfiltered import static_filters
 from reprise.config.tables import Column, Overview, Row, Section, TableSpec
+from reprise.config.unfiltered import static_filters
 from reprise.core.errors import choices
 from reprise.models.adapters import ADAPTERS
 

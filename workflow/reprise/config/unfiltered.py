@@ -1,4 +1,4 @@
-"""A benchmark that is made and then filtered by what a model answers is there twice: before the filter, and after it."""
+"""A benchmark that is filtered by what a model answers is there twice: before the filter and after it."""
 
 from reprise.config.configuration import Configuration
 from reprise.construction.settings import MmbenchVideoSettings, StaticFilter

@@ -11,7 +11,7 @@ from reprise.construction.filters import Row
 from reprise.core.schemas import read_table, table_of, write_table
 
 STEPS = ("candidates", "requests", "samples", "review", "release", "statistics")
-"""of every construction, in the order of the chain; between `requests` and `samples` the writer is asked, once a round"""
+"""in the order of the chain; between `requests` and `samples` the writer is asked, once a round"""
 
 
 def module_name(kind: str, step: str) -> str:

@@ -21,6 +21,7 @@ from reprise.construction.keys import (
 from reprise.construction.settings import (
     Constructing,
     Construction,
+    Making,
     MmbenchVideoSettings,
     OtherSets,
     ReviewSettings,
@@ -67,7 +68,7 @@ def writer_of(plan: Plan, benchmark: str) -> str:
     return writer
 
 
-def writing_prompts(settings: Construction) -> dict[str, Prompt]:
+def writing_prompts(settings: Making) -> dict[str, Prompt]:
     """The prompts by which the writer is asked; none where there is no writer."""
     return load_prompts(Path(settings.prompts)) if isinstance(settings, Constructing) else {}
 

@@ -1,4 +1,4 @@
-"""Stage `construction_draw`: a seeded draw of questions of another set of videos, as a manifest that the evaluation reads."""
+"""Stage `construction_draw`: questions of another set of videos, drawn by a seed, as a manifest."""
 
 from pathlib import Path
 

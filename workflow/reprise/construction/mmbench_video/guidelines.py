@@ -8,7 +8,7 @@ import polars as pl
 
 from reprise.benchmarks.mmbench_video.analysed import QUESTION_TYPES
 from reprise.benchmarks.mmbench_video.taxonomy import L2_OF
-from reprise.construction.filters import kept
+from reprise.construction.filters import Filter, kept
 from reprise.construction.mmbench_video.candidates import COLUMNS
 from reprise.construction.review import as_sheet
 from reprise.construction.settings import MmbenchVideoSettings
@@ -36,7 +36,6 @@ CLOSED = {word: kind.replace("_", " / ") for kind in ("is_are", "does_do") for w
 """how a question begins that yes or no answers -> its type, as in Fig. 7"""
 SHORT_ANSWER = 2
 SAMPLE_FILTERS = ("timestamp", "question_too_short", "answer_too_short")
-Lint = Callable[[Mapping[str, Any], MmbenchVideoSettings], str]
 
 
 def _timestamp(row: Mapping[str, Any], settings: MmbenchVideoSettings) -> str:
@@ -57,8 +56,19 @@ def _short_answer(row: Mapping[str, Any], settings: MmbenchVideoSettings) -> str
     return _too_short(row["answer"], settings.answer_words)
 
 
-LINTS: Mapping[str, Lint] = dict(zip(SAMPLE_FILTERS, (_timestamp, _short_question, _short_answer), strict=True))
+LINTS: Mapping[str, Callable[[Mapping[str, Any], MmbenchVideoSettings], str]] = dict(
+    zip(SAMPLE_FILTERS, (_timestamp, _short_question, _short_answer), strict=True)
+)
 """filter -> what it finds in a question and its answer"""
+
+
+def filters(settings: MmbenchVideoSettings) -> list[Filter]:
+    """The lint as filters."""
+
+    def of(name: str) -> Filter:
+        return Filter(name, lambda row: LINTS[name](row, settings))
+
+    return [of(name) for name in SAMPLE_FILTERS]
 
 
 def warnings(row: Mapping[str, Any]) -> list[str]:
@@ -73,9 +83,9 @@ def page(settings: MmbenchVideoSettings) -> str:
     lines = ["# Questions about videos", "", *(f"{number}. {text}" for number, text in enumerate(GUIDELINES, 1))]
     lines += [
         "",
-        "One row a question. Copy a video's row for each further question. `dimensions`: one or more of the leaves below,",
-        "with `;` between them. `annotator`: your name or a number. `start_s` and `end_s`, if you like: where in the clip the",
-        "answer is to be seen, in seconds.",
+        "One row a question. Copy a video's row for each further question. `dimensions`: one or more of the",
+        "leaves below, with `;` between them. `annotator`: your name or a number. `start_s` and `end_s`, if you like: where",
+        "in the clip the answer is to be seen, in seconds.",
         "",
         f"A question has at least {settings.question_words} words, an answer at least {settings.answer_words}.",
         "",

@@ -1,14 +1,13 @@
 """The questions that can be used, and what the guidelines say of them."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import NamedTuple
 
 import polars as pl
 
 from reprise.benchmarks.prompts import Prompt
-from reprise.construction.filters import Filter, Row, kept, sifted
-from reprise.construction.mmbench_video.guidelines import LINTS, warnings
+from reprise.construction.filters import Row, kept, sifted
+from reprise.construction.mmbench_video.guidelines import filters, warnings
 from reprise.construction.settings import MmbenchVideoSettings
 
 
@@ -27,4 +26,4 @@ def samples(
 ) -> Made:
     """Every usable row of the annotators, checked by the guidelines."""
     rows = [row | {"warnings": warnings(row)} for row in kept(tables["candidates"]).to_dicts()]
-    return Made([], sifted(rows, [Filter(name, partial(lint, settings=settings)) for name, lint in LINTS.items()]))
+    return Made([], sifted(rows, filters(settings)))

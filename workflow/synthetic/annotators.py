@@ -23,7 +23,7 @@ from synthetic.toyworld.generate import SOURCE_SLOTS, Dice
 from synthetic.toyworld.mmbench_video import MAKERS, QUESTIONS_PER_VIDEO, rows, videos
 from synthetic.toyworld.script import SLOT_SECONDS
 
-VIDEOS = 8
+VIDEOS = 6
 CATEGORIES = ("Animation", "Geometry")
 PEOPLE = ("annotator-1", "annotator-2")
 DRAWS = 64

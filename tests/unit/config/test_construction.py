@@ -26,11 +26,11 @@ MISTAKES = [
     (SUITE, f"prompts: {PROMPTS}", "prompts: resources/prompts/velociti.yaml", "resources/prompts/velociti.yaml has no prompt 'action_adv'. Needed: caption, action_adv, action_manner."),
     (SUITE, "annotations: {kind: toyworld}", "annotations: {kind: rehearsal}", "benchmarks.velociti.construction.annotations.kind: should be 'toyworld', 'folder', 'huggingface', found 'rehearsal'."),
     (SUITE, '.csv"}', '.csv", undecided: maybe}', "benchmarks.velociti.construction.review.undecided: should be 'keep' or 'drop', found 'maybe'."),
-    (SUITE, "static: {model: toy-llava-ov}", "static: {model: toy-lava-ov}", "benchmarks.mmbench_video.construction.static: unknown model 'toy-lava-ov'. Did you mean 'toy-llava-ov'?"),
-    (SUITE, "static: {model: toy-llava-ov}", "static: {model: oracle, protocol: unpackd}", "benchmarks.mmbench_video.construction.static: unknown protocol 'unpackd'. Did you mean 'unpacked'?"),
-    (SUITE, "static: {model: toy-llava-ov}", "static: {model: oracle, protocol: mmstar}", "benchmarks.mmbench_video.construction.static.protocol: 'mmstar' has no judge. Allowed: unpacked, "),
-    (SUITE, "static: {model: toy-llava-ov}", "static: {model: oracle, samplings: [interior1]}", "benchmarks.mmbench_video.construction.static.samplings: 'interior1' is no random frame. Allowed: still0, still1, still2, still3."),
-    (SUITE, "static: {model: toy-llava-ov}", "static: {model: oracle, least: 4}", "benchmarks.mmbench_video.construction.static.least: should be less than or equal to 3, found 4."),
+    (SUITE, "static: {model: toy-llava-ov, samplings: [still0, still1]}", "static: {model: toy-lava-ov}", "benchmarks.mmbench_video.construction.static: unknown model 'toy-lava-ov'. Did you mean 'toy-llava-ov'?"),
+    (SUITE, "static: {model: toy-llava-ov, samplings: [still0, still1]}", "static: {model: oracle, protocol: unpackd}", "benchmarks.mmbench_video.construction.static: unknown protocol 'unpackd'. Did you mean 'unpacked'?"),
+    (SUITE, "static: {model: toy-llava-ov, samplings: [still0, still1]}", "static: {model: oracle, protocol: mmstar}", "benchmarks.mmbench_video.construction.static.protocol: 'mmstar' has no judge. Allowed: unpacked, "),
+    (SUITE, "static: {model: toy-llava-ov, samplings: [still0, still1]}", "static: {model: oracle, samplings: [interior1]}", "benchmarks.mmbench_video.construction.static.samplings: 'interior1' is no random frame. Allowed: random1, still0, still1, still2, still3."),
+    (SUITE, "static: {model: toy-llava-ov, samplings: [still0, still1]}", "static: {model: oracle, least: 4}", "benchmarks.mmbench_video.construction.static.least: should be less than or equal to 3, found 4."),
     (SUITE, "judges: [wordmatch]", "judges: []", "benchmarks.mmbench_video.construction.static: nobody rates its answers. Name a judge in `judges:` of the suite or of the benchmark."),
     (SUITE, "categories: [Animation", "other_sets: {folder: full, scoring: {msvd: 0 to 5}}\n      categories: [Animation", "benchmarks.mmbench_video.construction.other_sets.scoring.msvd: no file 'full/msvd.csv' with the questions of this set."),
     (SUITE, "categories: [Animation", "other_sets: {folder: full, scoring: {msvd: 0 to 9}}\n      categories: [Animation", "benchmarks.mmbench_video.construction.other_sets.scoring.msvd: should be '0 to 3', '0 to 5' or 'accuracy', found '0 to 9'."),
@@ -85,7 +85,7 @@ EFFECTS = {
     "the writer": (("writer: toy-writer", "writer: always-first"), {"writer"}),
     "an annotation": ("annotation", {"source"}),
     "a mean from which a question is static": (
-        ("{model: toy-llava-ov}", "{model: toy-llava-ov, least: 2}"),
+        ("{model: toy-llava-ov", "{least: 2, model: toy-llava-ov"),
         {"static"},
     ),
     "the draw": (
@@ -139,23 +139,27 @@ def test_a_benchmark_that_is_filtered_is_there_before_the_filter_too(here: Proje
     assert workflow.made.filtered() == "mmbench_video"
     assert workflow.made.released(one) == [folder / "construction/mmbench_video/static.parquet"]
     before = folder / "verdicts/mmbench_video-unfiltered/unpacked"
-    assert workflow.made.ratings(one) == [before / f"still{n}/toy-llava-ov/wordmatch.parquet" for n in range(4)]
+    assert workflow.made.ratings(one) == [before / f"still{n}/toy-llava-ov/wordmatch.parquet" for n in range(2)]
     assert {run.name for run in plan.runs() if "unfiltered" in run.benchmark} == {
-        f"mmbench_video-unfiltered/unpacked/still{n}/toy-llava-ov" for n in range(4)
+        f"mmbench_video-unfiltered/unpacked/still{n}/toy-llava-ov" for n in range(2)
     }
     assert not plan.config.tables["mmbench_video-unfiltered"].tables
     assert workflow.made.checks_by_hand(one) == [] and workflow.made.every_round(one) == []
 
 
 def test_a_filter_by_people_is_made_anew_when_they_say_more(here: Project) -> None:
-    here.edit(SUITE, "{model: toy-llava-ov}", '{model: toy-llava-ov, verdicts: "checks/*.csv"}')
+    here.edit(
+        SUITE,
+        "{model: toy-llava-ov, samplings: [still0, still1]}",
+        '{model: toy-llava-ov, samplings: [still0, still1], verdicts: "checks/*.csv"}',
+    )
     before = texts(plan_of(here))
     here.write("checks/ann.csv", "task_id,digest,reviewer,verdict\n")
     assert changed(before, texts(plan_of(here))) == {"construction/mmbench_video/static.json"}
 
 
 def test_without_a_filter_there_is_one_benchmark(here: Project) -> None:
-    here.edit(SUITE, "      static: {model: toy-llava-ov}\n", "")
+    here.edit(SUITE, "      static: {model: toy-llava-ov, samplings: [still0, still1]}\n", "")
     plan = plan_of(here)
     assert "mmbench_video-unfiltered" not in plan.config.benchmarks
     released = Workflow(plan).made.released(SimpleNamespace(benchmark="mmbench_video"))

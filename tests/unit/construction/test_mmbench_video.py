@@ -364,7 +364,7 @@ def test_every_released_answer_is_true_and_every_mistake_is_dropped(toy: dict[st
 
 def test_the_review_knows_wrong_answers_and_wrong_abilities(toy: dict[str, pl.DataFrame]) -> None:
     tasks = review(toy, [], HOW).tasks
-    assert Counter(map(annotators.verdict, tasks)) == {CHOICES[0]: 40, CHOICES[1]: 1, CHOICES[2]: 1}
+    assert Counter(map(annotators.verdict, tasks)) == {CHOICES[0]: 5 * annotators.VIDEOS, CHOICES[1]: 1, CHOICES[2]: 1}
     unknown = tasks[0] | {"question": "Who wrote this?"}
     assert annotators.verdict(unknown) == ""
 
@@ -381,7 +381,7 @@ def test_the_release_is_read_by_the_unchanged_reader(toy: dict[str, pl.DataFrame
     [(name, text)] = files.items()
     (tmp_path / name).write_text(text)
     read = read_release([tmp_path / name], "release", {})
-    assert len(read.items) == 40 and len(read.clips) == 8 and not any(item.flaws for item in read.items)
+    assert len(read.items) == 30 and len(read.clips) == 6 and not any(item.flaws for item in read.items)
     assert {item.item_id for item in read.items} == set(kept(toy["reviewed"])["index"])
     assert {item.task for item in read.items} == set(SUITE["categories"])
 
@@ -394,18 +394,18 @@ def test_static_questions_leave_the_release(toy: dict[str, pl.DataFrame]) -> Non
     left = {row["index"] for row in csv.DictReader(io.StringIO(text), delimiter="\t")}
     assert left == set(indices[3:])
     numbers = {(row["what"], row["group"]): (row["paper"], row["ours"]) for row in statistics(toy | filtered)}
-    assert numbers["static questions removed", "all"] == (246, 3) and numbers["questions", "all"] == (1998, 37)
-    assert filter_counts(toy | filtered)[-2]["dropped"] == 3 and filter_counts(toy | filtered)[-1]["left"] == 37
+    assert numbers["static questions removed", "all"] == (246, 3) and numbers["questions", "all"] == (1998, 27)
+    assert filter_counts(toy | filtered)[-2]["dropped"] == 3 and filter_counts(toy | filtered)[-1]["left"] == 27
 
 
 def test_numbers_stand_beside_the_paper_s(toy: dict[str, pl.DataFrame]) -> None:
     numbers = {(row["what"], row["group"]): (row["paper"], row["ours"]) for row in statistics(toy)}
-    assert numbers["video clips", "all"] == (609, 8) and numbers["leaf abilities", "all"] == (26, 25)
+    assert numbers["video clips", "all"] == (609, 6) and numbers["leaf abilities", "all"] == (26, 24)
     assert numbers["duration of a clip (s)", "mean"] == (165.4, 10) and numbers["categories of videos", "all"] == (
         16,
         2,
     )
-    assert numbers["duration of all clips (h)", "all"] == (28, pytest.approx(80 / 3600))
+    assert numbers["duration of all clips (h)", "all"] == (28, pytest.approx(60 / 3600))
     assert numbers["static questions removed", "all"] == (246, None)
     assert numbers["words of a question", "mean"][0] == 10.9 and numbers["words of an answer", "mean"][0] == 8.4
     assert all(row["entered"] - row["dropped"] == row["left"] for row in filter_counts(toy))

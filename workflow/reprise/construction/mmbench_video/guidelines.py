@@ -83,9 +83,9 @@ def page(settings: MmbenchVideoSettings) -> str:
     lines = ["# Questions about videos", "", *(f"{number}. {text}" for number, text in enumerate(GUIDELINES, 1))]
     lines += [
         "",
-        "One row a question. Copy a video's row for each further question. `dimensions`: one or more of the",
-        "leaves below, with `;` between them. `annotator`: your name or a number. `start_s` and `end_s`, if you like: where",
-        "in the clip the answer is to be seen, in seconds.",
+        "One row a question. Copy a video's row for each further question. `dimensions`: one or more of the leaves",
+        "below, with `;` between them. `annotator`: your name or a number. `start_s` and `end_s`, if you like: where the",
+        "answer is to be seen, in seconds of the clip.",
         "",
         f"A question has at least {settings.question_words} words, an answer at least {settings.answer_words}.",
         "",

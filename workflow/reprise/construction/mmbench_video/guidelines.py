@@ -84,8 +84,8 @@ def page(settings: MmbenchVideoSettings) -> str:
     lines += [
         "",
         "One row a question. Copy a video's row for each further question. `dimensions`: one or more of the leaves",
-        "below, with `;` between them. `annotator`: your name or a number. `start_s` and `end_s`, if you like: where the",
-        "answer is to be seen, in seconds of the clip.",
+        "below, with `;` between them. `annotator`: your name or a number. `start_s` and `end_s`, if you like: where",
+        "the answer is to be seen, in seconds of the clip.",
         "",
         f"A question has at least {settings.question_words} words, an answer at least {settings.answer_words}.",
         "",

@@ -167,7 +167,7 @@ rule construction_review:
 rule construction_release:
     input:
         key="results/{suite}/keys/construction/{benchmark}/release.json",
-        tables=PLAN.made.tables("reviewed"),
+        tables=PLAN.made.released,
     output:
         "results/{suite}/release/{benchmark}/files.json",
     log:
@@ -180,12 +180,84 @@ rule construction_release:
         " --out {output:q} 2> {log:q}"
 
 
+# MMBench-Video: what annotators fill in, and the filter of questions that one frame answers.
+
+
+rule construction_guidelines:
+    input:
+        key="results/{suite}/keys/construction/{benchmark}/guidelines.json",
+        tables=PLAN.made.tables("pool"),
+    output:
+        guidelines="results/{suite}/construction/{benchmark}/annotation/guidelines.md",
+        tasks="results/{suite}/construction/{benchmark}/annotation/questions.csv",
+    log:
+        "results/{suite}/logs/construction/{benchmark}/guidelines.log",
+    wildcard_constraints:
+        benchmark=PLAN.made.here(),
+    localrule: True
+    shell:
+        "{PYTHON:q} -m reprise.stages.construction_guidelines --key {input.key:q} --tables {input.tables:q}"
+        " --guidelines {output.guidelines:q} --tasks {output.tasks:q} 2> {log:q}"
+
+
+rule construction_draw:
+    input:
+        key="results/{suite}/keys/construction/{benchmark}/draw.json",
+        questions=PLAN.made.set_file,
+    output:
+        "results/{suite}/construction/{benchmark}/sets/{set}.csv",
+    log:
+        "results/{suite}/logs/construction/{benchmark}/sets/{set}.log",
+    wildcard_constraints:
+        benchmark=PLAN.made.here(),
+        set=PLAN.made.sets(),
+    localrule: True
+    shell:
+        "{PYTHON:q} -m reprise.stages.construction_draw --key {input.key:q} --set {wildcards.set:q}"
+        " --file {input.questions:q} --out {output:q} 2> {log:q}"
+
+
+rule construction_unfiltered:
+    input:
+        key="results/{suite}/keys/construction/{benchmark}/release.json",
+        tables=PLAN.made.tables("reviewed"),
+    output:
+        "results/{suite}/release/{benchmark}-unfiltered/files.json",
+    log:
+        "results/{suite}/logs/construction/{benchmark}/unfiltered.log",
+    wildcard_constraints:
+        benchmark=PLAN.made.filtered(),
+    localrule: True
+    shell:
+        "{PYTHON:q} -m reprise.stages.construction_release --key {input.key:q} --tables {input.tables:q}"
+        " --out {output:q} 2> {log:q}"
+
+
+rule construction_static:
+    input:
+        key="results/{suite}/keys/construction/{benchmark}/static.json",
+        reviewed=PLAN.made.tables("reviewed"),
+        ratings=PLAN.made.ratings,
+        checks=PLAN.made.checks_by_hand,
+    output:
+        static="results/{suite}/construction/{benchmark}/static.parquet",
+        tasks="results/{suite}/construction/{benchmark}/review/static.csv",
+        problems="results/{suite}/construction/{benchmark}/review/static_problems.csv",
+    log:
+        "results/{suite}/logs/construction/{benchmark}/static.log",
+    wildcard_constraints:
+        benchmark=PLAN.made.filtered(),
+    localrule: True
+    shell:
+        "{PYTHON:q} -m reprise.stages.construction_static --key {input.key:q} --reviewed {input.reviewed:q}"
+        " --ratings {input.ratings:q} --tasks {output.tasks:q} --problems {output.problems:q} --out {output.static:q}"
+        " 2> {log:q}"
+
+
 rule construction_statistics:
     input:
         key="results/{suite}/keys/construction/{benchmark}/statistics.json",
-        tables=PLAN.made.tables(
-            "pool", "texts", "candidates", "written", "samples", "reviewed", "votes"
-        ),
+        tables=PLAN.made.counted,
     output:
         statistics="results/{suite}/construction/{benchmark}/statistics.parquet",
         csv="results/{suite}/construction/{benchmark}/statistics.csv",

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from reprise.core.files import write_text
 
+from synthetic import annotators
 from synthetic.toyworld.captions import SURFACES, deed_words
 from synthetic.toyworld.counterfactuals import counterfactual_sources, counterfactuals
 from synthetic.toyworld.generate import evaluation_sources
@@ -76,6 +77,8 @@ def verdict(task: Mapping[str, str]) -> str:
     """The verdict on a task of any benchmark; none on what is to be searched for."""
     if "option" in task:
         return _verdict_on_option(task)
+    if "question" in task:
+        return annotators.verdict(task)
     if "caption" in task:
         return _verdict_on_video(task)
     if not task["negative"]:

@@ -19,13 +19,21 @@ MISTAKES = [
     (SUITE, "release: {kind: constructed}", "release: {kind: toyworld}", "benchmarks.velociti.release: should be `{kind: constructed}`, since `construction:` says how it is made."),
     (SUITE, "writer: toy-writer", "writer: toy-writr", "benchmarks.velociti.construction.writer: unknown model 'toy-writr'. Did you mean 'toy-writer'?"),
     (SUITE, "writer: toy-writer", "writer: toy-siglip", "benchmarks.velociti.construction.writer: 'toy-siglip' cannot write: adapter 'contrastive' gives similarity."),
-    (SUITE, "kind: velociti", "kind: velocity", "benchmarks.velociti.construction.kind: should be 'velociti', 'vinoground', 'temporalbench', found 'velocity'. Did you mean 'velociti'?"),
+    (SUITE, "kind: velociti", "kind: velocity", "benchmarks.velociti.construction.kind: should be 'velociti', 'vinoground', 'temporalbench', 'mmbench_video', found 'velocity'. Did you mean 'velociti'?"),
     (SUITE, "per_video: 2", "per_vid: 2", "benchmarks.velociti.construction.per_vid: unknown key. Did you mean 'per_video'?"),
     (SUITE, "per_video: 2", "per_video: 0", "benchmarks.velociti.construction.per_video: should be greater than or equal to 1, found 0."),
     (SUITE, f"prompts: {PROMPTS}", "prompts: resources/prompts/construction/velocit.yaml", f"benchmarks.velociti.construction.prompts: no file 'resources/prompts/construction/velocit.yaml'. Did you mean '{PROMPTS}'?"),
     (SUITE, f"prompts: {PROMPTS}", "prompts: resources/prompts/velociti.yaml", "resources/prompts/velociti.yaml has no prompt 'action_adv'. Needed: caption, action_adv, action_manner."),
     (SUITE, "annotations: {kind: toyworld}", "annotations: {kind: rehearsal}", "benchmarks.velociti.construction.annotations.kind: should be 'toyworld', 'folder', 'huggingface', found 'rehearsal'."),
     (SUITE, '.csv"}', '.csv", undecided: maybe}', "benchmarks.velociti.construction.review.undecided: should be 'keep' or 'drop', found 'maybe'."),
+    (SUITE, "static: {model: toy-llava-ov, samplings: [still0, still1]}", "static: {model: toy-lava-ov}", "benchmarks.mmbench_video.construction.static: unknown model 'toy-lava-ov'. Did you mean 'toy-llava-ov'?"),
+    (SUITE, "static: {model: toy-llava-ov, samplings: [still0, still1]}", "static: {model: oracle, protocol: unpackd}", "benchmarks.mmbench_video.construction.static: unknown protocol 'unpackd'. Did you mean 'unpacked'?"),
+    (SUITE, "static: {model: toy-llava-ov, samplings: [still0, still1]}", "static: {model: oracle, protocol: mmstar}", "benchmarks.mmbench_video.construction.static.protocol: 'mmstar' has no judge. Allowed: unpacked, "),
+    (SUITE, "static: {model: toy-llava-ov, samplings: [still0, still1]}", "static: {model: oracle, samplings: [interior1]}", "benchmarks.mmbench_video.construction.static.samplings: 'interior1' is no random frame. Allowed: random1, still0, still1, still2, still3."),
+    (SUITE, "static: {model: toy-llava-ov, samplings: [still0, still1]}", "static: {model: oracle, least: 4}", "benchmarks.mmbench_video.construction.static.least: should be less than or equal to 3, found 4."),
+    (SUITE, "judges: [wordmatch]", "judges: []", "benchmarks.mmbench_video.construction.static: nobody rates its answers. Name a judge in `judges:` of the suite or of the benchmark."),
+    (SUITE, "categories: [Animation", "other_sets: {folder: full, scoring: {msvd: 0 to 5}}\n      categories: [Animation", "benchmarks.mmbench_video.construction.other_sets.scoring.msvd: no file 'full/msvd.csv' with the questions of this set."),
+    (SUITE, "categories: [Animation", "other_sets: {folder: full, scoring: {msvd: 0 to 9}}\n      categories: [Animation", "benchmarks.mmbench_video.construction.other_sets.scoring.msvd: should be '0 to 3', '0 to 5' or 'accuracy', found '0 to 9'."),
     ("config/models/toy-writer.yaml", "says: slides left", "say: slides left", "settings.verbs.sliding left.say: unknown key. Did you mean 'says'?"),
 ]  # fmt: skip
 
@@ -76,6 +84,10 @@ EFFECTS = {
     "the votes": (('.csv"}', '.csv", votes: 2}'), {"review"}),
     "the writer": (("writer: toy-writer", "writer: always-first"), {"writer"}),
     "an annotation": ("annotation", {"source"}),
+    "a mean from which a question is static": (
+        ("{model: toy-llava-ov", "{least: 2, model: toy-llava-ov"),
+        {"static"},
+    ),
     "the draw": (
         ("per_video: 2", "per_video: 3"),
         {"candidates", "requests", "samples", "review", "release", "statistics"},
@@ -92,7 +104,7 @@ def test_a_change_makes_again_what_it_shapes(here: Project, change: str | tuple[
         here.write("reviews/more.csv", "task_id,digest,reviewer,verdict\n")
     else:
         here.edit(SUITE, *change)
-    benchmark = "vinoground" if change == "annotation" else "velociti"
+    benchmark = "mmbench_video" if steps == {"static"} else "vinoground" if change == "annotation" else "velociti"
     assert changed(before, texts(plan_of(here))) == {f"construction/{benchmark}/{step}.json" for step in steps}
 
 
@@ -112,7 +124,10 @@ def test_the_rules_ask_for_the_rounds_before_and_for_the_writer(here: Project) -
     assert workflow.made.rounds_before(two) == [folder / "replies/1.parquet"]
     assert workflow.made.every_round(one) == [folder / f"replies/{number}.parquet" for number in (1, 2)]
     assert workflow.model(one).adapter == "templates" and workflow.weights(one) == workflow.environment(one) == []
-    assert (workflow.made.here(), workflow.made.elsewhere()) == ("temporalbench|velociti|vinoground", "(?!)")
+    assert (workflow.made.here(), workflow.made.elsewhere()) == (
+        "mmbench_video|temporalbench|velociti|vinoground",
+        "(?!)",
+    )
     assert workflow.answer_retry(one) == []
     retry = Path("results/construction/keys/retries/velociti/construction/round1/toy-writer.json")
     here.write(str(retry), "{}")
@@ -126,6 +141,50 @@ def test_clips_are_measured_where_a_benchmark_is_made_of_them(here: Project) -> 
     folder = Path("results/construction/construction/temporalbench")
     assert workflow.made.measured() == "temporalbench"
     assert workflow.made.facts(one) == [folder / "facts.parquet"] and workflow.made.facts(other) == []
-    assert workflow.made.ledgers(one) == [folder / f"clips/{shard}.parquet" for shard in range(4)]
+    assert workflow.made.ledgers(one) == [folder / f"clips/{shard}.parquet" for shard in range(2)]
     steps = {path.stem for path, _ in step_keys(plan_of(here), "temporalbench")}
     assert "clips" in steps and "clips" not in {path.stem for path, _ in step_keys(plan_of(here), "velociti")}
+
+
+def test_a_benchmark_that_is_filtered_is_there_before_the_filter_too(here: Project) -> None:
+    plan, folder = plan_of(here), Path("results/construction")
+    workflow = Workflow(plan)
+    one = SimpleNamespace(benchmark="mmbench_video")
+    assert workflow.made.filtered() == "mmbench_video"
+    assert workflow.made.released(one) == [folder / "construction/mmbench_video/static.parquet"]
+    before = folder / "verdicts/mmbench_video-unfiltered/unpacked"
+    assert workflow.made.ratings(one) == [before / f"still{n}/toy-llava-ov/wordmatch.parquet" for n in range(2)]
+    assert {run.name for run in plan.runs() if "unfiltered" in run.benchmark} == {
+        f"mmbench_video-unfiltered/unpacked/still{n}/toy-llava-ov" for n in range(2)
+    }
+    assert not plan.config.tables["mmbench_video-unfiltered"].tables
+    assert workflow.made.checks_by_hand(one) == [] and workflow.made.every_round(one) == []
+
+
+def test_a_filter_by_people_is_made_anew_when_they_say_more(here: Project) -> None:
+    here.edit(
+        SUITE,
+        "{model: toy-llava-ov, samplings: [still0, still1]}",
+        '{model: toy-llava-ov, samplings: [still0, still1], verdicts: "checks/*.csv"}',
+    )
+    before = texts(plan_of(here))
+    here.write("checks/ann.csv", "task_id,digest,reviewer,verdict\n")
+    assert changed(before, texts(plan_of(here))) == {"construction/mmbench_video/static.json"}
+
+
+def test_without_a_filter_there_is_one_benchmark(here: Project) -> None:
+    here.edit(SUITE, "      static: {model: toy-llava-ov, samplings: [still0, still1]}\n", "")
+    plan = plan_of(here)
+    assert "mmbench_video-unfiltered" not in plan.config.benchmarks
+    released = Workflow(plan).made.released(SimpleNamespace(benchmark="mmbench_video"))
+    assert [path.name for path in released] == ["reviewed.parquet"]
+
+
+def test_a_draw_is_made_anew_when_a_set_changes(here: Project) -> None:
+    here.edit(SUITE, "categories: [", "other_sets: {folder: full, scoring: {msvd: 0 to 5}}\n      categories: [")
+    here.write("full/msvd.csv", "video,question,answer\n")
+    workflow, before = Workflow(plan_of(here)), texts(plan_of(here))
+    one = SimpleNamespace(benchmark="mmbench_video", set="msvd")
+    assert workflow.made.sets() == "msvd" and workflow.made.set_file(one) == ["full/msvd.csv"]
+    here.write("full/msvd.csv", "video,question,answer\na.mp4,Who?,Me.\n")
+    assert changed(before, texts(plan_of(here))) == {"construction/mmbench_video/draw.json"}

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from reprise.benchmarks.answering import answers_as_given
 from reprise.benchmarks.human_ratings import agreement, read_ratings
 from reprise.benchmarks.prompts import load_prompts
-from reprise.commands.static_questions import mean_ratings
+from reprise.construction.mmbench_video.static import mean_ratings
 from reprise.core.errors import UserError
 from reprise.core.schemas import ITEMS, RESPONSES, VERDICTS
 from reprise.models.adapters.base import Clip

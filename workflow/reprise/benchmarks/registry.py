@@ -18,6 +18,7 @@ from reprise.benchmarks.contract import (
 )
 from reprise.benchmarks.counting import DataStatistics
 from reprise.core.errors import UserError, unknown
+from reprise.core.names import UNFILTERED
 
 if TYPE_CHECKING:
     from reprise.benchmarks.analysing import Analyses
@@ -33,14 +34,19 @@ def benchmark_names() -> tuple[str, ...]:
     return tuple(path.name for path in folders if all((path / f"{part}.py").is_file() for part in NEEDED))
 
 
+def _folder(benchmark: str) -> str:
+    """The folder of a benchmark; one that is not filtered yet is no other benchmark."""
+    return benchmark.removesuffix(UNFILTERED)
+
+
 def module_name(benchmark: str, part: str) -> str:
     """Import string of one module of a benchmark; its digest is part of keys."""
-    return f"reprise.benchmarks.{benchmark}.{part}"
+    return f"reprise.benchmarks.{_folder(benchmark)}.{part}"
 
 
 def has_part(benchmark: str, part: str) -> bool:
     """Whether a benchmark has an optional module: `answers`, `analyses`, `data_statistics`."""
-    return (HERE / benchmark / f"{part}.py").is_file()
+    return (HERE / _folder(benchmark) / f"{part}.py").is_file()
 
 
 def load_release(benchmark: str) -> ReleaseModule:
@@ -85,7 +91,7 @@ def unmatched_forms(benchmark: str) -> Iterator[tuple[str, str]]:
 
 
 def _load(benchmark: str, part: str) -> Any:
-    if benchmark not in benchmark_names():
+    if _folder(benchmark) not in benchmark_names():
         raise unknown("benchmark", benchmark, benchmark_names(), "config")
     module = import_module(module_name(benchmark, part))
     missing = [name for name in DEFINED[part] if not hasattr(module, name)]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from reprise.commands.plans import plan_of
+from reprise.construction.mmbench_video.static import mean_ratings
 from reprise.core.errors import UserError
 from reprise.core.schemas import VERDICTS, read_table
 
@@ -23,9 +24,3 @@ def list_static(runs: Sequence[str], judge: str | None, least: float, suite: str
     found = means.filter(pl.col("rating") >= least)
     csv.writer(sys.stdout, lineterminator="\n").writerows([("item_id", "rating"), *found.rows()])
     print(f"{found.height} of {means.height} questions rated {least} or more over {len(paths)} runs", file=sys.stderr)
-
-
-def mean_ratings(verdicts: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Mean rating of every question over the runs, what failed as 0, so that no failure makes a question static."""
-    rated = pl.concat(verdicts).select("item_id", pl.col("score").fill_null(0.0).alias("rating"))
-    return rated.group_by("item_id", maintain_order=True).agg(pl.col("rating").sum() / len(verdicts))

@@ -17,6 +17,7 @@ from reprise.config.model import Model
 from reprise.config.problems import Problems
 from reprise.config.stand_in import stand_in_problems
 from reprise.config.tables import Column, Overview, Row, Section, TableSpec
+from reprise.config.unfiltered import static_filters
 from reprise.core.errors import choices
 from reprise.models.adapters import ADAPTERS
 
@@ -76,6 +77,11 @@ class Checks:
         self._add(self.suite_file, "skip", [one for slug in suite.skip for one in self._unknown_model(slug)])
         self._add(self.suite_file, "judges", [one for judge in suite.judges for one in self._judge(judge)])
         self._add(self.suite_file, "stand_in", stand_in_problems(self.found, self.unreadable))
+        for name, how in static_filters(self.found).items():
+            place = f"benchmarks.{name}.construction.static"
+            self._add(
+                self.suite_file, place, list(dict.fromkeys(one for run in how.runs() for one in self._run(run, name)))
+            )
         for name, entry in suite.benchmarks.items():
             reasons = [one for judge in entry.judges or [] for one in self._judge(judge)]
             self._add(self.suite_file, f"benchmarks.{name}.judges", reasons)

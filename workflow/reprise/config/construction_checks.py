@@ -5,6 +5,8 @@ from pathlib import Path
 
 from reprise.benchmarks.prompts import load_prompts
 from reprise.config.configuration import Configuration
+from reprise.config.unfiltered import static_filters
+from reprise.construction.settings import Constructing, MmbenchVideoSettings, StaticFilter
 from reprise.core.errors import UserError, choices, suggestion
 from reprise.models.adapters import ADAPTERS
 
@@ -14,6 +16,7 @@ PROMPTS = {
     "temporalbench": ("words", "events", "category"),
 }
 """kind of construction -> the prompts that it asks its writer by"""
+RANDOM_FRAME = "random_one"
 
 
 def construction_problems(found: Configuration, unreadable: Collection[str], root: Path) -> Iterator[tuple[str, str]]:
@@ -29,8 +32,30 @@ def construction_problems(found: Configuration, unreadable: Collection[str], roo
             yield f"{name}.release", "should be `{kind: constructed}`, since `construction:` says how it is made."
         if entry.construction.kind != name:
             yield f"{place}.kind", f"found '{entry.construction.kind}', but this is '{name}'."
-        yield from _writer_problems(found, unreadable, entry.construction.writer, f"{place}.writer")
-        yield from _prompt_problems(root, entry.construction.kind, entry.construction.prompts, f"{place}.prompts")
+        if isinstance(entry.construction, Constructing):
+            yield from _writer_problems(found, unreadable, entry.construction.writer, f"{place}.writer")
+            yield from _prompt_problems(root, entry.construction.kind, entry.construction.prompts, f"{place}.prompts")
+        if isinstance(entry.construction, MmbenchVideoSettings) and (others := entry.construction.other_sets):
+            for one, file in others.files().items():
+                if not (root / file).is_file():
+                    yield f"{place}.other_sets.scoring.{one}", f"no file '{file}' with the questions of this set."
+    for name, how in static_filters(found).items():
+        yield from _static_problems(found, name, how, f"{name}.construction.static")
+
+
+def _static_problems(found: Configuration, name: str, how: StaticFilter, place: str) -> Iterator[tuple[str, str]]:
+    spec, entry = found.benchmarks.get(name), found.suite.benchmarks[name]
+    asked = spec.protocols.get(how.protocol) if spec else None
+    if spec and asked and asked.judge is None:
+        judged = [one for one, protocol in spec.protocols.items() if protocol.judge is not None]
+        yield f"{place}.protocol", f"'{how.protocol}' has no judge. Allowed: {', '.join(judged)}."
+    if not (found.suite.judges if entry.judges is None else entry.judges):
+        yield place, "nobody rates its answers. Name a judge in `judges:` of the suite or of the benchmark."
+    for sampling in how.samplings:
+        rule = found.main.samplings.get(sampling)
+        if rule is not None and rule["rule"] != RANDOM_FRAME:
+            drawn = [one for one, other in found.main.samplings.items() if other["rule"] == RANDOM_FRAME]
+            yield f"{place}.samplings", f"'{sampling}' is no random frame. Allowed: {', '.join(drawn)}."
 
 
 def _writer_problems(

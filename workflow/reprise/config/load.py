@@ -17,6 +17,7 @@ from reprise.config.problems import Problems
 from reprise.config.stand_in import with_stand_in
 from reprise.config.suite import Suite
 from reprise.config.tables import Tables
+from reprise.config.unfiltered import with_unfiltered
 from reprise.core.errors import UserError, choices, suggestion
 from reprise.core.names import SLUG, SLUG_IN_WORDS
 from reprise.core.settings import dotted, mistakes
@@ -152,7 +153,7 @@ def load(root: Path, overrides: Mapping[str, Any] | None = None) -> Configuratio
     Checks(found, unreadable, suite_file, problems).run(root)
     if problems:
         raise problems.error()
-    return with_stand_in(found)
+    return with_unfiltered(with_stand_in(found))
 
 
 def _override(main: Main, overrides: Mapping[str, Any], problems: Problems) -> Main | None:

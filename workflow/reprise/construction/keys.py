@@ -61,6 +61,31 @@ class ConstructedReleaseKey(StepKey):
     STEP = "release"
 
 
+class StaticKey(StepKey):
+    """Key of the stage `construction_static`."""
+
+    STEP = "static"
+    verdicts: dict[str, str] = Field({})
+    """file of people's checks -> sha256"""
+
+
+class DrawKey(Key):
+    """Key of the stage `construction_draw`."""
+
+    STAGE = "reprise.stages.construction_draw"
+    scoring: dict[str, str]
+    count: int
+    seed: int
+    files: dict[str, str]
+    """file of questions -> sha256"""
+
+
+class AnnotationKey(StepKey):
+    """Key of the stage `construction_guidelines`."""
+
+    STEP = "guidelines"
+
+
 class ConstructionStatisticsKey(StepKey):
     """Key of the stage `construction_statistics`."""
 
@@ -74,9 +99,11 @@ STEP_KEYS: dict[str, Any] = {
     for one in (
         PoolClipsKey,
         CandidatesKey,
+        AnnotationKey,
         WritingKey,
         SamplesKey,
         ReviewKey,
+        StaticKey,
         ConstructedReleaseKey,
         ConstructionStatisticsKey,
     )

@@ -22,13 +22,22 @@ class ReviewSettings(Settings):
     """What becomes of a task that too few people have judged: `keep` makes a release that says it is not reviewed."""
 
 
-class Constructing(Settings):
+class Making(Settings):
     """What the construction of every benchmark needs."""
 
     annotations: Annotations
     """Where the raw annotations come from."""
     files: list[str]
     """Glob patterns of their files."""
+    review: ReviewSettings
+    """The review by people."""
+    seed: int = 0
+    """Seed of all draws."""
+
+
+class Constructing(Making):
+    """What the construction of a benchmark needs whose texts a language model writes."""
+
     writer: str = Field(pattern=SLUG)
     """The model that writes the texts; `run:` must select it."""
     prompts: str
@@ -37,10 +46,6 @@ class Constructing(Settings):
     """How often the writer is asked: from the second time on about what could not be used, with the reason."""
     max_tokens: int = Field(256, ge=1)
     """Longest reply of the writer, in tokens."""
-    review: ReviewSettings
-    """The review by people."""
-    seed: int = 0
-    """Seed of all draws."""
 
 
 class VelocitiSettings(Constructing):
@@ -150,4 +155,63 @@ class TemporalBenchSettings(Constructing):
     """Negatives of a long video."""
 
 
-Construction = Annotated[VelocitiSettings | VinogroundSettings | TemporalBenchSettings, Field(discriminator="kind")]
+class StaticFilter(Settings):
+    """Questions that a model answers from one random frame are dropped."""
+
+    model: str = Field(pattern=SLUG)
+    """The model that is shown the frame, in GPT-4v's place; `run:` must select it."""
+    protocol: str = Field("unpacked", pattern=SLUG)
+    """How it is asked; its answers go to the benchmark's judge."""
+    samplings: list[Annotated[str, Field(pattern=SLUG)]] = Field(["still0", "still1", "still2", "still3"], min_length=1)
+    """The random frames, one sampling a seed."""
+    least: float = Field(2.5, ge=0, le=3)
+    """Mean rating, 0 to 3, from which a question is dropped."""
+    verdicts: str | None = None
+    """Glob pattern of the files in which people check by hand; what most of them say counts, not the rating."""
+
+    def runs(self) -> list[str]:
+        """The runs whose answers are rated."""
+        return [f"{self.protocol}/{sampling}/{self.model}" for sampling in self.samplings]
+
+
+class OtherSets(Settings):
+    """Other sets of videos, of which questions are drawn for the table of temporal indispensability."""
+
+    folder: str
+    """Folder of their questions, a csv file `<set>.csv` each, with the columns `video`, `question` and `answer`."""
+    scoring: dict[Annotated[str, Field(pattern=SLUG)], Literal["0 to 3", "0 to 5", "accuracy"]]
+    """The sets, and how each is scored."""
+    count: int = Field(1000, ge=1)
+    """Questions that are drawn of each."""
+
+    def files(self) -> dict[str, str]:
+        """Set -> the file of its questions."""
+        return {name: f"{self.folder}/{name}.csv" for name in self.scoring}
+
+
+class MmbenchVideoSettings(Making):
+    """MMBench-Video, from a list of videos and the questions that annotators wrote about them."""
+
+    kind: Literal["mmbench_video"]
+    """`mmbench_video`: from `collection.csv` and `questions/*.csv`."""
+    files: list[str] = Field(["collection.csv", "questions/*.csv"])
+    """Glob patterns of their files."""
+    categories: list[str] | None = None
+    """The categories of videos; by default any. The paper has 16, in a figure."""
+    shortest_s: float = Field(30, ge=0)
+    """Shortest video that is collected, in seconds."""
+    longest_s: float = Field(360, gt=0)
+    """Longest clip of a video that questions are asked about, in seconds."""
+    question_words: int = Field(3, ge=1)
+    """Fewest words of a question."""
+    answer_words: int = Field(1, ge=1)
+    """Fewest words of an answer."""
+    static: StaticFilter | None = None
+    """The filter of questions that one frame answers; without it there is none."""
+    other_sets: OtherSets | None = None
+    """Other sets to draw questions of; without it none."""
+
+
+Construction = Annotated[
+    VelocitiSettings | VinogroundSettings | TemporalBenchSettings | MmbenchVideoSettings, Field(discriminator="kind")
+]

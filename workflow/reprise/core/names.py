@@ -15,6 +15,9 @@ TABLE = r"^table[0-9]+$"
 FIGURE = r"^(fig[0-9]+|own_[a-z0-9_]+)$"
 REVISION = r"^([0-9a-f]{40}|unpinned)$"
 
+UNFILTERED = "-unfiltered"
+"""end of the name that a benchmark has here before static questions are dropped from it"""
+
 LINK = r"^https?://[^/@]*(/|$)"
 
 WORDS = {

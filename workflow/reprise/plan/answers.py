@@ -12,7 +12,7 @@ from reprise.core.paths import Scored
 from reprise.core.schemas import RESPONSES, read_table
 from reprise.models.failures import Failures
 from reprise.models.reasons import REASONS
-from reprise.plan.construction import WRITER, constructed, writer_run
+from reprise.plan.construction import WRITER, writer_run, written
 from reprise.plan.runs import Plan
 
 
@@ -78,7 +78,7 @@ def asked_jobs(plan: Plan) -> Iterator[Job]:
 
 def writer_jobs(plan: Plan) -> Iterator[Job]:
     """The rounds in which a language model writes what benchmarks are made of."""
-    for benchmark, settings in constructed(plan).items():
+    for benchmark, settings in written(plan).items():
         for number in range(1, settings.rounds + 1):
             replies = plan.results.construction(benchmark, "replies") / f"{number}.parquet"
             key = plan.results.construction_key(benchmark, WRITER)

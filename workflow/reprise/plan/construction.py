@@ -5,22 +5,33 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reprise.benchmarks.prompts import Prompt, load_prompts
+from reprise.config.unfiltered import static_filters
 from reprise.construction.keys import (
+    AnnotationKey,
     CandidatesKey,
     ConstructedReleaseKey,
     ConstructionStatisticsKey,
+    DrawKey,
     PoolClipsKey,
     ReviewKey,
     SamplesKey,
+    StaticKey,
     StepKey,
     WritingKey,
 )
 from reprise.construction.registry import MEASURED
-from reprise.construction.settings import Construction, ReviewSettings
+from reprise.construction.settings import (
+    Constructing,
+    Construction,
+    Making,
+    MmbenchVideoSettings,
+    OtherSets,
+    ReviewSettings,
+)
 from reprise.core.errors import UserError
 from reprise.core.files import matching_files
 from reprise.core.keyfile import Key
-from reprise.core.names import one_of
+from reprise.core.names import UNFILTERED, one_of
 from reprise.core.paths import Run
 from reprise.fetch.keys import ReleaseKey
 from reprise.fetch.settings import ReleaseFolder
@@ -38,14 +49,19 @@ def constructed(plan: Plan) -> Mapping[str, Construction]:
     return {name: entry.construction for name, entry in entries if entry.construction is not None}
 
 
-def writer_run(benchmark: str, number: int | str, settings: Construction) -> Run:
+def written(plan: Plan) -> Mapping[str, Constructing]:
+    """Those of them whose texts a language model writes."""
+    return {name: how for name, how in constructed(plan).items() if isinstance(how, Constructing)}
+
+
+def writer_run(benchmark: str, number: int | str, settings: Constructing) -> Run:
     """A round of writing, named as runs are."""
     return Run(benchmark, "construction", f"round{number}", settings.writer)
 
 
 def writer_of(plan: Plan, benchmark: str) -> str:
     """The model that writes a benchmark's texts; it must run here."""
-    writer = constructed(plan)[benchmark].writer
+    writer = written(plan)[benchmark].writer
     if writer not in plan.models:
         raise UserError(
             f"config/suites/{plan.config.name}.yaml: benchmarks.{benchmark}.construction.writer: '{writer}' does not "
@@ -54,9 +70,9 @@ def writer_of(plan: Plan, benchmark: str) -> str:
     return writer
 
 
-def writing_prompts(settings: Construction) -> dict[str, Prompt]:
-    """The prompts by which the writer is asked."""
-    return load_prompts(Path(settings.prompts))
+def writing_prompts(settings: Making) -> dict[str, Prompt]:
+    """The prompts by which the writer is asked; none where there is no writer."""
+    return load_prompts(Path(settings.prompts)) if isinstance(settings, Constructing) else {}
 
 
 def as_asked(prompts: Mapping[str, Prompt]) -> dict[str, str]:
@@ -77,7 +93,7 @@ class Writing(NamedTuple):
 
 def writing(plan: Plan, benchmark: str, sampling: dict[str, str]) -> Writing:
     """The writer of a benchmark, and what it is asked; it is shown no frames."""
-    settings, writer = constructed(plan)[benchmark], writer_of(plan, benchmark)
+    settings, writer = written(plan)[benchmark], writer_of(plan, benchmark)
     asked = {"form": "writer", "ask": "write", "max_tokens": settings.max_tokens, "sampling": sampling}
     path, name = plan.results.construction_key(benchmark, WRITER), f"{writer} as writer of {benchmark}"
     return Writing(path, name, writer, as_asked(writing_prompts(settings)), asked)
@@ -87,17 +103,29 @@ def step_keys(plan: Plan, benchmark: str) -> Iterator[tuple[Path, Key]]:
     """The key files of a construction's steps, but for the writer's; without the digests of their code."""
     settings = constructed(plan)[benchmark]
     prompts, title = writing_prompts(settings), plan.config.benchmarks[benchmark].title
-    verdicts = {str(path): plan.store.digest(path) for path in verdict_files(settings)}
+    verdicts = {str(path): plan.store.digest(path) for path in verdict_files(settings.review.verdicts)}
     steps: dict[str, Key] = {
         SOURCE: _source(plan, benchmark, settings),
         **({"clips": PoolClipsKey(settings=settings)} if settings.kind in MEASURED else {}),
         "candidates": CandidatesKey(settings=settings),
-        "requests": WritingKey(settings=settings, prompts=prompts),
         "samples": SamplesKey(settings=settings, prompts=prompts),
         "review": ReviewKey(settings=settings, verdicts=verdicts),
         "release": ConstructedReleaseKey(settings=settings),
         "statistics": ConstructionStatisticsKey(settings=settings, title=title, notice=plan.config.suite.notice),
     }
+    if isinstance(settings, Constructing):
+        steps["requests"] = WritingKey(settings=settings, prompts=prompts)
+    if isinstance(settings, MmbenchVideoSettings):
+        steps["guidelines"] = AnnotationKey(settings=settings)
+    if others := other_sets(settings):
+        files = {name: plan.store.digest(Path(name)) for name in others.files().values()}
+        own = others.model_dump(exclude={"folder"})
+        steps["draw"] = DrawKey(**own, seed=settings.seed, files=files)
+    if benchmark in static_filters(plan.config):
+        checked = checks_by_hand(plan, benchmark)
+        steps["static"] = StaticKey(
+            settings=settings, verdicts={str(path): plan.store.digest(path) for path in checked}
+        )
     for step, key in steps.items():
         yield plan.results.construction_key(benchmark, step), _lean(key)
 
@@ -114,15 +142,32 @@ def _lean(key: Key) -> Key:
     """A key without what its step does not read, so that a change of the review makes no caption anew."""
     if not isinstance(key, StepKey):
         return key
-    unread: dict[str, Any] = {"writer": UNREAD, "prompts": UNREAD}  # both are in the writer's key, as their content
-    if not isinstance(key, ReviewKey):
+    unread: dict[str, Any] = {}
+    if isinstance(key.settings, Constructing):  # both are in the writer's key, as their content
+        unread = {"writer": UNREAD, "prompts": UNREAD}
+    if not isinstance(key, ReviewKey | StaticKey):
         unread["review"] = ReviewSettings(verdicts=UNREAD)
+    if isinstance(key.settings, MmbenchVideoSettings) and not isinstance(key, StaticKey):
+        unread |= {"static": None}
+    if isinstance(key.settings, MmbenchVideoSettings):
+        unread |= {"other_sets": None}
     return key.model_copy(update={"settings": key.settings.model_copy(update=unread)})
 
 
-def verdict_files(settings: Construction) -> list[Path]:
+def other_sets(settings: Construction) -> OtherSets | None:
+    """The other sets that a benchmark's questions are compared with."""
+    return settings.other_sets if isinstance(settings, MmbenchVideoSettings) else None
+
+
+def verdict_files(pattern: str) -> list[Path]:
     """People's verdicts so far."""
-    return sorted(path for path in Path().glob(settings.review.verdicts) if path.is_file())
+    return sorted(path for path in Path().glob(pattern) if path.is_file())
+
+
+def checks_by_hand(plan: Plan, benchmark: str) -> list[Path]:
+    """What people said of static questions so far."""
+    pattern = static_filters(plan.config)[benchmark].verdicts
+    return verdict_files(pattern) if pattern else []
 
 
 class Constructed:
@@ -131,6 +176,8 @@ class Constructed:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._made = constructed(plan)
+        self._written = written(plan)
+        self._filtered = static_filters(plan.config)
 
     def here(self) -> str:
         """The benchmarks that are made, as a wildcard's pattern."""
@@ -138,7 +185,12 @@ class Constructed:
 
     def elsewhere(self) -> str:
         """Those whose release is fetched or found."""
-        return one_of(self._plan.config.suite.benchmarks.keys() - self._made.keys())
+        before = {f"{name}{UNFILTERED}" for name in self._filtered}
+        return one_of(self._plan.config.suite.benchmarks.keys() - self._made.keys() - before)
+
+    def filtered(self) -> str:
+        """Those that are made from which static questions are dropped."""
+        return one_of(self._filtered)
 
     def measured(self) -> str:
         """Those whose clips are fetched and measured before anything is written about them."""
@@ -163,8 +215,9 @@ class Constructed:
         return self._replies(wildcards.benchmark, int(wildcards.round) - 1)
 
     def every_round(self, wildcards: Wildcards) -> list[Path]:
-        """The replies of all rounds."""
-        return self._replies(wildcards.benchmark, self._made[wildcards.benchmark].rounds)
+        """The replies of all rounds; none where nothing is written by a model."""
+        settings = self._written.get(wildcards.benchmark)
+        return self._replies(wildcards.benchmark, settings.rounds) if settings else []
 
     def _replies(self, benchmark: str, rounds: int) -> list[Path]:
         folder = self._plan.results.construction(benchmark, "replies")
@@ -172,14 +225,43 @@ class Constructed:
 
     def verdicts(self, wildcards: Wildcards) -> list[Path]:
         """People's verdicts so far."""
-        return verdict_files(self._made[wildcards.benchmark])
+        return verdict_files(self._made[wildcards.benchmark].review.verdicts)
 
     def run(self, wildcards: Wildcards) -> Run:
         """A round of writing, named as runs are."""
-        return writer_run(wildcards.benchmark, wildcards.round, self._made[wildcards.benchmark])
+        return writer_run(wildcards.benchmark, wildcards.round, self._written[wildcards.benchmark])
 
     def tables(self, *names: str) -> Callable[[Wildcards], list[Path]]:
         """Tables of a construction."""
         return lambda wildcards: [
             self._plan.results.construction(wildcards.benchmark, f"{name}.parquet") for name in names
         ]
+
+    def released(self, wildcards: Wildcards) -> list[Path]:
+        """The table whose rows are released: what static questions are dropped from, or what people reviewed."""
+        name = "static" if wildcards.benchmark in self._filtered else "reviewed"
+        return self.tables(name)(wildcards)
+
+    def counted(self, wildcards: Wildcards) -> list[Path]:
+        """The tables of all steps."""
+        names = ["pool", "texts", "candidates", "written", "samples", "reviewed", "votes"]
+        return self.tables(*names, *(["static"] if wildcards.benchmark in self._filtered else []))(wildcards)
+
+    def ratings(self, wildcards: Wildcards) -> list[Path]:
+        """What the judge says of the answers from one random frame."""
+        benchmark = wildcards.benchmark
+        runs = [Run.parse(f"{benchmark}{UNFILTERED}/{name}") for name in self._filtered[benchmark].runs()]
+        return [self._plan.results.verdicts(run, self._plan.judge_of(run)) for run in runs]
+
+    def checks_by_hand(self, wildcards: Wildcards) -> list[Path]:
+        """What people said of static questions so far."""
+        return checks_by_hand(self._plan, wildcards.benchmark)
+
+    def sets(self) -> str:
+        """The other sets that questions are drawn of."""
+        return one_of({name for how in self._made.values() if (found := other_sets(how)) for name in found.scoring})
+
+    def set_file(self, wildcards: Wildcards) -> list[str]:
+        """The questions of such a set."""
+        found = other_sets(self._made[wildcards.benchmark])
+        return [found.files()[wildcards.set]] if found else []

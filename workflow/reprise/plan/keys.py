@@ -33,7 +33,7 @@ from reprise.models.embeddings import DISTRIBUTION as EMBEDDER
 from reprise.models.keys import ModelAnswers, ModelRunKey, RunKey
 from reprise.plan.agreement import agreement_key
 from reprise.plan.changes import remember
-from reprise.plan.construction import step_keys, writing
+from reprise.plan.construction import step_keys, writing, written
 from reprise.plan.identity import server_of, weights_identity
 from reprise.plan.reported import report_key
 from reprise.plan.reproduction import reproduction_key
@@ -127,10 +127,11 @@ class _Keys:
     def _of_data(self, benchmark: str) -> Iterator[tuple[Path, Settings]]:
         suite, key = self._config.suite, self._plan.results.key
         entry = suite.benchmarks[benchmark]
-        if entry.construction is None:
-            yield key("release", benchmark), self._coded(self._release(benchmark))
-        else:
+        if entry.construction is not None:
             yield from ((path, self._coded(one)) for path, one in step_keys(self._plan, benchmark))
+        elif entry.release.kind != "constructed":
+            yield key("release", benchmark), self._coded(self._release(benchmark))
+        if benchmark in written(self._plan):
             own = writing(self._plan, benchmark, NO_FRAMES)
             yield own.path, self._model_run(*own[1:])
         stages: dict[str, Key] = {

@@ -18,7 +18,7 @@ def main() -> None:
     args = arguments("Write a constructed release.", key=Path, tables=[Path], out=Path)
     settings = read_key(args.key, ConstructedReleaseKey).settings
     tables = read_tables(settings.kind, args.tables)
-    if not kept(tables["reviewed"]).height:
+    if not any(kept(table).height for table in tables.values()):
         raise UserError(
             f"{args.tables[0]}: nothing is left to release. Beside it, `statistics.md`, a target, says which filter "
             "dropped what, and `review/tasks.csv` is for people to fill in: put it where `review.verdicts:` says."

@@ -1,0 +1,63 @@
+"""MMBench-Video is made by the workflow: what annotators get, the draw of other sets, the filter and what it takes."""
+
+import csv
+import shutil
+
+import pytest
+
+from tests.workflow.conftest import ROOT, Project, copy_project
+
+FOLDER = "results/construction/construction/mmbench_video"
+SUITE = "config/suites/construction.yaml"
+PAGE, RELEASE = f"{FOLDER}/statistics.md", "results/construction/release/mmbench_video/files.json"
+TASKS, DRAWN = f"{FOLDER}/annotation/questions.csv", f"{FOLDER}/sets/msvd.csv"
+TABLES = """\
+benchmark: mmbench_video
+tables:
+  table3:
+    title: Ratings
+    caption: Ratings.
+    metrics: [mean]
+    columns: [{title: Mean, group: overall}]
+    sections: [{protocol: unpacked, sampling: interior8, rows: [{label: Oracle, model: oracle}]}]
+"""
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    made = copy_project(tmp_path_factory.mktemp("mmbench_video") / "project")
+    made.edit("config/config.yaml", "suite: demo", "suite: construction")
+    before, _, own = (made.root / SUITE).read_text().partition("  mmbench_video:\n")
+    made.write(SUITE, f"{before.partition('benchmarks:')[0]}benchmarks:\n  mmbench_video:\n{own}")
+    made.edit(SUITE, "toy-llava-ov", "cannot-tell")
+    made.edit(
+        SUITE, "categories: [", "other_sets: {folder: full, count: 2, scoring: {msvd: 0 to 5}}\n      categories: ["
+    )
+    made.write("config/tables/construction/mmbench_video.yaml", TABLES)
+    made.write("full/msvd.csv", "video,question,answer\n1.mp4,Who?,A man.\n2.mp4,Who?,A dog.\n3.mp4,Who?,A cat.\n")
+    for name in ("annotators", "reviews/mmbench_video"):
+        shutil.copytree(ROOT / "resources/demo" / name, made.root / "resources/demo" / name)
+    return made
+
+
+def test_the_filter_asks_a_model_about_what_is_not_filtered_yet(project: Project) -> None:
+    planned = project.planned(PAGE, RELEASE)
+    assert [rule for rule in planned if rule.startswith("construction_")] == [
+        "construction_candidates", "construction_release", "construction_review", "construction_samples",
+        "construction_source", "construction_static", "construction_statistics", "construction_unfiltered",
+    ]  # fmt: skip
+    assert [planned.count(rule) for rule in ("annotations", "infer", "judge", "score_judged")] == [1, 2, 2, 2]
+    project.edit(SUITE, "      static: {model: cannot-tell, samplings: [still0, still1]}\n", "")
+    unfiltered = project.planned(PAGE, RELEASE)
+    assert "construction_release" in unfiltered and not {"construction_static", "infer", "judge"} & set(unfiltered)
+
+
+def test_people_get_their_files_and_sets_are_drawn(project: Project) -> None:
+    assert project.made(TASKS, DRAWN) == [
+        "construction_candidates", "construction_draw", "construction_guidelines", "construction_source",
+    ]  # fmt: skip
+    videos = [row["video"] for row in csv.DictReader((project.root / TASKS).open())]
+    assert len(videos) == 6 and "toy-short" not in videos
+    assert "Avoid including specific timestamps" in (project.root / TASKS).with_name("guidelines.md").read_text()
+    drawn = list(csv.DictReader((project.root / DRAWN).open()))
+    assert len(drawn) == 2 and {row["scoring"] for row in drawn} == {"0 to 5"}

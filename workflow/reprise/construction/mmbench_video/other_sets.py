@@ -1,0 +1,28 @@
+"""Questions drawn of other sets of videos, for the table of temporal indispensability (section 3.2, Table 2)."""
+
+from collections import Counter
+from pathlib import Path
+
+import polars as pl
+
+from reprise.benchmarks.mmbench_video.video_sets import COLUMNS
+from reprise.construction.draws import rank
+from reprise.core.errors import UserError
+from reprise.core.tabular import read_rows, require_columns
+
+SCORING = "scoring"
+
+
+def drawn(path: Path, count: int, scoring: str, seed: int) -> pl.DataFrame:
+    """As many questions of a set, in the order of the draw, which hangs on the questions and not on their order."""
+    rows = read_rows(path)
+    require_columns(rows, COLUMNS, path)
+    if SCORING in rows.columns:
+        raise UserError(f"{path}: column '{SCORING}' is taken: how a set is scored stands in the suite. Rename it.")
+    seen: Counter[tuple[str, ...]] = Counter()
+    ranks = []
+    for texts in rows.select(COLUMNS).cast(pl.String).fill_null("").iter_rows():
+        seen[texts] += 1
+        ranks.append(rank(seed, path.stem, *texts, str(seen[texts])))
+    ordered = rows.with_columns(pl.Series("rank", ranks, dtype=pl.String)).sort("rank").drop("rank")
+    return ordered.head(count).with_columns(pl.lit(scoring).alias(SCORING))

@@ -22,3 +22,4 @@ rule all:
         PLAN.every_table(),
         f"results/{SUITE}/sources/missing.md",
         PLAN.made.pages(),
+        PLAN.surveyed.pages(),

@@ -1,7 +1,6 @@
 """Checks of the groups of people that a suite asks, across files."""
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 from reprise.config.configuration import Configuration
 from reprise.people.settings import Design
@@ -19,5 +18,3 @@ def design_problems(found: Configuration, designs: Mapping[str, Design], group: 
         yield "run", f"'{design.run}' is the run of '{twins[0]}' too; a run has one group."
     if design.surveys is not None and design.per_survey is not None:
         yield "surveys", f"found {design.surveys}, and per_survey {design.per_survey}. Name one of both."
-    if design.qualification is not None and not Path(design.qualification.questions).is_file():
-        yield "qualification.questions", f"no file '{design.qualification.questions}'."

@@ -178,6 +178,7 @@ def task_rows(tasks: Sequence[Task], votes: Votes, needed: int) -> list[Row]:
             "digest": task.digest,
             **task.shown,
             "choices": task.offered,
+            "options": task.choices,
             "judged_by": ", ".join(sorted(votes.by_task.get(task.task_id, {}))),
             "reviewer": "",
             "verdict": "",
@@ -198,7 +199,7 @@ def as_csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
 
 def as_sheet(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
     """The same for people, whose spreadsheet must not take what a language model wrote for a formula."""
-    return as_csv([{name: as_cell(str(value)) for name, value in row.items()} for row in rows], columns)
+    return as_csv([{name: as_cell(str(row[name])) for name in columns} for row in rows], columns)
 
 
 def as_json(rows: Sequence[Mapping[str, Any]]) -> str:

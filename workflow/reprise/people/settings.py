@@ -25,7 +25,7 @@ class Asked(Settings):
     """Glob pattern of the files with people's answers: csv, or json as Label Studio exports it."""
     seed: int = 0
     """Seed of all draws."""
-    videos: str = "resources/store"
+    videos: str = "resources"
     """The folder whose videos the site of the survey shows (Label Studio's `LOCAL_FILES_DOCUMENT_ROOT`); their addresses are
     relative to it."""
 

@@ -12,6 +12,7 @@ from reprise.plan.people import Group
 from reprise.plan.runs import Plan
 
 Wildcards = Any
+PAGE = "statistics.md"
 WHOLE = "all"
 """the rule by which people see the whole clip"""
 
@@ -40,6 +41,12 @@ class Surveyed:
     def groups(self) -> str:
         """The names of all groups, as a wildcard's pattern."""
         return one_of({group.name for group in self._people.designs.values()})
+
+    def pages(self) -> list[Path]:
+        """The page of numbers of each group of which somebody has answered."""
+        answered = [group for run, group in self._people.designs.items() if self._plan.imports.of_people(run)]
+        folder = self._plan.results.folder / "people"
+        return [folder / group.benchmark / group.name / PAGE for group in answered]
 
     def stage(self, wildcards: Wildcards) -> str:
         """The stage that reads an imported run's files: people's, or those in the authors' formats."""

@@ -1,0 +1,77 @@
+"""Tasks go into a real Label Studio with videos that play, and its exports come back as answers."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import httpx2
+import pytest
+from reprise.construction.label_studio import LOCAL_FILES
+from reprise.construction.review import counted, read_verdicts
+from reprise.media.probe import open_video
+
+from tests.people.conftest import TOKEN, LabelStudio
+from tests.people.project import NAME, TASKS, annotate, export, make_project, tasks_of
+from tests.unit.videos import barcode_video
+
+SAID = {TASKS[0].task_id: ["A"], TASKS[1].task_id: ["B"], TASKS[2].task_id: ["A", "B"], TASKS[3].task_id: [None]}
+
+
+@pytest.fixture(scope="module")
+def video(label_studio: LabelStudio) -> Path:
+    return barcode_video(label_studio.files / "clips" / NAME)
+
+
+@pytest.fixture(scope="module")
+def exports(label_studio: LabelStudio, video: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A project's export after one answer, and after all."""
+    folder = tmp_path_factory.mktemp("exports")
+    project = make_project(label_studio, video)
+    numbers = tasks_of(label_studio, project)
+    assert numbers.keys() == {task.task_id for task in TASKS}
+    annotate(label_studio, numbers[TASKS[0].task_id], "A")
+    half = export(label_studio, project, folder / "half.json")
+    for task, choices in list(SAID.items())[1:]:
+        for choice in choices:
+            annotate(label_studio, numbers[task], choice)
+    whole = export(label_studio, project, folder / "whole.json")
+    if "RECORD" in os.environ:  # the fixture of the unit tests
+        for path in (half, whole):
+            shutil.copy(path, Path(os.environ["RECORD"]) / f"label-studio-{path.name}")
+    return half, whole
+
+
+def test_videos_play(label_studio: LabelStudio, video: Path) -> None:
+    """The address in a task gives the file, whole and in parts, as a type and codec that browsers play."""
+    address = f"{LOCAL_FILES}clips/{NAME}"
+    whole = label_studio.ask("GET", address)
+    assert whole.content == video.read_bytes() and whole.headers["Content-Type"] == "video/mp4"
+    with open_video(video) as (_, stream):
+        assert stream.codec_context.name == "h264"
+    elsewhere = httpx2.get(
+        f"{label_studio.url}{LOCAL_FILES}data/label_studio.sqlite3", headers={"Authorization": f"Token {TOKEN}"}
+    )
+    assert elsewhere.status_code == 404, "nothing but the project's videos is served"
+
+
+def test_exports_are_answers(exports: tuple[Path, Path]) -> None:
+    half, whole = exports
+    assert [one.task_id for one in read_verdicts([half])] == [TASKS[0].task_id]
+    votes = counted(TASKS, read_verdicts([half, whole]))
+    (person,) = votes.by_task[TASKS[0].task_id]
+    assert person.startswith("label-studio ")
+    assert votes.by_task == {TASKS[0].task_id: {person: "A"}, TASKS[1].task_id: {person: "B"}}
+    assert [one.problem for one in votes.problems] == ["two_verdicts"]
+
+
+def test_another_projects_export_is_named(exports: tuple[Path, Path]) -> None:
+    others = [task._replace(task_id=f"other/{task.task_id}") for task in TASKS]
+    votes = counted(others, read_verdicts([exports[0]]))
+    assert votes.by_task == {} and [one.problem for one in votes.problems] == ["foreign_task"]
+
+
+def test_the_recorded_export_has_this_shape(exports: tuple[Path, Path]) -> None:
+    recorded = Path(__file__).parents[1] / "data/people/label-studio-whole.json"
+    now, before = (json.loads(path.read_text())[0] for path in (exports[1], recorded))
+    assert before.keys() <= now.keys() and before["annotations"][0].keys() <= now["annotations"][0].keys()

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from reprise.construction.label_studio import LOCAL_FILES
-from reprise.construction.review import counted, read_verdicts
+from reprise.construction.label_studio import LOCAL_FILES, as_task, template
+from reprise.construction.review import Task, counted, read_verdicts, task_rows
 from reprise.media.probe import open_video
 
 from tests.people.conftest import TOKEN, LabelStudio
@@ -75,3 +75,21 @@ def test_the_recorded_export_has_this_shape(exports: tuple[Path, Path]) -> None:
     recorded = Path(__file__).parents[1] / "data/people/label-studio-whole.json"
     now, before = (json.loads(path.read_text())[0] for path in (exports[1], recorded))
     assert before.keys() <= now.keys() and before["annotations"][0].keys() <= now["annotations"][0].keys()
+
+
+def test_a_review_goes_the_same_way(label_studio: LabelStudio, tmp_path: Path) -> None:
+    """The tasks of a construction's review, with other choices for each kind of task."""
+    tasks = [
+        Task("sample/1", ("both fit", "negative is wrong"), {"positive": "A toy runs.", "negative": "A toy sits."}),
+        Task("caption/1", ("positive", "neutral"), {"positive": "A toy runs.", "negative": ""}),
+    ]
+    rows = task_rows(tasks, counted(tasks, []), 1)
+    content = {"title": "Toy review", "label_config": template("Choose.", ("positive", "negative"))}
+    project = int(label_studio.ask("POST", "/api/projects", content).json()["id"])
+    shown = [as_task(row, f"clips/{NAME}", row["options"]) for row in rows]
+    label_studio.ask("POST", f"/api/projects/{project}/import", shown)
+    for task, number in tasks_of(label_studio, project).items():
+        annotate(label_studio, number, "both fit" if task == "sample/1" else "neutral", "positive")
+    votes = counted(tasks, read_verdicts([export(label_studio, project, tmp_path / "review.json")]))
+    assert votes.problems == []
+    assert [list(votes.by_task[task.task_id].values()) for task in tasks] == [["both fit"], ["neutral"]]

@@ -20,7 +20,11 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     small_suite(made)
     suite = made.root / "config/suites/small.yaml"
     suite.write_text(suite.read_text() + GROUP)
-    made.edit("config/tables/small.yaml", "          - {label: Oracle, model: oracle}\n", "          - {label: Oracle, model: oracle}\n          - {label: Human, model: humans, sampling: all}\n")
+    made.edit(
+        "config/tables/small.yaml",
+        "          - {label: Oracle, model: oracle}\n",
+        "          - {label: Oracle, model: oracle}\n          - {label: Human, model: humans, sampling: all}\n",
+    )
     return made
 
 
@@ -41,4 +45,3 @@ def test_answers_are_a_run_that_needs_no_video(project: Project) -> None:
     assert "answers/ann.csv: row 1" in problems and "foreign_task" in problems
     project.write("answers/bob.csv", "task_id,digest,reviewer,verdict\n")
     assert set(project.planned(page, run)) == {"import_answers", "people_statistics", "score"}
-

@@ -14,14 +14,19 @@ from reprise.people.answers import TIE, TOO_FEW, Counted, counting, modes, peopl
 from reprise.people.settings import AnswerDesign, Qualification
 from reprise.people.statistics import BY_DESIGN, agreement, numbers, worker_rows
 from reprise.people.surveys import address, survey_rows
-from reprise.people.tasks import NOT_TESTED, QUALIFICATION, Tested, qualification_tasks
+from reprise.people.tasks import NOT_TESTED, QUALIFICATION, qualification_tasks
 from reprise.stats.reliability import alpha
 
 from tests.unit.videos import barcode_video
 
 AB = ("A", "B")
 TASKS = [Task(name, AB, {"clip": f"{name}.mp4", "question": f"{name}?"}) for name in ("q1", "q2", "q3")]
-TEST = Tested([Task(f"{QUALIFICATION}{n}", AB, {"clip": "", "question": str(n)}) for n in "12"], {f"{QUALIFICATION}{n}": "A" for n in "12"}, {})
+TEST = Tested(
+    [Task(f"{QUALIFICATION}{n}", AB, {"clip": "", "question": str(n)}) for n in "12"],
+    {f"{QUALIFICATION}{n}": "A" for n in "12"},
+    {},
+)
+RECORDED = Path(__file__).parents[2] / "data/people"
 HEAD = "question_id,video,question,options,answer"
 
 
@@ -37,7 +42,9 @@ def by_ten(answers: str) -> list[Verdict]:
     return [said(f"p{n}", TASKS[0], answer) for n, answer in enumerate(answers)]
 
 
-def counted_of(verdicts: Sequence[Verdict], asked: AnswerDesign, tested: Tested = NOT_TESTED, out: set[str] = frozenset()) -> Counted:  # type: ignore[assignment]
+def counted_of(
+    verdicts: Sequence[Verdict], asked: AnswerDesign, tested: Tested = NOT_TESTED, out: set[str] = frozenset()
+) -> Counted:  # type: ignore[assignment]
     return counting(TASKS, verdicts, asked, tested, out)
 
 
@@ -102,7 +109,7 @@ def test_who_fails_the_test_or_wrote_captions_does_not_count() -> None:
     answers = [said(who, TASKS[0], "A") for who in ("ann", "bob", "cy", "dan")]
     found = counted_of([*right, *wrong, *answers], asked, TEST, {"bob"})
     problems = {one.where: (one.problem, one.found.split(" ", 2)[2]) for one in found.votes.problems}
-    why = "of the 2 questions of the qualification right, needed: 2"
+    why = "of 2 answers of the qualification right, needed: 2"
     assert problems == {
         "file: bob q1": ("wrote_captions", "wrote captions"),
         "file: cy q1": ("not_qualified", f"has 1 {why}"),
@@ -157,7 +164,9 @@ def test_vinogrounds_questions_fill_fifty_surveys_in_a_drawn_order() -> None:
 
 def test_a_video_outside_the_folder_that_is_shown_is_refused(tmp_path: Path) -> None:
     assert address(tmp_path / "store/clips/a.mp4", str(tmp_path)) == "store/clips/a.mp4"
-    with pytest.raises(UserError, match="is not inside .*, the folder of the videos. Let `videos:` name one that holds it"):
+    with pytest.raises(
+        UserError, match="is not inside .*, the folder of the videos. Let `videos:` name one that holds it"
+    ):
         address(Path("/elsewhere/a.mp4"), str(tmp_path))
 
 
@@ -203,13 +212,17 @@ def test_alpha_by_hand() -> None:
     assert alpha(answers, AB) == pytest.approx(1 - 2 / 3.6)
 
 
-@pytest.mark.parametrize("counts", [[(3, 1), (0, 4), (4, 0), (2, 2)], [(10, 0), (5, 5), (1, 9)], [(1, 1), (2, 0), (0, 1)]])
+@pytest.mark.parametrize(
+    "counts", [[(3, 1), (0, 4), (4, 0), (2, 2)], [(10, 0), (5, 5), (1, 9)], [(1, 1), (2, 0), (0, 1)]]
+)
 def test_alpha_is_its_closed_form(counts: list[tuple[int, int]]) -> None:
     """Of two values: 1 - (n - 1) * sum(a*b / (m - 1)) / (A * B), over questions with m = a + b answers or more than one."""
     paired = [(a, b) for a, b in counts if a + b > 1]
     of_a, of_b = (sum(column) for column in zip(*paired, strict=True))
     differing = sum(a * b / (a + b - 1) for a, b in paired)
-    assert alpha([{"A": a, "B": b} for a, b in counts], AB) == pytest.approx(1 - (of_a + of_b - 1) * differing / (of_a * of_b))
+    assert alpha([{"A": a, "B": b} for a, b in counts], AB) == pytest.approx(
+        1 - (of_a + of_b - 1) * differing / (of_a * of_b)
+    )
 
 
 @pytest.mark.parametrize("answers", [[], [{"A": 1}, {"B": 1}], [{"A": 3}, {"A": 2}]])
@@ -220,7 +233,9 @@ def test_alpha_is_undefined_where_nothing_can_be_compared(answers: list[dict[str
 def test_agreement_of_one_person_a_question_is_undefined_by_design() -> None:
     found = counted_of([said("ann", TASKS[0], "A")], design())
     assert agreement(TASKS, found.votes, design()) == (None, BY_DESIGN)
-    lines = {one.what: one for one in numbers("velociti", TASKS, found, replies(TASKS, found.votes, design()), design())}
+    lines = {
+        one.what: one for one in numbers("velociti", TASKS, found, replies(TASKS, found.votes, design()), design())
+    }
     assert lines["questions"].paper == 2100 and lines["questions"].ours == 3
     assert lines["questions that too few people answered"].ours == 2 and lines["Krippendorff's alpha"].note == BY_DESIGN
 
@@ -241,7 +256,10 @@ def annotation(choices: object, by: object = 3, **more: object) -> dict[str, obj
     [
         (exported(annotation(["A"])), [("q1", "label-studio 3", "A")]),
         (exported(annotation(["A"], {"id": 4, "email": "x@example.org"})), [("q1", "label-studio 4", "A")]),
-        (exported(annotation(["A"]), annotation(["B"])), [("q1", "label-studio 3", "A"), ("q1", "label-studio 3", "B")]),
+        (
+            exported(annotation(["A"]), annotation(["B"])),
+            [("q1", "label-studio 3", "A"), ("q1", "label-studio 3", "B")],
+        ),
         (exported(annotation(["A"], was_cancelled=True)), []),
         (exported(), []),
         (exported(annotation(["A", "B"])), [("q1", "label-studio 3", "A, B")]),
@@ -252,6 +270,17 @@ def annotation(choices: object, by: object = 3, **more: object) -> dict[str, obj
 def test_an_export_is_rows(task: dict[str, object], rows: list[tuple[str, str, str]]) -> None:
     assert is_export([task])
     assert [(one["task_id"], one["reviewer"], one["verdict"]) for one in exported_rows([task])] == rows
+
+
+def test_a_recorded_export_of_label_studio_is_read() -> None:
+    """One answer before, and all after: one skipped task, and one that the same person answered twice."""
+    half, whole = (RECORDED / f"label-studio-{name}.json" for name in ("half", "whole"))
+    assert [(one.task_id, one.verdict) for one in read_verdicts([half])] == [("0_pos/text#text_pos", "A")]
+    tasks = [Task(f"{n}_pos/text#text_pos", AB, {"clip": f"{n}.pos", "question": f"Toy question {n}? A. one, B. two"}) for n in range(4)]
+    found = counting(tasks, read_verdicts([half, whole]), design(), NOT_TESTED, ())
+    assert found.votes.by_task == {"0_pos/text#text_pos": {"1": "A"}, "1_pos/text#text_pos": {"1": "B"}}
+    assert [one.problem for one in found.votes.problems] == ["two_verdicts"]
+    assert counted_of(read_verdicts([whole]), design()).votes.problems[0].problem == "foreign_task"
 
 
 @pytest.mark.parametrize("content", [[], {}, "x", [{"task_id": "q1"}], [{"data": {}, "annotations": 3}], [3]])

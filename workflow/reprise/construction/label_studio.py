@@ -22,14 +22,15 @@ def as_task(row: Mapping[str, Any], video: str, choices: Sequence[str]) -> dict[
 
 def template(title: str, texts: Sequence[str]) -> str:
     """The interface of a project: the video, these columns of a task as texts, its choices."""
-    shown = [f"  <Header value={quoteattr(name)}/>\n  <Text name={quoteattr(name)} value=\"${name}\"/>" for name in texts]
+    shown = [f'  <Header value={quoteattr(name)}/>\n  <Text name={quoteattr(name)} value="${name}"/>' for name in texts]
     return "\n".join(
         [
             "<View>",
             f"  <Header value={quoteattr(title)}/>",
             '  <Video name="video" value="$video_url"/>',
             *shown,
-            f'  <Choices name="{VERDICT}" toName={quoteattr(texts[0])} choice="single" showInLine="true" value="$options" required="true"/>',
+            f'  <Choices name="{VERDICT}" toName={quoteattr(texts[0])} choice="single" showInLine="true"',
+            '    value="$options" required="true"/>',
             "</View>",
             "",
         ]
@@ -46,7 +47,7 @@ def _is_task(one: Any) -> bool:
 
 
 def exported_rows(tasks: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, str]]:
-    """A row an annotation that was submitted; one that was skipped is none. Whose it is, says the number of its user."""
+    """A row an annotation that was submitted; one that was skipped is none. Its user's number says whose."""
     for task in tasks:
         for annotation in task["annotations"]:
             if isinstance(annotation, dict) and not annotation.get("was_cancelled"):

@@ -60,8 +60,8 @@ def people_named(paths: Iterable[Path]) -> set[str]:
         rows = read_rows(path)
         if REVIEWER not in rows.columns:
             raise UserError(
-                f"{path}: column '{REVIEWER}' is missing. Found: {', '.join(rows.columns)}. It names people whose answers "
-                "do not count."
+                f"{path}: column '{REVIEWER}' is missing. Found: {', '.join(rows.columns)}. It names people "
+                "whose answers do not count."
             )
         named |= {str(one).strip() for one in rows[REVIEWER].drop_nulls()}
     return named
@@ -81,7 +81,7 @@ def counting(
         needed = design.qualification.right
         for number in numbers.values():
             if right[number] < needed:
-                why = f"has {right[number]} of the {len(tested.tasks)} questions of the qualification right, needed: {needed}"
+                why = f"has {right[number]} of {len(tested.tasks)} answers of the qualification right, needed: {needed}"
                 refused.setdefault(number, (NOT_QUALIFIED, why))
     votes = counted(tasks, [one for one in asked if one.reviewer not in refused])
     out = [

@@ -26,8 +26,8 @@ class Asked(Settings):
     seed: int = 0
     """Seed of all draws."""
     videos: str = "resources"
-    """The folder whose videos the site of the survey shows (Label Studio's `LOCAL_FILES_DOCUMENT_ROOT`); their addresses are
-    relative to it."""
+    """The folder whose videos the site of the survey shows (Label Studio's `LOCAL_FILES_DOCUMENT_ROOT`); their
+    addresses are relative to it."""
 
 
 class AnswerDesign(Asked):
@@ -36,8 +36,8 @@ class AnswerDesign(Asked):
     kind: Literal["answers"] = "answers"
     """`answers`: people answer a benchmark's questions."""
     run: Annotated[str, Field(pattern=RUN)]
-    """The run whose answers these are, `<protocol>/<sampling>/<model>`; the model is one whose answers are imported. People see
-    the whole clip under the sampling `all`; of another one its frames, as a silent video of `seconds:`."""
+    """The run whose answers these are, `<protocol>/<sampling>/<model>`; the model is one whose answers are imported.
+    People see the whole clip under the sampling `all`; of another one its frames, as a silent video of `seconds:`."""
     surveys: int | None = Field(None, ge=1)
     """Number of surveys that the questions are dealt out to; instead of `per_survey`."""
     per_survey: int | None = Field(None, ge=1)
@@ -45,14 +45,15 @@ class AnswerDesign(Asked):
     workers: int = Field(1, ge=1)
     """How many people must have answered a question; it has no answer before."""
     ties: Literal["wrong", "draw", "first_option"] = "wrong"
-    """What becomes of a question to which two answers are the most frequent: it has no answer (`wrong`), one of them is drawn, or
-    the one that is offered first counts."""
+    """What becomes of a question to which two answers are the most frequent: it has no answer (`wrong`), one of them is
+    drawn, or the one that is offered first counts."""
     seconds: float = Field(10, gt=0)
     """Length of the silent video that the frames of a sampling are shown as."""
     qualification: Qualification | None = None
     """A test that people must pass."""
     left_out: str | None = None
-    """Glob pattern of csv files whose column `reviewer` names people whose answers do not count: those who wrote the captions."""
+    """Glob pattern of csv files whose column `reviewer` names people whose answers do not count: those who wrote the
+    captions."""
 
 
 Design = AnswerDesign

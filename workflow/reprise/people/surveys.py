@@ -32,7 +32,9 @@ def survey_rows(
     dealt = in_surveys(shuffled(list(known), design.seed), design.surveys, design.per_survey)
     rows = [_row(BEFORE, task, design, videos.get(task.task_id)) for task in tested.tasks]
     placed = sorted(dealt, key=dealt.__getitem__)  # of a survey, in the order that was drawn
-    return rows + [_row(str(dealt[name]), known[name], design, videos.get(known[name].shown["clip"])) for name in placed]
+    return rows + [
+        _row(str(dealt[name]), known[name], design, videos.get(known[name].shown["clip"])) for name in placed
+    ]
 
 
 def _row(survey: str, task: Task, design: AnswerDesign, shown: Shown | None) -> dict[str, Any]:
@@ -54,7 +56,9 @@ def address(path: Path, folder: str) -> str:
     """A video's path below the folder whose videos the survey's site shows."""
     root = Path(folder).resolve()
     if not path.resolve().is_relative_to(root):
-        raise UserError(f"{path}: is not inside {root}, the folder of the videos. Let `videos:` name one that holds it.")
+        raise UserError(
+            f"{path}: is not inside {root}, the folder of the videos. Let `videos:` name one that holds it."
+        )
     return path.resolve().relative_to(root).as_posix()
 
 

@@ -36,10 +36,10 @@ from reprise.plan.agreement import agreement_key
 from reprise.plan.changes import remember
 from reprise.plan.construction import step_keys, writing
 from reprise.plan.identity import server_of, weights_identity
-from reprise.plan.surveyed import group_keys
 from reprise.plan.reported import report_key
 from reprise.plan.reproduction import reproduction_key
 from reprise.plan.runs import Plan
+from reprise.plan.surveyed import group_keys
 from reprise.reading.keys import JudgementsKey, VerdictsKey
 from reprise.tables.keys import OverviewKey, TableKey
 from reprise.tables.published import published_file

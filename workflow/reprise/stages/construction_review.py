@@ -5,8 +5,8 @@ from typing import Any
 
 from reprise.construction.filters import kept
 from reprise.construction.keys import ReviewKey
-from reprise.construction.registry import load_step, read_tables, write_tables
 from reprise.construction.label_studio import as_task, template
+from reprise.construction.registry import load_step, read_tables, write_tables
 from reprise.construction.review import COLUMNS, Problem, as_json, as_sheet
 from reprise.core.errors import run_command
 from reprise.core.files import write_text

@@ -40,7 +40,9 @@ def main() -> None:
         log.warning(f"{one.where}: {one.problem}: {one.found}; the row does not count.")
     if len(refused) > NAMED:
         log.warning(f"{len(refused) - NAMED} more such rows: see {args.problems}.")
-    failed = ", ".join(f"{count} {error}" for error, count in Counter(r.error for r in said.values() if r.error).items())
+    failed = ", ".join(
+        f"{count} {error}" for error, count in Counter(r.error for r in said.values() if r.error).items()
+    )
     log.info(f"{len(said)} questions, without an answer: {failed or 'none'}; {len(refused)} rows do not count")
 
 

@@ -47,8 +47,8 @@ def main() -> None:
     number = len({row["survey"] for row in rows} - {BEFORE})
     silent = sum(row["sound"] == "no" for row in rows)
     log.info(
-        f"{len(there)} questions in {number} surveys, {len(tested.tasks)} of a qualification; {len(tasks) - len(there)} left "
-        f"out because their clip is missing; {silent} with a video that has no sound"
+        f"{len(there)} questions in {number} surveys, {len(tested.tasks)} of a qualification; {len(tasks) - len(there)} "
+        f"left out because their clip is missing; {silent} with a video that has no sound"
     )
 
 

@@ -17,7 +17,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = os.environ.get("LABEL_STUDIO", str(ROOT / ".venv-people/bin/label-studio"))
-TOKEN = 5 * "0123abcd"
+TOKEN, USER, PASSWORD = 5 * "0123abcd", "reviewer@example.org", "Only-for-tests-1"
 START_S, END_S = 3600, 60
 STEPS_S = 600
 
@@ -59,7 +59,7 @@ def label_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabelStud
         one.bind(("127.0.0.1", 0))
         port = one.getsockname()[1]
     command = [PROGRAM, "start", "--no-browser", "--internal-host", "127.0.0.1", "--port", str(port)]
-    command += ["--username", "reviewer@example.org", "--password", "Only-for-tests-1", "--user-token", TOKEN]
+    command += ["--username", USER, "--password", PASSWORD, "--user-token", TOKEN]
     environment = os.environ | {
         "HOME": str(home),
         "LABEL_STUDIO_BASE_DATA_DIR": str(home / "data"),

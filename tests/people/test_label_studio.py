@@ -7,14 +7,16 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from playwright.sync_api import sync_playwright
 from reprise.construction.label_studio import LOCAL_FILES, as_task, template
 from reprise.construction.review import Task, counted, read_verdicts, task_rows
 from reprise.media.probe import open_video
 
-from tests.people.conftest import TOKEN, LabelStudio
+from tests.people.conftest import PASSWORD, TOKEN, USER, LabelStudio
 from tests.people.project import NAME, TASKS, annotate, export, make_project, tasks_of
 from tests.unit.videos import barcode_video
 
+PAGE_MS = 300_000
 SAID = {TASKS[0].task_id: ["A"], TASKS[1].task_id: ["B"], TASKS[2].task_id: ["A", "B"], TASKS[3].task_id: [None]}
 
 
@@ -53,6 +55,27 @@ def test_videos_play(label_studio: LabelStudio, video: Path) -> None:
         f"{label_studio.url}{LOCAL_FILES}data/label_studio.sqlite3", headers={"Authorization": f"Token {TOKEN}"}
     )
     assert elsewhere.status_code == 404, "nothing but the project's videos is served"
+
+
+def test_a_browser_plays_the_video_and_shows_the_choices(label_studio: LabelStudio, exports: tuple[Path, Path]) -> None:
+    task = json.loads(exports[1].read_text())[0]
+    with sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        page = browser.new_page()
+        page.set_default_timeout(PAGE_MS)
+        page.goto(f"{label_studio.url}/user/login")
+        page.fill("input[name=email]", USER)
+        page.fill("input[name=password]", PASSWORD)
+        page.click("button[type=submit]")
+        page.wait_for_url(lambda address: "login" not in address)
+        page.goto(f"{label_studio.url}/projects/{task['project']}/data?task={task['id']}")
+        page.wait_for_selector("video", state="attached")
+        page.wait_for_function("document.querySelector('video').readyState >= 2")
+        page.evaluate("document.querySelector('video').muted = true; document.querySelector('video').play()")
+        page.wait_for_function("document.querySelector('video').currentTime > 0.5")
+        shown = page.inner_text("body")
+        browser.close()
+    assert task["data"]["question"] in shown and "A[1]" in shown and "B[2]" in shown
 
 
 def test_exports_are_answers(exports: tuple[Path, Path]) -> None:

@@ -1,6 +1,6 @@
 """People's answers: surveys, whose answers count, the mode, and how far they agree; each by hand."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import av
@@ -14,14 +14,14 @@ from reprise.people.answers import TIE, TOO_FEW, Counted, counting, modes, peopl
 from reprise.people.settings import AnswerDesign, Qualification
 from reprise.people.statistics import BY_DESIGN, agreement, numbers, worker_rows
 from reprise.people.surveys import address, survey_rows
-from reprise.people.tasks import NOT_TESTED, QUALIFICATION, qualification_tasks
+from reprise.people.tasks import NOT_TESTED, QUALIFICATION, Qualifying, qualification_tasks
 from reprise.stats.reliability import alpha
 
 from tests.unit.videos import barcode_video
 
 AB = ("A", "B")
 TASKS = [Task(name, AB, {"clip": f"{name}.mp4", "question": f"{name}?"}) for name in ("q1", "q2", "q3")]
-TEST = Tested(
+TEST = Qualifying(
     [Task(f"{QUALIFICATION}{n}", AB, {"clip": "", "question": str(n)}) for n in "12"],
     {f"{QUALIFICATION}{n}": "A" for n in "12"},
     {},
@@ -43,8 +43,8 @@ def by_ten(answers: str) -> list[Verdict]:
 
 
 def counted_of(
-    verdicts: Sequence[Verdict], asked: AnswerDesign, tested: Tested = NOT_TESTED, out: set[str] = frozenset()
-) -> Counted:  # type: ignore[assignment]
+    verdicts: Sequence[Verdict], asked: AnswerDesign, tested: Qualifying = NOT_TESTED, out: Collection[str] = ()
+) -> Counted:
     return counting(TASKS, verdicts, asked, tested, out)
 
 
@@ -276,7 +276,10 @@ def test_a_recorded_export_of_label_studio_is_read() -> None:
     """One answer before, and all after: one skipped task, and one that the same person answered twice."""
     half, whole = (RECORDED / f"label-studio-{name}.json" for name in ("half", "whole"))
     assert [(one.task_id, one.verdict) for one in read_verdicts([half])] == [("0_pos/text#text_pos", "A")]
-    tasks = [Task(f"{n}_pos/text#text_pos", AB, {"clip": f"{n}.pos", "question": f"Toy question {n}? A. one, B. two"}) for n in range(4)]
+    tasks = [
+        Task(f"{n}_pos/text#text_pos", AB, {"clip": f"{n}.pos", "question": f"Toy question {n}? A. one, B. two"})
+        for n in range(4)
+    ]
     found = counting(tasks, read_verdicts([half, whole]), design(), NOT_TESTED, ())
     assert found.votes.by_task == {"0_pos/text#text_pos": {"1": "A"}, "1_pos/text#text_pos": {"1": "B"}}
     assert [one.problem for one in found.votes.problems] == ["two_verdicts"]

@@ -10,7 +10,7 @@ from reprise.construction.review import Problem, Task, Verdict, Votes, counted
 from reprise.core.errors import UserError
 from reprise.core.tabular import read_rows
 from reprise.people.settings import AnswerDesign
-from reprise.people.tasks import QUALIFICATION, Tested
+from reprise.people.tasks import QUALIFICATION, Qualifying
 
 # Why a question has no answer, and why a row does not count, besides what a review knows.
 TOO_FEW, TIE = "too_few_people", "tie"
@@ -68,7 +68,11 @@ def people_named(paths: Iterable[Path]) -> set[str]:
 
 
 def counting(
-    tasks: Sequence[Task], verdicts: Sequence[Verdict], design: AnswerDesign, tested: Tested, left_out: Collection[str]
+    tasks: Sequence[Task],
+    verdicts: Sequence[Verdict],
+    design: AnswerDesign,
+    tested: Qualifying,
+    left_out: Collection[str],
 ) -> Counted:
     """The answers of those who may answer; of one person's two answers to a question neither counts."""
     anonymous, numbers = numbered(verdicts, design.seed)
@@ -97,7 +101,7 @@ def counting(
     return Counted(Votes(votes.by_task, [*of_tests.problems, *out, *votes.problems]), workers)
 
 
-def _right_answers(votes: Votes, tested: Tested) -> Counter[str]:
+def _right_answers(votes: Votes, tested: Qualifying) -> Counter[str]:
     return Counter(
         person for task, given in votes.by_task.items() for person, said in given.items() if said == tested.right[task]
     )

@@ -9,18 +9,18 @@ from reprise.construction.review import Task, read_verdicts
 from reprise.people.answers import Counted, counting, people_named
 from reprise.people.keys import Inputs
 from reprise.people.settings import AnswerDesign
-from reprise.people.tasks import NOT_TESTED, Tested, qualification_tasks, question_tasks
+from reprise.people.tasks import NOT_TESTED, Qualifying, qualification_tasks, question_tasks
 
 
 class Gathered(NamedTuple):
     """Tasks, the test before them, and the answers."""
 
     tasks: list[Task]
-    tested: Tested
+    tested: Qualifying
     counted: Counted
 
 
-def tested_by(design: AnswerDesign) -> Tested:
+def tested_by(design: AnswerDesign) -> Qualifying:
     """The questions of a design's qualification; none without one."""
     return qualification_tasks(Path(design.qualification.questions)) if design.qualification else NOT_TESTED
 

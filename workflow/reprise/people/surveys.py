@@ -9,7 +9,7 @@ from reprise.construction.label_studio import as_task
 from reprise.construction.review import Task
 from reprise.core.errors import UserError
 from reprise.people.settings import AnswerDesign
-from reprise.people.tasks import BETWEEN, Tested, in_surveys
+from reprise.people.tasks import BETWEEN, Qualifying, in_surveys
 
 COLUMNS = (
     "survey", "task_id", "digest", "clip", "video", "sound", "question", "choices", "reviewer", "verdict",
@@ -25,7 +25,7 @@ class Shown(NamedTuple):
 
 
 def survey_rows(
-    tasks: Sequence[Task], tested: Tested, design: AnswerDesign, videos: Mapping[str, Shown]
+    tasks: Sequence[Task], tested: Qualifying, design: AnswerDesign, videos: Mapping[str, Shown]
 ) -> list[dict[str, Any]]:
     """All surveys, the qualification first; the order of the questions is drawn."""
     known = {task.task_id: task for task in tasks}

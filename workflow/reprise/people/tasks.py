@@ -17,7 +17,7 @@ QUALIFICATION = "qualification/"
 """what the ids of a qualification's tasks begin with"""
 
 
-class Tested(NamedTuple):
+class Qualifying(NamedTuple):
     """The questions of a qualification, and what is right."""
 
     tasks: list[Task]
@@ -25,7 +25,7 @@ class Tested(NamedTuple):
     videos: Mapping[str, Path]
 
 
-NOT_TESTED = Tested([], {}, {})
+NOT_TESTED = Qualifying([], {}, {})
 
 
 def question_tasks(requests: pl.DataFrame) -> list[Task]:
@@ -43,7 +43,7 @@ def _question_task(row: Mapping[str, object]) -> Task:
     return Task(str(row["request_id"]), options, shown)
 
 
-def qualification_tasks(path: Path) -> Tested:
+def qualification_tasks(path: Path) -> Qualifying:
     """The questions of a qualification, each with its right answer among its options."""
     if not path.is_file():
         raise UserError(f"{path}: no such file, which should hold the questions of a qualification.")
@@ -59,7 +59,7 @@ def qualification_tasks(path: Path) -> Tested:
         right[name] = row["answer"]
         if row["video"]:
             videos[name] = _video(path, row["video"], number)
-    return Tested(tasks, right, videos)
+    return Qualifying(tasks, right, videos)
 
 
 def _video(path: Path, name: str, number: int) -> Path:

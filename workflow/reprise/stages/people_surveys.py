@@ -44,11 +44,11 @@ def main() -> None:
     write_text(args.csv, as_sheet(rows, COLUMNS))
     write_text(args.json, as_json(label_studio_tasks(rows)))
     write_text(args.template, template("Watch the video, then answer.", TEXTS))
-    number = len({row["survey"] for row in rows} - {BEFORE})
+    number, absent = len({row["survey"] for row in rows} - {BEFORE}), len(tasks) - len(there)
     silent = sum(row["sound"] == "no" for row in rows)
     log.info(
-        f"{len(there)} questions in {number} surveys, {len(tested.tasks)} of a qualification; {len(tasks) - len(there)} "
-        f"left out because their clip is missing; {silent} with a video that has no sound"
+        f"{len(there)} questions in {number} surveys, {len(tested.tasks)} of a qualification; {absent} left out "
+        f"because their clip is missing; {silent} with a video that has no sound"
     )
 
 

@@ -44,17 +44,18 @@ def exports(label_studio: LabelStudio, video: Path, tmp_path_factory: pytest.Tem
     return half, whole
 
 
-def test_videos_play(label_studio: LabelStudio, video: Path) -> None:
-    """The address in a task gives the file, whole and in parts, as a type and codec that browsers play."""
+def test_videos_are_served_and_nothing_beside_them(
+    label_studio: LabelStudio, video: Path, exports: tuple[Path, Path]
+) -> None:
+    """The address in a task gives the file, as a type and codec that browsers play."""
     address = f"{LOCAL_FILES}clips/{NAME}"
     whole = label_studio.ask("GET", address)
     assert whole.content == video.read_bytes() and whole.headers["Content-Type"] == "video/mp4"
     with open_video(video) as (_, stream):
         assert stream.codec_context.name == "h264"
-    elsewhere = httpx2.get(
-        f"{label_studio.url}{LOCAL_FILES}data/label_studio.sqlite3", headers={"Authorization": f"Token {TOKEN}"}
-    )
-    assert elsewhere.status_code == 404, "nothing but the project's videos is served"
+    (label_studio.files / "beside.txt").write_text("not of the project")
+    address = f"{label_studio.url}{LOCAL_FILES}beside.txt"
+    assert httpx2.get(address, headers={"Authorization": f"Token {TOKEN}"}).status_code == 404
 
 
 def test_a_browser_plays_the_video_and_shows_the_choices(label_studio: LabelStudio, exports: tuple[Path, Path]) -> None:

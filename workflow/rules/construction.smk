@@ -152,6 +152,7 @@ rule construction_review:
         votes="results/{suite}/construction/{benchmark}/votes.parquet",
         tasks="results/{suite}/construction/{benchmark}/review/tasks.csv",
         json="results/{suite}/construction/{benchmark}/review/tasks.json",
+        template="results/{suite}/construction/{benchmark}/review/template.xml",
         problems="results/{suite}/construction/{benchmark}/review/problems.csv",
     log:
         "results/{suite}/logs/construction/{benchmark}/review.log",
@@ -160,7 +161,7 @@ rule construction_review:
     localrule: True
     shell:
         "{PYTHON:q} -m reprise.stages.construction_review --key {input.key:q} --tables {input.tables:q}"
-        " --tasks {output.tasks:q} --json {output.json:q} --problems {output.problems:q}"
+        " --tasks {output.tasks:q} --json {output.json:q} --template {output.template:q} --problems {output.problems:q}"
         " --out {output.reviewed:q} {output.votes:q} 2> {log:q}"
 
 

@@ -91,7 +91,7 @@ MISTAKES = {
         "task_id,verdict\na,both fit\n",
         "column 'digest' is missing. Needed: task_id, digest, reviewer, verdict.",
     ),
-    "1.json": ('{"a": 1}', "expected a list of objects with task_id, digest, reviewer, verdict."),
+    "1.json": ('{"a": 1}', "expected a list of objects with task_id, digest, reviewer, verdict, or what Label Studio"),
 }
 
 

@@ -11,6 +11,7 @@ from reprise.construction.settings import Construction
 from reprise.core.settings import Settings
 from reprise.fetch.settings import Release, Route
 from reprise.media.settings import DEFAULT_LIMITS, ClipSettings, FactSettings, Limits
+from reprise.people.settings import Design
 
 
 class SubsetFile(Settings):
@@ -63,6 +64,8 @@ class SuiteBenchmark(Settings):
     """A folder on this machine whose files count as files of the release; where both have a file, this one counts."""
     ratings: str | None = None
     """csv file of people's ratings of answers (`run,item_id,rating`), read if it exists."""
+    people: dict[Slug, Design] = Field({})
+    """Groups of people that are asked, by name: surveys for them, and what their answers come to."""
     subset: Subset | None = None
     """The items of protocols that ask `items: subset`: a list or a seeded draw."""
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reprise.construction.filters import KEPT, Row
+from reprise.construction.label_studio import exported_rows, is_export
 from reprise.core.errors import UserError
 from reprise.core.files import read_json
 from reprise.core.plain import as_cell, of_cell
@@ -92,8 +93,12 @@ def read_verdicts(paths: Iterable[Path]) -> list[Verdict]:
 def _rows(path: Path) -> list[dict[str, Any]]:
     if path.suffix == ".json":
         content = read_json(path)
+        if is_export(content):
+            return list(exported_rows(content))
         if not isinstance(content, list) or not all(isinstance(row, dict) for row in content):
-            raise UserError(f"{path}: expected a list of objects with {', '.join(COLUMNS)}.")
+            raise UserError(
+                f"{path}: expected a list of objects with {', '.join(COLUMNS)}, or what Label Studio exports as JSON."
+            )
         missing = [name for row in content[:1] for name in COLUMNS if name not in row]
         rows = content
     elif path.suffix == ".csv":
@@ -173,6 +178,7 @@ def task_rows(tasks: Sequence[Task], votes: Votes, needed: int) -> list[Row]:
             "digest": task.digest,
             **task.shown,
             "choices": task.offered,
+            "options": task.choices,
             "judged_by": ", ".join(sorted(votes.by_task.get(task.task_id, {}))),
             "reviewer": "",
             "verdict": "",
@@ -193,7 +199,7 @@ def as_csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
 
 def as_sheet(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
     """The same for people, whose spreadsheet must not take what a language model wrote for a formula."""
-    return as_csv([{name: as_cell(str(value)) for name, value in row.items()} for row in rows], columns)
+    return as_csv([{name: as_cell(str(row[name])) for name in columns} for row in rows], columns)
 
 
 def as_json(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -18,6 +18,8 @@ class ReviewSettings(Settings):
     """Glob pattern of the csv or json files with people's verdicts; the tasks say which columns they have."""
     votes: int = Field(1, ge=1)
     """How many people must have judged a task; most of them must find it fit."""
+    videos: str = "clips/{video}.mp4"
+    """Where Label Studio finds a task's video, below its `LOCAL_FILES_DOCUMENT_ROOT`; `{video}` is a column."""
     undecided: Literal["keep", "drop"] = "drop"
     """What becomes of a task that too few people have judged: `keep` makes a release that says it is not reviewed."""
 

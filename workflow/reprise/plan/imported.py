@@ -15,6 +15,7 @@ from reprise.core.paths import Run, Scored
 from reprise.external import FOLDER, AnswerFiles, has_importer, load_importer, load_rating_importer
 from reprise.external.answers import could_be, fitting
 from reprise.media.sampling import frames_shown
+from reprise.plan.people import People
 
 MOST_RUNS = 8
 
@@ -24,15 +25,24 @@ class Imports:
 
     def __init__(self, config: Configuration) -> None:
         self._config = config
+        self.people = People(config)
         self._found: dict[Scored, list[Path]] = {}
         self.models = frozenset(slug for slug in config.models if config.is_import(slug))
 
     def answer_files(self, run: Run) -> list[Path]:
         """The files of an imported run; none if they do not exist."""
         if Scored(run) not in self._found:
-            found = self._own_files(run) or self._shared_files(run)
-            self._found[Scored(run)] = [*found, *self._answer_format(run).beside(found)]
+            self._found[Scored(run)] = self.of_people(run) or self._of_authors_formats(run)
         return self._found[Scored(run)]
+
+    def of_people(self, run: Run) -> list[Path]:
+        """The files of a run whose answers a group of people gives; none before the first answer."""
+        files = self.people.inputs(run) if run in self.people.designs else None
+        return files.paths() if files and files.answers else []
+
+    def _of_authors_formats(self, run: Run) -> list[Path]:
+        found = self._own_files(run) or self._shared_files(run)
+        return [*found, *self._answer_format(run).beside(found)]
 
     def rating_files(self, run: Run, judge: str) -> list[Path]:
         """The file of an imported judge's ratings of a run; none if it does not exist."""

@@ -31,6 +31,7 @@ from reprise.media.sampling import frames_shown
 from reprise.models.adapters import ADAPTERS
 from reprise.models.embeddings import DISTRIBUTION as EMBEDDER
 from reprise.models.keys import ModelAnswers, ModelRunKey, RunKey
+from reprise.people.keys import PeopleFiles, PeopleRunKey
 from reprise.plan.agreement import agreement_key
 from reprise.plan.changes import remember
 from reprise.plan.construction import step_keys, writing, written
@@ -38,6 +39,7 @@ from reprise.plan.identity import server_of, weights_identity
 from reprise.plan.reported import report_key
 from reprise.plan.reproduction import reproduction_key
 from reprise.plan.runs import Plan
+from reprise.plan.surveyed import group_keys
 from reprise.reading.keys import JudgementsKey, VerdictsKey
 from reprise.tables.keys import OverviewKey, TableKey
 from reprise.tables.published import published_file
@@ -143,6 +145,8 @@ class _Keys:
         }
         for stage, found in stages.items():
             yield key(stage, benchmark), self._coded(found)
+        for group in self._plan.imports.people.of(benchmark):
+            yield from ((path, self._coded(one)) for path, one in group_keys(self._plan, group))
         for name, rule in self._config.main.samplings.items():
             yield key("frames", benchmark, name), self._coded(FramesKey(rule=rule))
 
@@ -228,6 +232,8 @@ class _Keys:
     def _run(self, run: Run) -> RunKey:
         protocol = self._config.benchmarks[run.benchmark].protocols[run.protocol]
         sampling = self._config.main.samplings[run.sampling]
+        if self._plan.imports.of_people(run):
+            return self._run_of_people(run, sampling)
         if run.model in self._plan.imports.models:
             return self._imported_run(run, protocol.form, sampling)
         asked = {"form": protocol.form, "ask": protocol.ask, "max_tokens": protocol.max_tokens, "sampling": sampling}
@@ -294,6 +300,13 @@ class _Keys:
             )
         )
         return ImportedRunKey(run=run.name, key=answers.digest(), answers=answers)
+
+    def _run_of_people(self, run: Run, sampling: dict[str, Any]) -> PeopleRunKey:
+        people = self._plan.imports.people
+        design, files = people.designs[run].design, people.inputs(run)
+        adapter = self._config.models[run.model].adapter
+        answers = self._coded(PeopleFiles(adapter=adapter, sampling=sampling, design=design, files=files))
+        return PeopleRunKey(run=run.name, key=answers.digest(), answers=answers)
 
     def _imported_ratings(self, name: str, benchmark: str, protocol: str, judge: str) -> ImportedRatingsKey:
         runs = [run for run in self._runs if (run.benchmark, run.protocol) == (benchmark, protocol)]

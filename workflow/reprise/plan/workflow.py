@@ -43,6 +43,7 @@ from reprise.plan.retries import write_answer_retries, write_retries
 from reprise.plan.runs import Plan
 from reprise.plan.site import check_models, site_of, threads_of
 from reprise.plan.split import Split
+from reprise.plan.surveyed import Surveyed
 from reprise.plan.targets import check_profile, check_targets, targets_of, warn_of_ended, warn_of_unpinned
 from reprise.plan.upkeep import note_outdated
 from reprise.tables.published import published_file
@@ -142,6 +143,7 @@ class Workflow:
         self.captioned = Captioned(plan)
         self.split = Split(plan)
         self.made = Constructed(plan)
+        self.surveyed = Surveyed(plan)
         self._shards = range(plan.config.suite.shards)
 
     # Wildcards
@@ -160,6 +162,7 @@ class Workflow:
             "shard": r"\d+",
             "piece": NAME.pattern,
             "round": r"\d+",
+            "group": self.surveyed.groups(),
             "table": r"table\d+",
             "figure": FIGURE.strip("^$"),
             "kind": one_of(READ_AS),

@@ -1,11 +1,13 @@
 """Stage `construction_review`: tasks for people, and what their verdicts so far come to."""
 
 from pathlib import Path
+from typing import Any
 
 from reprise.construction.filters import kept
 from reprise.construction.keys import ReviewKey
+from reprise.construction.label_studio import as_task, template
 from reprise.construction.registry import load_step, read_tables, write_tables
-from reprise.construction.review import Problem, as_json, as_sheet
+from reprise.construction.review import COLUMNS, Problem, as_json, as_sheet
 from reprise.core.errors import run_command
 from reprise.core.files import write_text
 from reprise.core.keyfile import read_key
@@ -13,18 +15,21 @@ from reprise.core.log import log
 from reprise.stages.arguments import arguments
 
 NAMED = 5
+NO_TEXTS = {*COLUMNS, "video", "choices", "judged_by"}
 
 
 def main() -> None:
     args = arguments(
         "Apply people's verdicts, and write the tasks that are left.",
-        key=Path, tables=[Path], tasks=Path, json=Path, problems=Path, out=[Path],
+        key=Path, tables=[Path], tasks=Path, json=Path, template=Path, problems=Path, out=[Path],
     )  # fmt: skip
     key = read_key(args.key, ReviewKey)
     tables = read_tables(key.settings.kind, args.tables)
     found = load_step(key.settings.kind, "review").review(tables, list(map(Path, key.verdicts)), key.settings)
     write_text(args.tasks, as_sheet(found.tasks, found.columns))
-    write_text(args.json, as_json(found.tasks))
+    write_text(args.json, as_json([_task(row, key.settings.review.videos) for row in found.tasks]))
+    texts = [name for name in found.columns if name not in NO_TEXTS]
+    write_text(args.template, template("Watch the video, read the texts, then choose.", texts))
     write_text(args.problems, as_sheet([one._asdict() for one in found.problems], Problem._fields))
     reviewed = write_tables(key.settings.kind, found._asdict(), args.out, args.made_under)["reviewed"]
     for one in found.problems[:NAMED]:
@@ -33,6 +38,11 @@ def main() -> None:
         log.warning(f"{len(found.problems) - NAMED} more such rows: see {args.problems}.")
     judged = kept(reviewed).filter(reviewed.filter(reviewed["filter"] == "")["votes"] >= key.settings.review.votes)
     log.info(f"{kept(reviewed).height} kept, {judged.height} of them judged by {key.settings.review.votes} or more")
+
+
+def _task(row: dict[str, Any], videos: str) -> dict[str, Any]:
+    """A task as Label Studio imports it."""
+    return as_task(row, videos.replace("{video}", row["video"]) if row.get("video") else "", row["options"])
 
 
 if __name__ == "__main__":

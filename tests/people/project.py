@@ -1,0 +1,59 @@
+"""A small project of toy questions, made from our tasks and template."""
+
+from pathlib import Path
+
+from reprise.construction.label_studio import template
+from reprise.construction.review import Task
+from reprise.people.settings import AnswerDesign
+from reprise.people.surveys import Shown, label_studio_tasks, survey_rows
+from reprise.people.tasks import NOT_TESTED
+
+from tests.people.conftest import LabelStudio
+
+CHOICES = ("A", "B")
+TASKS = [
+    Task(
+        f"{number}_pos/text#text_pos",
+        CHOICES,
+        {"clip": f"{number}.pos", "question": f"Toy question {number}? A. one, B. two"},
+    )
+    for number in range(4)
+]
+DESIGN = AnswerDesign(run="paper/all/toy-script", answers="answers/*.json", seed=3)
+NAME = "toy.mp4"
+
+
+def make_project(server: LabelStudio, video: Path) -> int:
+    """A project with the template, the folder of videos and the tasks; its number."""
+    content = {"title": "Toy questions", "label_config": template("Watch the video, then answer.", ("question",))}
+    number = int(server.ask("POST", "/api/projects", content).json()["id"])
+    server.ask(
+        "POST", "/api/storages/localfiles", {"project": number, "path": str(video.parent), "use_blob_urls": False}
+    )
+    shown = {task.shown["clip"]: Shown(video, has_sound=False) for task in TASKS}
+    design = DESIGN.model_copy(update={"videos": str(server.files)})
+    server.ask(
+        "POST", f"/api/projects/{number}/import", label_studio_tasks(survey_rows(TASKS, NOT_TESTED, design, shown))
+    )
+    return number
+
+
+def annotate(server: LabelStudio, task: int, choice: str | None, beside: str = "question") -> None:
+    """Submit a choice as the interface does, or skip the task."""
+    result = [{"from_name": "verdict", "to_name": beside, "type": "choices", "value": {"choices": [choice]}}]
+    content = {"result": result if choice else [], "was_cancelled": choice is None}
+    server.ask("POST", f"/api/tasks/{task}/annotations/", content)
+
+
+def tasks_of(server: LabelStudio, project: int) -> dict[str, int]:
+    """Our id of each task -> its number there."""
+    found = server.ask("GET", f"/api/tasks?project={project}&fields=all&page_size=100").json()["tasks"]
+    return {one["data"]["task_id"]: one["id"] for one in found}
+
+
+def export(server: LabelStudio, project: int, path: Path) -> Path:
+    """What its export as JSON gives."""
+    path.write_bytes(
+        server.ask("GET", f"/api/projects/{project}/export?exportType=JSON&download_all_tasks=true").content
+    )
+    return path

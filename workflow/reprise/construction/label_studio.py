@@ -1,0 +1,74 @@
+"""Tasks and answers as Label Studio has them: what it imports, its template, and what it exports (`JSON`)."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+LOCAL_FILES = "/data/local-files/?d="
+"""how it names a file below its LOCAL_FILES_DOCUMENT_ROOT"""
+VERDICT, TASK = "verdict", "task_id"
+NO_TEXT = ("reviewer", VERDICT)
+
+
+def as_task(row: Mapping[str, Any], video: str, choices: Sequence[str]) -> dict[str, Any]:
+    """A row of tasks with what its template shows: a video's address, and the choices."""
+    shown = {name: value for name, value in row.items() if name not in NO_TEXT}
+    return {
+        **shown,
+        "video_url": f"{LOCAL_FILES}{video}" if video else "",
+        "options": [{"value": choice} for choice in choices],
+    }
+
+
+def template(title: str, texts: Sequence[str]) -> str:
+    """The interface of a project: the video, these columns of a task as texts, its choices."""
+    shown = [f'  <Header value={quoteattr(name)}/>\n  <Text name={quoteattr(name)} value="${name}"/>' for name in texts]
+    return "\n".join(
+        [
+            "<View>",
+            f"  <Header value={quoteattr(title)}/>",
+            '  <Video name="video" value="$video_url"/>',
+            *shown,
+            f'  <Choices name="{VERDICT}" toName={quoteattr(texts[0])} choice="single" showInLine="true"',
+            '    value="$options" required="true"/>',
+            "</View>",
+            "",
+        ]
+    )
+
+
+def is_export(content: Any) -> bool:
+    """Whether this is what Label Studio exports as `JSON`: a list of tasks with their annotations."""
+    return bool(content) and isinstance(content, list) and all(_is_task(one) for one in content)
+
+
+def _is_task(one: Any) -> bool:
+    return isinstance(one, dict) and isinstance(one.get("data"), dict) and isinstance(one.get("annotations"), list)
+
+
+def exported_rows(tasks: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, str]]:
+    """A row an annotation that was submitted; one that was skipped is none. Its user's number says whose."""
+    for task in tasks:
+        for annotation in task["annotations"]:
+            if isinstance(annotation, dict) and not annotation.get("was_cancelled"):
+                yield {
+                    "task_id": str(task["data"].get(TASK, "")),
+                    "digest": str(task["data"].get("digest", "")),
+                    "reviewer": _user(annotation.get("completed_by")),
+                    VERDICT: _choice(annotation.get("result")),
+                }
+
+
+def _user(found: Any) -> str:
+    """The user's number, which stands alone or in a record."""
+    number = found.get("id") if isinstance(found, dict) else found
+    return "" if number is None else f"label-studio {number}"
+
+
+def _choice(result: Any) -> str:
+    """The choice of an annotation; several, or another shape, as they are written."""
+    for one in result if isinstance(result, list) else []:
+        if isinstance(one, dict) and one.get("from_name") == VERDICT and isinstance(one.get("value"), dict):
+            choices = one["value"].get("choices")
+            return ", ".join(map(str, choices)) if isinstance(choices, list) else str(choices)
+    return ""

@@ -1,0 +1,55 @@
+"""The frames that a model is shown, as a silent video for people: each for the same time."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+
+import av
+import numpy as np
+
+from reprise.core.files import value_digest
+from reprise.core.store import Store
+from reprise.media.decoder import read_frames
+from reprise.media.probe import open_video
+from reprise.media.settings import Encode
+
+MOST_PRECISE = 1000
+
+
+def slides(source: Path, indices: Sequence[int], seconds: float, target: Path, settings: Encode) -> None:
+    """Write the frames of a clip, one after the other, as a video of this length."""
+    pictures = read_frames(source, indices)
+    height, width = (size // 2 * 2 for size in pictures.shape[1:3])
+    rate = Fraction(len(indices) / seconds).limit_denominator(MOST_PRECISE)
+    with av.open(str(target), "w", format="mp4", options={"movflags": "+faststart"}) as container:
+        stream = container.add_stream(
+            "libx264", rate=rate, options={"crf": str(settings.crf), "preset": settings.preset}
+        )
+        stream.width, stream.height, stream.pix_fmt, stream.thread_count = width, height, "yuv420p", 1
+        for picture in pictures:
+            image = np.ascontiguousarray(picture[:height, :width])
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(image, format="rgb24")))
+        container.mux(stream.encode())
+
+
+def kept_slides(source: Path, sha256: str, indices: Sequence[int], seconds: float, store: Store) -> Path:
+    """The same in the store, made once."""
+    settings = Encode()
+    recipe = {"kind": "slides", "source": sha256, "frames": list(indices), "seconds": seconds, "av": av.__version__}
+    digest = value_digest(recipe)
+    with store.alone(digest):
+        path = store.path("clips", digest, ".mp4")
+        if store.remembered(path) is None:
+            scratch = store.scratch(f"{digest}.mp4")
+            try:
+                slides(source, indices, seconds, scratch, settings)
+                store.remember(store.keep_file(scratch, "clips", digest, ".mp4"))
+            finally:
+                scratch.unlink(missing_ok=True)
+    return path
+
+
+def has_sound(path: Path) -> bool:
+    """Whether a video has a track of sound."""
+    with open_video(path) as (container, _):
+        return bool(container.streams.audio)

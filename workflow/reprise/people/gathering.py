@@ -1,0 +1,32 @@
+"""What a group of people was asked, and all that they answered so far."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+
+from reprise.construction.review import Task, read_verdicts
+from reprise.people.answers import Counted, counting, people_named
+from reprise.people.keys import Inputs
+from reprise.people.settings import AnswerDesign
+from reprise.people.tasks import NOT_TESTED, Qualifying, qualification_tasks, question_tasks
+
+
+class Gathered(NamedTuple):
+    """Tasks, the test before them, and the answers."""
+
+    tasks: list[Task]
+    tested: Qualifying
+    counted: Counted
+
+
+def tested_by(design: AnswerDesign) -> Qualifying:
+    """The questions of a design's qualification; none without one."""
+    return qualification_tasks(Path(design.qualification.questions)) if design.qualification else NOT_TESTED
+
+
+def gather(design: AnswerDesign, files: Inputs, requests: pl.DataFrame) -> Gathered:
+    """All files of answers together: what several of them say adds up."""
+    tasks, tested = question_tasks(requests), tested_by(design)
+    verdicts, left_out = read_verdicts(map(Path, files.answers)), people_named(map(Path, files.left_out))
+    return Gathered(tasks, tested, counting(tasks, verdicts, design, tested, left_out))

@@ -1,0 +1,59 @@
+"""Keys of what people are asked, and of their answers."""
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import ConfigDict, Field
+
+from reprise.core.keyfile import Key
+from reprise.core.settings import Settings
+from reprise.models.keys import Answers, RunKey
+from reprise.people.settings import Design
+
+
+class Inputs(Settings):
+    """Files of people's answers and of what decides whose answers count, by their sha256."""
+
+    answers: dict[str, str]
+    left_out: dict[str, str] = Field({})
+    qualification: dict[str, str] = Field({})
+
+    def paths(self) -> list[Path]:
+        """All of them."""
+        return [Path(name) for name in (*self.answers, *self.left_out, *self.qualification)]
+
+
+class PeopleFiles(Answers):
+    """What shapes a run's answers that people gave."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    STAGE = "reprise.stages.people_answers"
+    design: Design
+    files: Inputs
+
+
+class PeopleRunKey(RunKey):
+    """Key of the stage `people_answers`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    answers: PeopleFiles
+
+
+class SurveysKey(Key):
+    """Key of the stage `people_surveys`."""
+
+    STAGE = "reprise.stages.people_surveys"
+    design: Design
+    sampling: dict[str, Any]
+    files: Inputs
+
+
+class PeopleStatisticsKey(Key):
+    """Key of the stage `people_statistics`."""
+
+    STAGE = "reprise.stages.people_statistics"
+    benchmark: str
+    title: str
+    notice: str
+    design: Design
+    files: Inputs

@@ -1,0 +1,76 @@
+"""The questions as tasks for people."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+
+from reprise.construction.review import Task
+from reprise.core.errors import UserError
+from reprise.core.files import inside
+from reprise.core.tabular import csv_rows
+
+QUESTION_COLUMNS = ("question_id", "video", "question", "options", "answer")
+BETWEEN = " | "
+QUALIFICATION = "qualification/"
+"""what the ids of a qualification's tasks begin with"""
+
+
+class Qualifying(NamedTuple):
+    """The questions of a qualification, and what is right."""
+
+    tasks: list[Task]
+    right: Mapping[str, str]
+    videos: Mapping[str, Path]
+
+
+NOT_TESTED = Qualifying([], {}, {})
+
+
+def question_tasks(requests: pl.DataFrame) -> list[Task]:
+    """A task for each question of a run; each offers the options of the question."""
+    return [_question_task(row) for row in requests.iter_rows(named=True)]
+
+
+def _question_task(row: Mapping[str, object]) -> Task:
+    options = tuple(map(str, row["options"]))  # type: ignore[call-overload]
+    if not options:
+        raise UserError(
+            f"{row['request_id']}: a free answer, which people cannot choose. Name a protocol that offers options."
+        )
+    shown = {"clip": str(row["clip_id"]), "question": str(row["prompt"])}
+    return Task(str(row["request_id"]), options, shown)
+
+
+def qualification_tasks(path: Path) -> Qualifying:
+    """The questions of a qualification, each with its right answer among its options."""
+    if not path.is_file():
+        raise UserError(f"{path}: no such file, which should hold the questions of a qualification.")
+    tasks, right, videos = [], {}, {}
+    for number, row in enumerate(csv_rows(path, QUESTION_COLUMNS), start=2):
+        name, options = f"{QUALIFICATION}{row['question_id']}", tuple(row["options"].split(BETWEEN))
+        if row["answer"] not in options or len(options) < 2:
+            allowed = "two options or more, and the answer among them"
+            raise UserError(f"{path}: line {number}: found '{row['answer']}' of '{row['options']}'; needed: {allowed}.")
+        if name in right:
+            raise UserError(f"{path}: line {number}: question '{row['question_id']}' stands there twice.")
+        tasks.append(Task(name, options, {"clip": row["video"], "question": row["question"]}))
+        right[name] = row["answer"]
+        if row["video"]:
+            videos[name] = _video(path, row["video"], number)
+    return Qualifying(tasks, right, videos)
+
+
+def _video(path: Path, name: str, number: int) -> Path:
+    found = inside(path.parent, name)
+    if found is None or not found.is_file():
+        raise UserError(f"{path}: line {number}: no video '{name}' in {path.parent}/.")
+    return path.parent / name
+
+
+def in_surveys(names: Sequence[str], count: int | None, size: int | None) -> dict[str, int]:
+    """Survey of each name, from 1 on: dealt out evenly to a number of surveys, or so many to each."""
+    if size is not None:
+        return {name: place // size + 1 for place, name in enumerate(names)}
+    return {name: place % (count or 1) + 1 for place, name in enumerate(names)}

@@ -1,0 +1,57 @@
+"""The groups of people that a suite asks: which runs their answers are, and which files hold them."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from reprise.config.configuration import Configuration
+from reprise.core.paths import Run
+from reprise.core.store import Store
+from reprise.people.keys import Inputs
+from reprise.people.settings import Design
+
+
+class Group(NamedTuple):
+    """A group of people, by the name that the suite gives it."""
+
+    benchmark: str
+    name: str
+    design: Design
+
+    @property
+    def run(self) -> Run:
+        return Run.parse(f"{self.benchmark}/{self.design.run}")
+
+
+class People:
+    """The groups of a suite, and their files."""
+
+    def __init__(self, config: Configuration) -> None:
+        self._store = Store(Path(config.main.store))
+        entries = config.suite.benchmarks.items()
+        groups = [Group(benchmark, name, one) for benchmark, entry in entries for name, one in entry.people.items()]
+        self.designs = {group.run: group for group in groups}
+
+    def of(self, benchmark: str) -> list[Group]:
+        """Those who are asked about a benchmark."""
+        return [group for group in self.designs.values() if group.benchmark == benchmark]
+
+    def group(self, benchmark: str, name: str) -> Group:
+        """A group by its names."""
+        return next(one for one in self.designs.values() if (one.benchmark, one.name) == (benchmark, name))
+
+    def inputs(self, run: Run) -> Inputs:
+        """The files of the group whose answers a run has, by content."""
+        design = self.designs[run].design
+        questions = [Path(design.qualification.questions)] if design.qualification else []
+        return Inputs(
+            answers=self._digests(_matching(design.answers)),
+            left_out=self._digests(_matching(design.left_out) if design.left_out else []),
+            qualification=self._digests([path for path in questions if path.is_file()]),
+        )
+
+    def _digests(self, paths: list[Path]) -> dict[str, str]:
+        return {str(path): self._store.digest(path) for path in paths}
+
+
+def _matching(pattern: str) -> list[Path]:
+    return sorted(path for path in Path().glob(pattern) if path.is_file())

@@ -1,0 +1,50 @@
+"""Stage `people_answers`: a run's answers out of those that people gave; no clip is needed and no model is asked."""
+
+from collections import Counter
+from pathlib import Path
+
+from reprise.core.errors import run_command
+from reprise.core.keyfile import read_key
+from reprise.core.log import log
+from reprise.core.schemas import REQUESTS, RESPONSES, read_table, table_of, write_table
+from reprise.external.answers import Problem, response_row, write_problems
+from reprise.media.sampling import frames_shown
+from reprise.models.adapters.base import Answer
+from reprise.people.answers import TOO_FEW, replies
+from reprise.people.gathering import gather
+from reprise.people.keys import PeopleRunKey
+from reprise.stages.arguments import arguments
+
+NAMED = 5
+
+
+def main() -> None:
+    args = arguments(
+        "Make a run's answers of people's.", key=Path, items=Path, requests=Path, files=[Path], out=Path, problems=Path
+    )
+    key = read_key(args.key, PeopleRunKey)
+    requests = read_table(args.requests, REQUESTS)
+    found = gather(key.answers.design, key.answers.files, requests)
+    said = replies(found.tasks, found.counted.votes, key.answers.design)
+    frames = frames_shown(key.answers.sampling) or 0
+    rows = [
+        response_row(row, Answer(text=reply.option, error=reply.error), key.key, frames)
+        for row in requests.iter_rows(named=True)
+        for reply in (said[row["request_id"]],)
+    ]
+    waiting = [name for name, reply in said.items() if reply.error == TOO_FEW]
+    refused = found.counted.votes.problems
+    write_problems([Problem(one.where, None, one.found, one.problem) for one in refused], waiting, args.problems)
+    write_table(table_of(rows, RESPONSES), args.out, RESPONSES, args.made_under)
+    for one in refused[:NAMED]:
+        log.warning(f"{one.where}: {one.problem}: {one.found}; the row does not count.")
+    if len(refused) > NAMED:
+        log.warning(f"{len(refused) - NAMED} more such rows: see {args.problems}.")
+    failed = ", ".join(
+        f"{count} {error}" for error, count in Counter(r.error for r in said.values() if r.error).items()
+    )
+    log.info(f"{len(said)} questions, without an answer: {failed or 'none'}; {len(refused)} rows do not count")
+
+
+if __name__ == "__main__":
+    run_command(main)

@@ -1,0 +1,69 @@
+"""Stage `people_surveys`: what a group of people is asked, dealt out to surveys, with the videos that they see."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from reprise.construction.label_studio import template
+from reprise.construction.review import as_json, as_sheet
+from reprise.core.errors import UserError, run_command, stop_on_fault
+from reprise.core.files import write_text
+from reprise.core.keyfile import read_key
+from reprise.core.log import log
+from reprise.core.schemas import FRAME_PLAN, REQUESTS, read_table
+from reprise.core.store import Store
+from reprise.media.errors import MediaError
+from reprise.media.ledgers import clip_file, present_clips
+from reprise.media.slides import has_sound, kept_slides
+from reprise.people.gathering import tested_by
+from reprise.people.keys import SurveysKey
+from reprise.people.surveys import BEFORE, COLUMNS, Shown, label_studio_tasks, survey_rows
+from reprise.people.tasks import question_tasks
+from reprise.stages.arguments import arguments
+
+TEXTS = ("question",)
+
+
+def main() -> None:
+    args = arguments(
+        "Make the surveys of a group of people.", key=Path, requests=Path, frames=[Path], ledgers=[Path], store=Path,
+        csv=Path, json=Path, template=Path,
+    )  # fmt: skip
+    key = read_key(args.key, SurveysKey)
+    requests, tested = read_table(args.requests, REQUESTS), tested_by(key.design)
+    clips = present_clips(args.ledgers)
+    clips = clips.filter(pl.col("clip_id").is_in(requests["clip_id"].to_list()))
+    plans = dict(read_table(args.frames[0], FRAME_PLAN).select("clip_id", "indices").iter_rows()) if args.frames else {}
+    store = Store(args.store)
+    videos = {row["clip_id"]: _shown(row, plans, key, store) for row in clips.iter_rows(named=True)}
+    videos |= {name: Shown(path, has_sound(path)) for name, path in tested.videos.items()}
+    tasks = question_tasks(requests)
+    there = [task for task in tasks if task.shown["clip"] in videos]
+    rows = survey_rows(there, tested, key.design, videos)
+    write_text(args.csv, as_sheet(rows, COLUMNS))
+    write_text(args.json, as_json(label_studio_tasks(rows)))
+    write_text(args.template, template("Watch the video, then answer.", TEXTS))
+    number, absent = len({row["survey"] for row in rows} - {BEFORE}), len(tasks) - len(there)
+    silent = sum(row["sound"] == "no" for row in rows)
+    log.info(
+        f"{len(there)} questions in {number} surveys, {len(tested.tasks)} of a qualification; {absent} left out "
+        f"because their clip is missing; {silent} with a video that has no sound"
+    )
+
+
+def _shown(clip: dict[str, Any], plans: dict[str, list[int]], key: SurveysKey, store: Store) -> Shown:
+    """The clip as it is, or the frames of its plan."""
+    path = clip_file(store, clip)
+    try:
+        if plans:
+            frames = plans[clip["clip_id"]]
+            return Shown(kept_slides(path, clip["sha256"], frames, key.design.seconds, store), has_sound=False)
+        return Shown(path, has_sound(path))
+    except MediaError as error:
+        stop_on_fault(error)
+        raise UserError(f"{path}: {error.status}: {error.message}. Delete it and run snakemake again.") from error
+
+
+if __name__ == "__main__":
+    run_command(main)

@@ -90,7 +90,7 @@ def test_a_table_prints_any_number(case: str, form: str) -> None:
 def test_the_csv_and_a_verdict_hold_any_number(case: str) -> None:
     made = builder(case)
     made.table()
-    tidy = pl.DataFrame([{**row, "published": 50.0} for row in made.tidy], schema=TIDY)
+    tidy = pl.DataFrame([{**row, "published": 50.0, "published_decimals": 1} for row in made.tidy], schema=TIDY)
     assert tidy["value"].is_nan().sum() == 0
     title = Title(table="velociti/table2", paper="VELOCITI", number="Table 2", title="Scores")
     key = ReproductionKey(suite="s", suite_title="S", confidence=0.95, titles=(title,))

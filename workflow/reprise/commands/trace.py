@@ -90,7 +90,7 @@ def _numbers(builder: Builder, row: Row, column: Column, metric: str) -> Iterato
             yield f"  {metric} ({', '.join(reading)}): {_with_interval(found)}"
     paper = builder.paper_value(row, column, metric)
     if paper is not None:
-        yield f"  {metric} in the paper: {paper:g}"
+        yield f"  {metric} in the paper: {paper.value:.{paper.decimals}f}"
 
 
 def _with_interval(found: Mapping[str, Any]) -> str:

@@ -29,9 +29,12 @@ def test_the_tolerance_is_that_of_two_numbers_measured_on_the_same_number_of_que
 
 
 @pytest.mark.parametrize(
-    ("published", "decimals", "slack"), [(1.6, 1, 0.05), (1.6, 2, 0.005), (58.0, 1, 0.05), (864, 0, 0.5), (0.32, 3, 0.0005)]
+    ("published", "decimals", "slack"),
+    [(1.6, 1, 0.05), (1.6, 2, 0.005), (58.0, 1, 0.05), (864, 0, 0.5), (0.32, 3, 0.0005)],
 )
-def test_what_a_printed_number_leaves_out_is_half_of_its_last_digit(published: float, decimals: int, slack: float) -> None:
+def test_what_a_printed_number_leaves_out_is_half_of_its_last_digit(
+    published: float, decimals: int, slack: float
+) -> None:
     found = verdict(measured(published, published, published), published, decimals)
     assert found.tolerance == pytest.approx(slack)
 

@@ -18,6 +18,7 @@ from reprise.plan.runs import Plan
 from reprise.stats.paired import PairedComparison, compare_paired
 
 MOST_ITEMS = 8
+LEAST_P = 0.0001
 Named = tuple[str, pl.DataFrame]
 HEADER = (
     "| metric | test | samples | videos | difference | {percent:g} % interval | p (sign flips over videos) |\n"
@@ -144,5 +145,10 @@ def _line(metric: str, task: str, found: PairedComparison) -> str:
     interval = "–" if found.low is None or found.high is None else f"{100 * found.low:+.1f} to {100 * found.high:+.1f}"
     return (
         f"| {metric} | {task} | {found.n_items} | {found.n_clusters} | {100 * found.difference:+.1f} | {interval} "
-        f"| {found.p:.4f} |"
+        f"| {p_in_words(found.p)} |"
     )
+
+
+def p_in_words(p: float) -> str:
+    """A p-value with four decimals; never as 0, which no test can show."""
+    return f"{p:.4f}" if p >= LEAST_P else f"<{LEAST_P}"

@@ -33,7 +33,7 @@ def verdict(ours: Measured, paper: Printed, *, is_exact: bool = False, why_not: 
 
     Both were measured on the same questions, but the paper's answers are not at hand, so that the two cannot be paired.
     The paper's number is taken to be as uncertain as ours, that is by the half of our interval on its side, and to be
-    independent of ours; on top comes what its last printed digit leaves out. An exact number, such as a count, has only that.
+    independent of ours; on top comes what its last digit leaves out. An exact number, such as a count, has only that.
     """
     if ours.value is None:
         return Verdict("not comparable", "nothing could be scored")

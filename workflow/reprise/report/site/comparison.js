@@ -1,6 +1,6 @@
 "use strict";
 
-/* Two models on the items that the filters of test, group and words leave: who is better on how many. */
+/* Two models on the items that the filters of test, group and words leave: who is better on how many, and by chance or not. */
 reprise.comparison = (() => {
   const { make, count } = reprise.dom;
   const place = document.getElementById("comparison");
@@ -28,7 +28,14 @@ reprise.comparison = (() => {
       make("span", {}, `${same[1]}: ${count(counts.rest)}`),
       link("disagree", `where they differ: ${count(counts.better + counts.worse)}`, view),
     ];
-    place.append(bar(counts), make("p", { class: "counts" }, ...numbers));
+    place.append(bar(counts), make("p", { class: "counts" }, ...numbers), make("p", { class: "counts" }, difference(counts)));
+  }
+
+  /** The mean difference in points of 100, and whether chance could make it. */
+  function difference({ difference: mean, samples, units, p }) {
+    const points = 100 * mean;
+    const signed = `${points < 0 ? "−" : "+"}${Math.abs(points).toFixed(1)}`;
+    return `A minus B: ${signed} percentage points on ${count(samples)} samples; p ${reprise.paired.inWords(p)} (sign flips over ${count(units)} videos)`;
   }
 
   function named({ label, protocol, sampling }) {

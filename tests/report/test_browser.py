@@ -63,6 +63,7 @@ def test_what_nobody_knows_of_answers_made_elsewhere_is_said_to_be_unknown(viewe
     viewer = viewer_of_imported
     viewer.open(f"items.html#b=velociti&run={RUN}&other={IMPORTED}")
     viewer.page.locator(".conditions summary").click()
+    expect(viewer.page.locator(".conditions tbody tr")).to_have_count(6)
     lines = viewer.page.locator(".conditions tbody tr").all_inner_texts()
     rows = {name: (ours, theirs) for name, ours, theirs in (line.split("\t") for line in lines)}
     assert rows == {
@@ -71,6 +72,10 @@ def test_what_nobody_knows_of_answers_made_elsewhere_is_said_to_be_unknown(viewe
     }  # fmt: skip
     marked = viewer.page.locator(".conditions mark").all_inner_texts()
     assert "Does" not in " ".join(marked), "a prompt of one side alone is no change"
+    viewer.open(f"items.html#b=velociti&run={RUN}&other={IMPORTED}&item=a")
+    viewer.heading("a")
+    assert "one saw 2 frames (fps1)" in viewer.text("#item")
+    assert "theirs was run elsewhere: its frames are not known here." in viewer.text("#item")
 
 
 PAGES = [

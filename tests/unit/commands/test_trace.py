@@ -12,7 +12,9 @@ ROWS = {
 }
 
 
-@pytest.mark.parametrize(("words", "found"), [("gpt-4o, 8 frames", 1), ("GPT-4o (CoT), 32 frames", 3), ("cot", 3), ("human", 4)])
+@pytest.mark.parametrize(
+    ("words", "found"), [("gpt-4o, 8 frames", 1), ("GPT-4o (CoT), 32 frames", 3), ("cot", 3), ("human", 4)]
+)
 def test_a_row_is_found_by_its_label_or_by_words_of_it(words: str, found: int) -> None:
     assert _chosen("row", words, ROWS) == found
 
@@ -36,7 +38,9 @@ def test_a_row_is_found_by_its_label_or_by_words_of_it(words: str, found: int) -
         ("column", "avg", {"Score (%)": 1}, "trace: no column 'avg'. Allowed: Score (%)."),
     ],
 )
-def test_labels_with_commas_and_brackets_are_told_apart(kind: str, words: str, named: dict[str, int], message: str) -> None:
+def test_labels_with_commas_and_brackets_are_told_apart(
+    kind: str, words: str, named: dict[str, int], message: str
+) -> None:
     with pytest.raises(UserError) as error:
         _chosen(kind, words, named)
     assert str(error.value) == message

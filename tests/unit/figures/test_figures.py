@@ -251,7 +251,10 @@ def test_no_number_of_a_radar_lies_outside_of_it(value: float | None, rim: float
     use_style()
     page = sheet(WIDTHS["page"], 3.9, "Title", "Origin", [])
     ticks = ("A", "B", "C")
-    panels = [Panel(name, ticks, (Series("S", dict.fromkeys(ticks, number)),)) for name, number in (("x", Number(1.0)), ("y", Number(value)))]
+    panels = [
+        Panel(name, ticks, (Series("S", dict.fromkeys(ticks, number)),))
+        for name, number in (("x", Number(1.0)), ("y", Number(value)))
+    ]
     draw_radars(page, panels, 2.0)
     assert [axes.get_ylim() for axes in page.body.axes] == [(0, rim), (0, rim)]
 

@@ -58,7 +58,7 @@ def _chosen(kind: str, words: str, named: Mapping[str, T]) -> T:
             return named[found[0]]
         if found:
             raise UserError(f"trace: {kind} '{words}' fits {len(found)}: {'; '.join(found)}. Add a word.")
-    labels = [name.rpartition(" (")[0] for name in named] if kind == "row" else named  # a row's run comes last
+    labels = [name.rpartition(" (")[0] for name in named] if kind == "row" else list(named)  # a row's run comes last
     raise UserError(f"trace: no {kind} '{words}'.{choices(words, labels)}")
 
 

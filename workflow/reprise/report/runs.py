@@ -25,7 +25,7 @@ class RunTables(NamedTuple):
 
 
 def columns(benchmark: str, form: str, items: pl.DataFrame, asked: pl.DataFrame, run: RunTables) -> dict[str, Any]:
-    """The columns of a run: its state, the metrics by both conventions and what they count, where the readers differ."""
+    """The columns of a run: its state, the metrics by both conventions, what they count, where the readers differ."""
     found: dict[str, Any] = {"state": _signs(items, _states(asked, run.robust))}
     rated = run.replies is not None and bool(run.robust["score"].is_not_null().any())
     if rated:

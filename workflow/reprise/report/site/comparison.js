@@ -27,8 +27,9 @@ reprise.comparison = (() => {
       make("span", {}, `${same[0]}: ${count(counts.right)}`),
       make("span", {}, `${same[1]}: ${count(counts.rest)}`),
       link("disagree", `where they differ: ${count(counts.better + counts.worse)}`, view),
+      make("span", {}, difference(counts)),
     ];
-    place.append(bar(counts), make("p", { class: "counts" }, ...numbers), make("p", { class: "counts" }, difference(counts)));
+    place.append(bar(counts), make("p", { class: "counts" }, ...numbers));
   }
 
   /** The mean difference in points of 100, and whether chance could make it. */

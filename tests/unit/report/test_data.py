@@ -30,7 +30,7 @@ def test_the_catalog_names_items_and_runs(world: World) -> None:
         {
             "n": 0, "name": RUN, "model": "one", "label": "one", "protocol": "entail", "sampling": "fps1", "judge": "",
             "metrics": ["classic", "strict"], "page": "runs/velociti.entail.fps1.one.html",
-            "made": "velociti/made/velociti.entail.fps1.one", "reader": "robust",
+            "imported": False, "made": "velociti/made/velociti.entail.fps1.one", "reader": "robust",
         }
     ]  # fmt: skip
 

@@ -116,6 +116,8 @@ def test_whatever_there_is_is_drawn_or_named(tmp_path: Path, kind: str, rows: li
     assert all((tmp_path / f"figure.{suffix}").stat().st_size > 1000 for suffix in ("png", "svg", "pdf"))
     words = words_of(figure)
     assert "Toy numbers." in words and "VELOCITI, Figure 3." in words
+    assert not {"\u202e", "\x00"} & set(words), "signs that hide or reorder others are shown as code points, everywhere"
+    assert b"\x00" not in (tmp_path / "figure.svg").read_bytes(), "a comment of XML may not hold it either"
     if kind == "scatter":
         assert "not run here" in words
         return

@@ -2,7 +2,7 @@
 
 /* Two models on the items that the filters of test, group and words leave: who is better on how many, and by chance or not. */
 reprise.comparison = (() => {
-  const { make, count } = reprise.dom;
+  const { make, count, counted } = reprise.dom;
   const place = document.getElementById("comparison");
 
   /** Show the counts; nothing where no second model is chosen. */
@@ -36,7 +36,7 @@ reprise.comparison = (() => {
   function difference({ difference: mean, samples, units, p }) {
     const points = 100 * mean;
     const signed = `${points < 0 ? "−" : "+"}${Math.abs(points).toFixed(1)}`;
-    return `A minus B: ${signed} percentage points on ${count(samples)} samples; p ${reprise.paired.inWords(p)} (sign flips over ${count(units)} videos)`;
+    return `A minus B: ${signed} percentage points on ${counted(samples, "sample")}; p ${reprise.paired.inWords(p)} (sign flips over ${counted(units, "video")})`;
   }
 
   function named({ label, protocol, sampling }) {

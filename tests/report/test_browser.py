@@ -1,9 +1,12 @@
 """The item browser, in a browser."""
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
+from reprise.stats.paired import sign_flip_p
+from reprise.tables.render import render
+from reprise.tables.render.table import Cell, Column, ColumnGroup, Number, Section, Table, TableRow
 
-from tests.report.conftest import HOSTILE
+from tests.report.conftest import HOSTILE, IMPORTED, SENTENCE
 from tests.report.viewer import Viewer
 from tests.unit.report.world import OTHER, RUN
 
@@ -11,6 +14,7 @@ DISAGREE = f"items.html#b=velociti&run={RUN}&other={OTHER}&show=disagree"
 ITEM = f"items.html#b=velociti&run={RUN}&item=a"
 BAD_ITEM = f"items.html#b=velociti&run={RUN}&item=%3Cb%3Ed%3C/b%3E"
 
+WIDER = "{0}.scrollWidth - {0}.clientWidth"
 NAME = "document.activeElement.name || document.activeElement.id || document.activeElement.tagName"
 
 
@@ -45,11 +49,104 @@ def test_two_models_are_compared_where_they_differ(viewer: Viewer) -> None:
     viewer.open(DISAGREE)
     viewer.found("2 of 4 items")
     assert "of 2 items that count for both" in viewer.text("#comparison")
+    assert "A minus B: +0.0 percentage points on 2 samples; p 1.0000 (sign flips over 2 videos)" in viewer.text(
+        "#comparison"
+    )
     viewer.page.get_by_role("link", name="B better: 1").click()
     viewer.found("1 of 4 items")
     assert "show=worse" in viewer.state()
     viewer.page.go_back()
     viewer.found("2 of 4 items")
+
+
+def test_what_nobody_knows_of_answers_made_elsewhere_is_said_to_be_unknown(viewer_of_imported: Viewer) -> None:
+    viewer = viewer_of_imported
+    viewer.open(f"items.html#b=velociti&run={RUN}&other={IMPORTED}")
+    viewer.page.locator(".conditions summary").click()
+    expect(viewer.page.locator(".conditions tbody tr")).to_have_count(6)
+    lines = viewer.page.locator(".conditions tbody tr").all_inner_texts()
+    rows = {name: (ours, theirs) for name, ours, theirs in (line.split("\t") for line in lines)}
+    assert rows == {
+        "sampling.rule": ("fps", "linspace"), "frames": ("known", "not known"), "prompt.user": (SENTENCE, "not known"),
+        "dtype": ("float32", "not known"), "adapter": ("transformers", "import"), "files.a.csv": ("(none)", "ab"),
+    }  # fmt: skip
+    marked = viewer.page.locator(".conditions mark").all_inner_texts()
+    assert "Does" not in " ".join(marked), "a prompt of one side alone is no change"
+    viewer.open(f"items.html#b=velociti&run={RUN}&other={IMPORTED}&item=a")
+    viewer.heading("a")
+    assert "one saw 2 frames (fps1)" in viewer.text("#item")
+    assert "theirs was run elsewhere: its frames are not known here." in viewer.text("#item")
+
+
+PAGES = [
+    "index.html",
+    "tables/velociti.html",
+    "figures/velociti.html",
+    "runs/velociti.entail.fps1.one.html",
+    "missing.html",
+]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_page_is_wider_than_the_window(any_viewer: Viewer, page: str) -> None:
+    any_viewer.open(page)
+    assert any_viewer.value("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_overview_fits_a_desktop_and_is_scrolled_in_its_own_box_on_a_phone(browser: Browser, width: int) -> None:
+    number = Cell((Number(99.94, 1, interval=(88.88, 99.99)),))
+    titles = (
+        "VELOCITI Strict",
+        "text",
+        "video",
+        "group",
+        "TemporalBench MBA",
+        "MMBench-Video Mean",
+        "seconds a question",
+    )
+    table = Table(
+        title="Overview",
+        caption="The main numbers.",
+        label="tab:overview",
+        stub="Model",
+        groups=(ColumnGroup(tuple(map(Column, (*titles, "GPU hours", "US dollars")))),),
+        sections=(Section((TableRow("LLaVA-OneVision-Qwen2-72B (quantised)", (number,) * 9),)),),
+    )
+    window = browser.new_page(viewport={"width": width, "height": 800})
+    window.set_content(render(table, "html"))
+    page, box = (
+        window.evaluate(WIDER.format(one)) for one in ("document.documentElement", "document.querySelector('.scroll')")
+    )
+    window.close()
+    assert (page <= 0, box <= 0) == (True, width > 1000)
+
+
+@pytest.mark.parametrize(
+    ("sums", "p"),
+    [
+        ([], 1),
+        ([0, 0], 1),
+        ([1], 1),
+        ([1, 1, 1], 2 / 8),
+        ([2, 1], 2 / 4),
+        ([2, -1], 1),
+        ([2, 1, 0, 1], 2 / 8),
+        ([1, 1, 1, -1], 10 / 16),
+    ],
+)
+def test_the_report_tests_differences_as_the_command_does(viewer: Viewer, sums: list[int], p: float) -> None:
+    """By hand: of all patterns of signs, how many are as far from 0."""
+    viewer.open()
+    assert viewer.value(f"reprise.paired.p({sums})") == pytest.approx(p)
+    if sums:
+        assert sign_flip_p(sums, range(len(sums))) == pytest.approx(p)
+
+
+def test_no_p_value_is_shown_as_nothing(viewer: Viewer) -> None:
+    viewer.open()
+    shown = [viewer.value(f"reprise.paired.inWords({p})") for p in (1, 0.03, 0.0001, 0.00009, 0)]
+    assert shown == ["1.0000", "0.0300", "0.0001", "<0.0001", "<0.0001"]
 
 
 def test_failed_unread_missing_and_what_readers_read_differently(viewer: Viewer) -> None:

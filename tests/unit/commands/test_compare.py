@@ -1,7 +1,8 @@
 """What `compare` says of the samples on which two runs differ."""
 
 import polars as pl
-from reprise.commands.compare import MOST_ITEMS, items_between
+import pytest
+from reprise.commands.compare import MOST_ITEMS, items_between, p_in_words
 
 
 def outcomes(*right: float) -> pl.DataFrame:
@@ -20,3 +21,10 @@ def test_long_lists_are_cut_and_samples_of_one_run_alone_are_counted() -> None:
         f"i{MOST_ITEMS - 1} and 3 more"
     )
     assert lines[1] == "strict: better by b: 0 of 11"
+
+
+@pytest.mark.parametrize(
+    ("p", "text"), [(1.0, "1.0000"), (0.03, "0.0300"), (0.0001, "0.0001"), (9e-5, "<0.0001"), (0.0, "<0.0001")]
+)
+def test_no_p_value_is_printed_as_nothing(p: float, text: str) -> None:
+    assert p_in_words(p) == text

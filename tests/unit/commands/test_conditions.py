@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from reprise.commands.conditions import Conditions, differences, word_diff
+from reprise.commands.conditions import Conditions, differences, unknown_of, word_diff
 
 NAMES = ("one", "two")
 SETTINGS: dict[str, Any] = {
@@ -66,6 +66,31 @@ def changed(**known: Any) -> Conditions:
 )  # fmt: skip
 def test_each_kind_of_difference_has_its_line(other: Conditions, lines: list[str]) -> None:
     assert list(differences(NAMES, BASE, other)) == lines
+
+
+IMPORTED = {"adapter": "import", "sampling": SETTINGS["sampling"], "form": "entail", "files": {"a.csv": "x"}}
+
+
+def test_what_nobody_knows_of_imported_answers_is_not_known_rather_than_none() -> None:
+    known = {"reader": SETTINGS["reader"], "released": SETTINGS["released"]}
+    other = Conditions({**IMPORTED, **known}, {}, {}, {}, BASE.answered, unknown_of(IMPORTED))
+    assert list(differences(NAMES, BASE, other)) == [
+        "- settings.max_pixels: 100 | not known", "- frames: known | not known", "- prompt: known | not known",
+        "- form: (none) | entail", "- dtype: float32 | not known", "- model.repo: a/b | not known",
+        "- model.revision: r1 | not known", "- versions.torch: 2.13 | not known",
+        "- adapter: transformers | import", "- files.a.csv: (none) | x", "- clips: known | not known",
+    ]  # fmt: skip
+    backwards = list(differences(NAMES, other, BASE))
+    assert "- dtype: not known | float32" in backwards and "- prompt: not known | known" in backwards
+    assert not any("caption" in line for line in backwards), "a prompt of one side alone is no change"
+
+
+def test_of_two_imported_runs_the_files_alone_differ() -> None:
+    one, other = (
+        Conditions({**IMPORTED, "files": {"a.csv": digest}}, {}, {}, {}, BASE.answered, unknown_of(IMPORTED))
+        for digest in "xy"
+    )
+    assert list(differences(NAMES, one, other)) == ["- files.a.csv: x | y"]
 
 
 def test_what_people_ask_first_comes_first() -> None:

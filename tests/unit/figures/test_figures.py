@@ -105,6 +105,7 @@ def words_of(figure: Any) -> str:
         pytest.param([], id="nothing scored"),
         pytest.param([measured("control", 0.0), measured("chrono", 0.0)], id="all wrong"),
         pytest.param([measured("control", 100.0), measured("chrono", 100.0)], id="all right"),
+        pytest.param([measured("control", 50.0) | {"low": None, "high": None}], id="one cluster"),
         pytest.param([measured("control", None), measured("chrono", 50.0)], id="a gap"),
         pytest.param([measured("control", math.nan), measured("chrono", 50.0)], id="no number"),
     ],
@@ -115,6 +116,8 @@ def test_whatever_there_is_is_drawn_or_named(tmp_path: Path, kind: str, rows: li
     assert all((tmp_path / f"figure.{suffix}").stat().st_size > 1000 for suffix in ("png", "svg", "pdf"))
     words = words_of(figure)
     assert "Toy numbers." in words and "VELOCITI, Figure 3." in words
+    assert not {"\u202e", "\x00"} & set(words), "signs that hide or reorder others are shown as code points, everywhere"
+    assert b"\x00" not in (tmp_path / "figure.svg").read_bytes(), "a comment of XML may not hold it either"
     if kind == "scatter":
         assert "not run here" in words
         return
@@ -243,6 +246,19 @@ def test_the_labels_of_a_radar_of_all_leaves_do_not_touch() -> None:
         page.figure.draw_without_rendering()
     boxes = [label.get_window_extent() for label in page.body.axes[0].get_xticklabels()]
     assert len(boxes) == 26 and not [pair for pair in combinations(boxes, 2) if pair[0].overlaps(pair[1])]
+
+
+@pytest.mark.parametrize(("value", "rim"), [(1.9, 2.0), (2.0, 2.0), (2.2, 2.5), (None, 2.0)])
+def test_no_number_of_a_radar_lies_outside_of_it(value: float | None, rim: float) -> None:
+    use_style()
+    page = sheet(WIDTHS["page"], 3.9, "Title", "Origin", [])
+    ticks = ("A", "B", "C")
+    panels = [
+        Panel(name, ticks, (Series("S", dict.fromkeys(ticks, number)),))
+        for name, number in (("x", Number(1.0)), ("y", Number(value)))
+    ]
+    draw_radars(page, panels, 2.0)
+    assert [axes.get_ylim() for axes in page.body.axes] == [(0, rim), (0, rim)]
 
 
 @pytest.mark.parametrize("counts", [[Count("0-1", 1), Count("1-2", 2)], [Count("a", 1), Count("b", 3)]])

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from reprise.commands.compare import items_between
+from reprise.commands.compare import _line, items_between
 from reprise.commands.trace import _with_interval
 from reprise.core.files import write_text
 from reprise.core.paths import table_file
@@ -22,7 +22,7 @@ from reprise.tables.published import Published
 from reprise.tables.render import FORMATS, render
 from reprise.tables.reproduction import Reproduction
 
-from tests.unit.report.world import OTHER, RUN, World, answers, clip, pair, read
+from tests.unit.report.world import RUN, World, answers, clip, pair, read
 from tests.unit.rows import item_row, response_row, verdict_row
 
 COUNTS = {"asked": 40, "scored": 40, "failed": 0, "unparsed": 0, "missing": 0}
@@ -90,7 +90,7 @@ def test_a_table_prints_any_number(case: str, form: str) -> None:
 def test_the_csv_and_a_verdict_hold_any_number(case: str) -> None:
     made = builder(case)
     made.table()
-    tidy = pl.DataFrame([{**row, "published": 50.0} for row in made.tidy], schema=TIDY)
+    tidy = pl.DataFrame([{**row, "published": 50.0, "published_decimals": 1} for row in made.tidy], schema=TIDY)
     assert tidy["value"].is_nan().sum() == 0
     title = Title(table="velociti/table2", paper="VELOCITI", number="Table 2", title="Scores")
     key = ReproductionKey(suite="s", suite_title="S", confidence=0.95, titles=(title,))
@@ -217,9 +217,13 @@ def test_any_text_is_safe_in_a_terminal(name: str) -> None:
     assert not re.search("[\x00\u202e\x1b\x7f\ud800]", safe(TEXTS[name]))
 
 
-def test_two_runs_of_hostile_items_are_listed(tmp_path: Path) -> None:
-    world = World(tmp_path)
-    world.runs[OTHER] = (answers("a", 0.1, 0.4), read("a", 0.1, 0.4), read("a", 0.1, 0.4))
-    world.tables = ()
-    world.build()
-    assert [run["name"] for run in world.data("catalog")["benchmarks"][0]["runs"]] == [RUN, OTHER]
+@pytest.mark.parametrize("name", TEXTS)
+def test_runs_of_hostile_items_are_compared_in_a_terminal(name: str) -> None:
+    """As the name of an item, and of a test."""
+    text = TEXTS[name].replace("\ud800", "")
+    frames = [pl.DataFrame({"item_id": [text], "right": [right]}) for right in (1.0, 0.0)]
+    (better, _) = items_between("strict", ("x", frames[0]), ("y", frames[1]))
+    found = compare_paired({"i": 1.0}, {"i": 0.0}, {"i": "u"})
+    assert found is not None
+    for line in (better, _line("strict", text, found)):
+        assert not re.search("[\x00\n\r\u2028\u202e\x1b\x7f]", line) and len(line) < 2200

@@ -30,7 +30,7 @@ def test_the_catalog_names_items_and_runs(world: World) -> None:
         {
             "n": 0, "name": RUN, "model": "one", "label": "one", "protocol": "entail", "sampling": "fps1", "judge": "",
             "metrics": ["classic", "strict"], "page": "runs/velociti.entail.fps1.one.html",
-            "made": "velociti/made/velociti.entail.fps1.one", "reader": "robust",
+            "imported": False, "made": "velociti/made/velociti.entail.fps1.one", "reader": "robust",
         }
     ]  # fmt: skip
 
@@ -42,7 +42,7 @@ def test_the_index_says_what_is_known_of_each_item_and_clip(world: World) -> Non
     groups = world.data("catalog")["benchmarks"][0]["groups"]
     named = [{groups[place] for place in places} for places in index["groups"]]
     assert named == [{"subset", "average", "agent", "video_negation"}, {"average", "agent"}, {"average", "agent"}]
-    assert index["short"] == [CAPTION, "", ""]
+    assert index["short"] == [CAPTION, "", ""] and index["unit"] == [0, 1, 1]
     there, gone = index["clips"]
     assert there["media"] == "../store/clips/aa/aa.mp4" and there["status"] == "ok"
     assert (there["seconds"], there["frames"], there["fps"]) == (2.0, 48, 24.0)
@@ -58,7 +58,9 @@ def test_the_index_says_what_is_known_of_each_item_and_clip(world: World) -> Non
 def test_a_run_at_a_glance(world: World) -> None:
     world.build()
     both = {"strict": "1--", "classic": "1--"}
-    assert world.data("velociti/runs/0") == {"state": "amm", "fixed": both, "authors": both, "differ": "0--"}
+    samples = dict.fromkeys(both, "item_id")
+    shown = {"state": "amm", "fixed": both, "authors": both, "samples": samples, "differ": "0--"}
+    assert world.data("velociti/runs/0") == shown
 
 
 def test_failed_and_unread_answers_have_their_signs(world: World) -> None:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from reprise.core.checksums import seal_text
 from reprise.core.files import write_text
-from reprise.core.paths import Results
+from reprise.core.paths import Results, Scored
 from reprise.core.schemas import (
     CLIP_LEDGER,
     FACTS,
@@ -90,6 +91,9 @@ class World:
         self.metrics: list[Mapping[str, Any]] = []
         self.tables: tuple[ReportedTable, ...] = ()
         self.is_baseline = False
+        self.answers: dict[str, dict[str, Any]] = {}
+        """run -> what its key says of its answers"""
+        self.imported: set[str] = set()
 
     def build(self) -> None:
         """Write the tables and the report of them."""
@@ -108,7 +112,13 @@ class World:
     @property
     def key(self) -> ReportKey:
         runs = tuple(
-            ReportedRun(run=name, label=name.rpartition("/")[2], reference=self.is_baseline) for name in self.runs
+            ReportedRun(
+                run=name,
+                label=name.rpartition("/")[2],
+                reference=self.is_baseline,
+                imported=name in self.imported,
+            )
+            for name in self.runs
         )
         known = {"suite": "small", "suite_title": "Small", "clips": "link", "shards": 1}
         entry = ReportedBenchmark(
@@ -118,14 +128,18 @@ class World:
         return ReportKey.model_validate(known | shown | self.changes)
 
     def _write_run(self, name: str) -> None:
-        one = ReportedRun(run=name, label="").scored
+        one, made = ReportedRun(run=name, label="").scored, self.answers.get(name, {"adapter": "random"})
         responses, robust, authors = self.runs[name]
         write_table(pl.DataFrame(responses, schema=RESPONSES), self.results.responses(one.run), RESPONSES)
         for reader, rows in (("robust", robust), ("authors", authors)):
             write_table(pl.DataFrame(rows, schema=VERDICTS), self.results.verdicts(one.run, reader), VERDICTS)
         write_table(pl.DataFrame(self.metrics, schema=METRICS), self.results.metrics(one), METRICS)
         write_table(pl.DataFrame(schema=TIMINGS), self.results.timings(one.run), TIMINGS)
-        write_text(self.results.run_key(one.run), json.dumps({"run": name, "answers": {"adapter": "random"}}))
+        write_text(self.results.run_key(one.run), json.dumps({"run": name, "answers": made}))
+        if name in self.imported:
+            problems = self.results.import_problems(Scored(one.run))
+            write_text(problems, "file,problem\n")
+            seal_text(problems)
 
     def data(self, name: str) -> Any:
         """What a data file gives."""

@@ -38,7 +38,7 @@ KEY = ReproductionKey(
 
 def tidy(**changes: Any) -> dict[str, Any]:
     row = {"suite": "s", "table": "b/table1", "section": "", "row": "A", "column": "c", "metric": "m", "group": "all"}
-    numbers = {"value": 60.0, "low": 55.0, "high": 65.0, "published": 62.0}
+    numbers = {"value": 60.0, "low": 55.0, "high": 65.0, "published": 62.0, "published_decimals": 1}
     counts = {"asked": 100, "scored": 100, "failed": 0, "unparsed": 0, "missing": 0}
     return row | numbers | counts | {"convention": "fixed", "reader": "robust", "source": "reproduced"} | changes
 
@@ -70,6 +70,14 @@ def test_another_judge_than_the_papers_is_no_comparison() -> None:
     other, same = reproduction(tidy(judge="q"), tidy(judge="g", row="B"), **judges).cells
     assert other.verdict[:2] == ("not comparable", "judged by Qwen2-72B, in the paper by GPT-4-Turbo (1106)")
     assert same.verdict.name == "agrees"
+
+
+def test_a_rating_is_held_against_the_digits_that_the_paper_prints() -> None:
+    rating = tidy(value=1.62, low=1.62, high=1.62, published=1.6, published_decimals=2)
+    found = reproduction(rating, tidy(**{**rating, "row": "B", "published_decimals": 1}))
+    assert [cell.verdict.name for cell in found.cells] == ["differs", "agrees"]
+    page = "".join(render(table, "md") for table in found.tables())
+    assert "| 1.62 | 1.62 to 1.62 |  1.60 |      +0.02 | differs |" in page
 
 
 def test_conditions_stand_beside_the_verdict() -> None:

@@ -1,13 +1,20 @@
 """Verdicts on reproduced numbers: worked examples by hand."""
 
 import math
+from typing import Any
 
 import pytest
-from reprise.tables.verdict import Measured, printed_unit, verdict
+from reprise.tables.published import Printed
+from reprise.tables.verdict import Measured, Verdict
+from reprise.tables.verdict import verdict as verdict_of
 
 
 def measured(value: float | None = 60.0, low: float | None = 55.0, high: float | None = 66.0) -> Measured:
     return Measured(value, low, high)
+
+
+def verdict(ours: Measured, published: float, decimals: int = 1, **known: Any) -> Verdict:
+    return verdict_of(ours, Printed(published, decimals), **known)
 
 
 def test_the_tolerance_is_that_of_two_numbers_measured_on_the_same_number_of_questions() -> None:
@@ -21,9 +28,15 @@ def test_the_tolerance_is_that_of_two_numbers_measured_on_the_same_number_of_que
     assert verdict(measured(), 52.8).name == "differs"
 
 
-@pytest.mark.parametrize(("published", "unit"), [(58.0, 0.1), (58.2, 0.1), (1.53, 0.01), (864.0, 0.1), (0.125, 0.001)])
-def test_what_a_printed_number_leaves_out(published: float, unit: float) -> None:
-    assert printed_unit(published) == pytest.approx(unit)
+@pytest.mark.parametrize(
+    ("published", "decimals", "slack"),
+    [(1.6, 1, 0.05), (1.6, 2, 0.005), (58.0, 1, 0.05), (864, 0, 0.5), (0.32, 3, 0.0005)],
+)
+def test_what_a_printed_number_leaves_out_is_half_of_its_last_digit(
+    published: float, decimals: int, slack: float
+) -> None:
+    found = verdict(measured(published, published, published), published, decimals)
+    assert found.tolerance == pytest.approx(slack)
 
 
 def test_a_number_that_prints_like_the_papers_agrees_without_an_interval() -> None:

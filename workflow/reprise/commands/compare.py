@@ -13,11 +13,13 @@ from reprise.commands.conditions import Conditions, differences
 from reprise.commands.plans import plan_of
 from reprise.core.errors import UserError
 from reprise.core.paths import Run
+from reprise.core.plain import plain
 from reprise.core.schemas import ITEMS, VERDICTS, read_table
 from reprise.plan.runs import Plan
 from reprise.stats.paired import PairedComparison, compare_paired
 
 MOST_ITEMS = 8
+LEAST_P = 0.0001
 Named = tuple[str, pl.DataFrame]
 HEADER = (
     "| metric | test | samples | videos | difference | {percent:g} % interval | p (sign flips over videos) |\n"
@@ -110,7 +112,7 @@ def items_between(metric: str, one: Named, other: Named) -> Iterator[str]:
     for name, wins in ((first, pl.col("right") > pl.col("other")), (second, pl.col("right") < pl.col("other"))):
         found = both.filter(wins)["item_id"].to_list()
         more = f" and {len(found) - MOST_ITEMS} more" if len(found) > MOST_ITEMS else ""
-        listed = f": {', '.join(found[:MOST_ITEMS])}{more}" if found else ""
+        listed = f": {', '.join(map(plain, found[:MOST_ITEMS]))}{more}" if found else ""
         yield f"{metric}: better by {name}: {len(found)} of {both.height}{listed}"
 
 
@@ -143,6 +145,11 @@ def _by_task(ours: pl.DataFrame, theirs: pl.DataFrame, level: float) -> Iterator
 def _line(metric: str, task: str, found: PairedComparison) -> str:
     interval = "–" if found.low is None or found.high is None else f"{100 * found.low:+.1f} to {100 * found.high:+.1f}"
     return (
-        f"| {metric} | {task} | {found.n_items} | {found.n_clusters} | {100 * found.difference:+.1f} | {interval} "
-        f"| {found.p:.4f} |"
+        f"| {metric} | {plain(task)} | {found.n_items} | {found.n_clusters} "
+        f"| {100 * found.difference:+.1f} | {interval} | {p_in_words(found.p)} |"
     )
+
+
+def p_in_words(p: float) -> str:
+    """A p-value with four decimals; never as 0, which no test can show."""
+    return f"{p:.4f}" if p >= LEAST_P else f"<{LEAST_P}"

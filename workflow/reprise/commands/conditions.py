@@ -13,12 +13,15 @@ from reprise.core.files import read_json
 from reprise.core.paths import Results, Run
 from reprise.core.plain import plain
 from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, ITEMS, RESPONSES, read_table
+from reprise.models.keys import ModelAnswers
 from reprise.plan.changes import ABSENT, changes_between, leaves
 from reprise.plan.runs import Plan
 
 SHOWN = ("sampling", "settings")
 MADE = ("form", "ask", "max_tokens", "dtype", "attention", "reader", "model", "versions")
 """the settings that are told before and after the prompt, in this order; what is none of them comes last"""
+KNOWN, NOT_KNOWN = "known", "not known"
+FRAMES, CLIPS, PROMPT = "frames", "clips", "prompt"
 MOST_CLIPS = 8
 MOST_INDICES = 16
 WORDS = re.compile(r"\w+|\s+|[^\w\s]")
@@ -37,6 +40,8 @@ class Conditions(NamedTuple):
     """question -> digest of the prompt as it was sent"""
     answered: frozenset[str]
     """clips of the items that were asked about"""
+    unknown: frozenset[str] = frozenset()
+    """settings that nobody knows, and whether frames and clips are among that"""
 
     @classmethod
     def of(cls, plan: Plan, run: Run, reader: str) -> "Conditions":
@@ -44,18 +49,25 @@ class Conditions(NamedTuple):
         results = plan.results
         answers = read_table(results.responses(run), RESPONSES)
         clip_of = dict(read_table(results.items(run.benchmark), ITEMS).select("item_id", "clip_id").iter_rows())
+        key = read_json(results.run_key(run))["answers"]
         is_imported = run.model in plan.imports.models
         read_with = {"reader": {"name": reader, **_reading(results.verdicts(run, reader))}}
         released = {"released": _released(results, run.benchmark)}
         return cls(
-            settings={**read_json(results.run_key(run))["answers"], **read_with, **released},
+            settings={**{name: value for name, value in key.items() if name != "benchmark"}, **read_with, **released},
             frames={} if is_imported else _frames(results.frames(run.benchmark, run.sampling)),
             clips={} if is_imported else _clips(results, run.benchmark),
             prompts={
                 name: digest for name, digest in answers.select("request_id", "prompt_sha256").iter_rows() if digest
             },
             answered=frozenset(clip_of[item] for item in answers["item_id"].unique() if item in clip_of),
+            unknown=unknown_of(key) if is_imported else frozenset(),
         )
+
+
+def unknown_of(key: Mapping[str, Any]) -> frozenset[str]:
+    """What nobody knows of answers that were made elsewhere: what the key of a model that is asked would say."""
+    return frozenset(ModelAnswers.model_fields.keys() - key.keys()) | {FRAMES, CLIPS}
 
 
 def _reading(verdicts: Path) -> dict[str, Any]:
@@ -84,20 +96,35 @@ def _clips(results: Results, benchmark: str) -> dict[str, str]:
 
 def differences(names: tuple[str, str], one: Conditions, other: Conditions) -> Iterator[str]:
     """A line or more for each condition that differs, in the order in which people ask."""
-    yield from _of_settings(one.settings, other.settings, SHOWN)
+    yield from _of_settings(one, other, SHOWN)
+    yield from _known_of_one(one, other, FRAMES)
     yield from _of_frames(one.frames, other.frames)
+    yield from _known_of_one(one, other, PROMPT)
     yield from _of_prompts(one, other)
-    yield from _of_settings(one.settings, other.settings, MADE)
-    yield from _of_settings(one.settings, other.settings, ())
+    yield from _of_settings(one, other, MADE)
+    yield from _of_settings(one, other, ())
     yield from _of_clips(names, one, other)
+    yield from _known_of_one(one, other, CLIPS)
 
 
-def _of_settings(one: Mapping[str, Any], other: Mapping[str, Any], kinds: Iterable[str]) -> Iterator[str]:
+def _of_settings(one: Conditions, other: Conditions, kinds: Iterable[str]) -> Iterator[str]:
     """The settings of some kinds, in their order; of all that are of no kind where none is named."""
-    others = (one.keys() | other.keys()) - {*SHOWN, *MADE, "prompt"}
+    others = (one.settings.keys() | other.settings.keys()) - {*SHOWN, *MADE, PROMPT}
     for kind in kinds or sorted(others):
-        before, after = ({kind: found[kind]} if kind in found else {} for found in (one, other))
-        yield from (f"- {change.name}: {change.before} | {change.after}" for change in changes_between(before, after))
+        before, after = ({kind: found.settings[kind]} if kind in found.settings else {} for found in (one, other))
+        for change in changes_between(before, after):
+            ours, theirs = (
+                NOT_KNOWN if kind in found.unknown else text
+                for found, text in ((one, change.before), (other, change.after))
+            )
+            yield f"- {change.name}: {ours} | {theirs}"
+
+
+def _known_of_one(one: Conditions, other: Conditions, name: str) -> Iterator[str]:
+    """That something without a short value is not known of one of them."""
+    ours, theirs = (NOT_KNOWN if name in found.unknown else KNOWN for found in (one, other))
+    if ours != theirs:
+        yield f"- {name}: {ours} | {theirs}"
 
 
 def _of_frames(one: Mapping[str, tuple[int, ...]], other: Mapping[str, tuple[int, ...]]) -> Iterator[str]:
@@ -120,8 +147,10 @@ def _indices(indices: tuple[int, ...]) -> str:
 
 def _of_prompts(one: Conditions, other: Conditions) -> Iterator[str]:
     """The prompt as it stands in the settings, word by word, and how many questions were asked in other words."""
+    if PROMPT in one.unknown | other.unknown:
+        return
     before, after = (
-        {f"prompt.{name}": text for name, text in leaves(found.settings.get("prompt", {}))} for found in (one, other)
+        {f"prompt.{name}": text for name, text in leaves(found.settings.get(PROMPT, {}))} for found in (one, other)
     )
     for name in sorted(before.keys() | after.keys()):
         if before.get(name, "") != after.get(name, ""):

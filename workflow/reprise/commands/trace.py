@@ -58,8 +58,8 @@ def _chosen(kind: str, words: str, named: Mapping[str, T]) -> T:
             return named[found[0]]
         if found:
             raise UserError(f"trace: {kind} '{words}' fits {len(found)}: {'; '.join(found)}. Add a word.")
-    labels = dict.fromkeys(name.partition(" (")[0] for name in named)
-    raise UserError(f"trace: no {kind} '{words}'.{choices(words, list(labels))}")
+    labels = [name.rpartition(" (")[0] for name in named] if kind == "row" else list(named)  # a row's run comes last
+    raise UserError(f"trace: no {kind} '{words}'.{choices(words, labels)}")
 
 
 def _lines(plan: Plan, builder: Builder, row: Row, column: Column) -> Iterator[str]:
@@ -90,7 +90,7 @@ def _numbers(builder: Builder, row: Row, column: Column, metric: str) -> Iterato
             yield f"  {metric} ({', '.join(reading)}): {_with_interval(found)}"
     paper = builder.paper_value(row, column, metric)
     if paper is not None:
-        yield f"  {metric} in the paper: {paper:g}"
+        yield f"  {metric} in the paper: {paper.value:.{paper.decimals}f}"
 
 
 def _with_interval(found: Mapping[str, Any]) -> str:

@@ -123,7 +123,7 @@ class Radar(OfTables):
     kind: Literal["radar"]
     """The kind of figure."""
     top: float = Field(gt=0)
-    """The number at the rim."""
+    """The number at the rim, which larger numbers move outwards."""
 
 
 class Scatter(OfTables):

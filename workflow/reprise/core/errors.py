@@ -2,7 +2,7 @@
 
 import gc
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
@@ -47,11 +47,17 @@ def choices(found: str, allowed: Iterable[str]) -> str:
     """` Did you mean 'x'? Allowed: ...`; of a long list only the names that are nearest to what was found."""
     names = sorted(set(allowed))
     if len(names) <= MOST_CHOICES:
-        listed = ", ".join(names) or "nothing"
+        listed = _listed(names) or "nothing"
     else:
         nearest = get_close_matches(found, names, n=NEAREST, cutoff=0)
-        listed = f"{', '.join(nearest)}, ... ({len(names)} in all)"
+        listed = f"{_listed(nearest)}, ... ({len(names)} in all)"
     return f"{suggestion(found, names)} Allowed: {listed}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names on one line, in quotes where one of them has a comma."""
+    has_comma = any("," in name for name in names)
+    return ", ".join(f"'{name}'" if has_comma else name for name in names)
 
 
 def unknown(what: str, found: str, allowed: Iterable[str], where: str) -> UserError:

@@ -220,7 +220,12 @@ def draw_frames(sheet: Sheet, panels: Sequence[tuple[str, Sequence[Line]]], axis
 
 
 def draw_radars(sheet: Sheet, panels: Sequence[Panel], top: float) -> None:
-    """A closed line for each series, on an axis for each tick; a gap where there is no number."""
+    """A closed line for each series, on an axis for each tick; a gap where there is no number.
+
+    Numbers above `top` move the rim outwards, of all panels alike.
+    """
+    largest = max((number.value or 0.0 for number in all_numbers(panels)), default=0.0)
+    rim = max(top, math.ceil(2 * largest) / 2)
     for place, panel in enumerate(panels, start=1):
         axes = sheet.body.add_subplot(len(panels), 1, place, projection="polar")
         angles = [2 * math.pi * number / len(panel.ticks) for number in range(len(panel.ticks))]
@@ -235,7 +240,7 @@ def draw_radars(sheet: Sheet, panels: Sequence[Panel], top: float) -> None:
             label.set_horizontalalignment("center" if abs(side) < 0.1 else "left" if side > 0 else "right")
             # Away from the circle: a second line would meet the label of the next axis.
             label.set_verticalalignment("center" if abs(up) < 0.5 else "bottom" if up > 0 else "top")
-        axes.set_ylim(0, top)
+        axes.set_ylim(0, rim)
         axes.tick_params(axis="y", labelsize=TEXT - 1.5, labelcolor=FAINT)
         axes.set_title(panel.title, pad=14)
 

@@ -11,6 +11,7 @@ import matplotlib as mpl
 from matplotlib import font_manager
 from matplotlib.artist import Artist
 from matplotlib.figure import Figure, SubFigure
+from matplotlib.text import Text
 
 from reprise.core.files import whole_file
 from reprise.core.plain import visible
@@ -127,6 +128,8 @@ def _round_layout(part: Figure | SubFigure) -> None:
 
 def save(figure: Figure, path: Path, description: Mapping[str, str]) -> None:
     """Write the figure in every format. No date is in them: the same figure has the same bytes."""
+    for text in figure.findobj(Text):  # a label of a row, in a legend or above a panel, is anybody's text
+        text.set_text(visible(text.get_text()))
     for _ in range(2):  # labels that are wrapped take a second pass
         figure.draw_without_rendering()
     figure.set_layout_engine("none")

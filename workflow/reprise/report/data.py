@@ -124,8 +124,9 @@ class BenchmarkWriter:
 
     def _settings(self, run: ReportedRun) -> dict[str, str]:
         """What shaped a run's answers, by dotted names, so that two runs can be compared."""
+        made = read_json(self._results.run_key(run.scored.run))
         found = [
-            *leaves(read_json(self._results.run_key(run.scored.run)).get("answers", {})),
+            *((name, value) for name, value in leaves(made.get("answers", {})) if name != "benchmark"),
             ("reader", run.judge or ROBUST),
         ]
         return {shown(name): shown(in_words(value)) for name, value in found}
@@ -177,6 +178,7 @@ class BenchmarkWriter:
             "judge": entry.judge,
             "metrics": self._metrics[place],
             "page": entry.page,
+            "imported": entry.imported,
             "made": entry.made,
             "reader": entry.judge or ROBUST,
         }

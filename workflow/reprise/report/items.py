@@ -42,9 +42,11 @@ class Items:
     def index(self, clips: Mapping[str, int]) -> dict[str, Any]:
         """What is known of all items at once."""
         places = {task: place for place, task in enumerate(self.tasks)}
+        units = {unit: place for place, unit in enumerate(self.table["unit"].unique(maintain_order=True))}
         return {
             "id": [shown(name) for name in self.ids],
             "task": [places[task] for task in self.table["task"]],
+            "unit": [units[unit] for unit in self.table["unit"]],
             "groups": self._group_places(),
             "clip": [clips[name] for name in self.table["clip_id"]],
             "short": [_short(texts, answer) for texts, answer in self.table.select("texts", "answer").iter_rows()],

@@ -25,7 +25,7 @@ class RunTables(NamedTuple):
 
 
 def columns(benchmark: str, form: str, items: pl.DataFrame, asked: pl.DataFrame, run: RunTables) -> dict[str, Any]:
-    """The columns of a run: its state, the metrics by both conventions, where the readers differ."""
+    """The columns of a run: its state, the metrics by both conventions, what they count, where the readers differ."""
     found: dict[str, Any] = {"state": _signs(items, _states(asked, run.robust))}
     rated = run.replies is not None and bool(run.robust["score"].is_not_null().any())
     if rated:
@@ -33,7 +33,9 @@ def columns(benchmark: str, form: str, items: pl.DataFrame, asked: pl.DataFrame,
     readings: tuple[tuple[Convention, pl.DataFrame], ...] = (("fixed", run.robust), ("authors", run.authors))
     for convention, verdicts in readings:
         outcomes = load_scores(benchmark).SCORES[form].outcomes(Answered(items, verdicts, convention))
-        found[convention] = {} if rated else {name: _of_items(name, items, one) for name, one in outcomes.items()}
+        shown = {} if rated else {name: (_samples(items, one), one) for name, one in outcomes.items()}
+        found[convention] = {name: _of_items(name, items, *one) for name, one in shown.items()}
+        found["samples"] = {name: samples for name, (samples, _) in shown.items()}
     found["differ"] = _signs(items, _differing(run.robust, run.authors))
     return found
 
@@ -73,12 +75,16 @@ def _differing(robust: pl.DataFrame, authors: pl.DataFrame) -> pl.DataFrame:
     return both.group_by("item_id").agg(pl.when(differs).then(pl.lit("1")).otherwise(pl.lit("0")).alias("sign"))
 
 
-def _of_items(metric: str, items: pl.DataFrame, outcomes: pl.DataFrame) -> str:
+def _samples(items: pl.DataFrame, outcomes: pl.DataFrame) -> str | None:
+    """The column of the items by which a metric's samples are called."""
+    return next((name for name in SAMPLES if outcomes["item_id"].is_in(items[name].implode()).all()), None)
+
+
+def _of_items(metric: str, items: pl.DataFrame, samples: str | None, outcomes: pl.DataFrame) -> str:
     """A metric's result on each item: that of the sample which the item belongs to.
 
     A metric that is named as a task, such as a pair's text score, is about the items of this task.
     """
-    samples = next((name for name in SAMPLES if outcomes["item_id"].is_in(items[name].implode()).all()), None)
     if samples is None or outcomes.is_empty():
         return NONE * items.height
     about = items.filter(pl.col("task") == metric) if metric in items["task"] else items

@@ -17,7 +17,7 @@ from reprise.tables.below import broken_lines, flaw_lines, judge_lines, judges_o
 from reprise.tables.headers import column_groups, column_name, stub_of
 from reprise.tables.keys import TableKey
 from reprise.tables.limits import check_failed, check_missing, subject
-from reprise.tables.published import Published
+from reprise.tables.published import Printed, Published
 from reprise.tables.render import table as rendered
 from reprise.tables.render.best import mark_best
 from reprise.tables.render.numbers import EN_DASH
@@ -52,6 +52,7 @@ TIDY = pl.Schema(
         "judge": pl.String,
         "key": pl.String,
         "published": pl.Float64,  # the paper's own number of the cell
+        "published_decimals": pl.Int32,  # how many decimals the paper prints of it
     }
 )
 
@@ -190,7 +191,7 @@ class Builder:
             for reading in dict.fromkeys((SHOWN, COMPARED)):
                 other = self.found(row, column, metric, reading)
                 if other is not None:
-                    self.add_tidy_row(place, source, {**other, "published": paper})
+                    self.add_tidy_row(place, source, {**other, **_of_paper(paper)})
             notes = tuple(filter(None, [found["note"], self.compared_with_group(found)]))
             if found["value"] is None and paper is not None:
                 return self.published_number(place, paper, column, notes)
@@ -201,7 +202,7 @@ class Builder:
                 column.signed,
                 state,
                 significant=self.spec.significance and _is_below(found["p_chance"]),
-                published=paper,
+                published=paper.value if paper else None,
                 notes=notes,
                 interval=_interval(found) if self.spec.intervals else None,
                 link=self.link(subject(found), metric, group),
@@ -211,11 +212,11 @@ class Builder:
         return Number(None, column.decimals, state=self.state_of_gap(row, column))
 
     def published_number(
-        self, place: Mapping[str, str], paper: float, column: Column, notes: tuple[str, ...] = ()
+        self, place: Mapping[str, str], paper: Printed, column: Column, notes: tuple[str, ...] = ()
     ) -> Number:
         """The paper's number, where there is none of ours."""
-        self.add_tidy_row(place, "published", {"value": paper, "published": paper})
-        return Number(paper, column.decimals, column.signed, "published", notes=notes)
+        self.add_tidy_row(place, "published", {"value": paper.value, **_of_paper(paper)})
+        return Number(paper.value, column.decimals, column.signed, "published", notes=notes)
 
     def state_of_gap(self, row: Row, column: Column) -> rendered.State:
         """Why a cell has neither a number of ours nor the paper's."""
@@ -225,7 +226,7 @@ class Builder:
             return "lost"
         return "not run" if row.in_column(column).model is not None else "reproduced"
 
-    def paper_value(self, row: Row, column: Column, metric: str) -> float | None:
+    def paper_value(self, row: Row, column: Column, metric: str) -> Printed | None:
         """The published value of a cell, by the names that the csv gives its row and column."""
         named = column.published
         if named is None:
@@ -349,6 +350,11 @@ def _known(row: Mapping[str, Any]) -> Mapping[str, Any]:
     if row["value"] is None or math.isfinite(row["value"]):
         return row
     return {**row, "value": None, "low": None, "high": None, "p_chance": None, "note": NO_NUMBER}
+
+
+def _of_paper(paper: Printed | None) -> dict[str, float]:
+    """The paper's number in a tidy row."""
+    return {"published": paper.value, "published_decimals": paper.decimals} if paper else {}
 
 
 def _is_below(p: float | None) -> bool:

@@ -1,7 +1,9 @@
 """The papers' own numbers, as they were transcribed: `resources/published/<paper>.csv`."""
 
 import math
+from decimal import Decimal
 from pathlib import Path
+from typing import NamedTuple
 
 from reprise.core.errors import UserError
 from reprise.core.tabular import csv_rows
@@ -14,13 +16,20 @@ def published_file(benchmark: str) -> Path:
     return Path("resources/published") / f"{benchmark}.csv"
 
 
+class Printed(NamedTuple):
+    """A number as a paper prints it: 1.60 has two decimals."""
+
+    value: float
+    decimals: int
+
+
 class Published:
     """A table's published values by row, frames, group and metric; none where the suite does not show them."""
 
     def __init__(self, path: Path | None, table: str) -> None:
-        self._values: dict[tuple[str, str, str, str], float] = {}
+        self._values: dict[tuple[str, str, str, str], Printed] = {}
         for number, row in enumerate(_rows(path) if path else (), start=2):
-            value = _value(row["value"], f"{path}: line {number}")
+            value = _printed(row["value"], f"{path}: line {number}")
             if row["table"] == table:
                 identity = (row["row"], row["frames"], row["group"], row["metric"])
                 if identity in self._values:
@@ -30,8 +39,8 @@ class Published:
                     )
                 self._values[identity] = value
 
-    def get(self, row: str, frames: str | None, group: str, metric: str) -> float | None:
-        """A value; a row that names no frames takes the only one there is."""
+    def get(self, row: str, frames: str | None, group: str, metric: str) -> Printed | None:
+        """A number; a row that names no frames takes the only one there is."""
         if frames is not None:
             return self._values.get((row, frames, group, metric))
         found = [value for place, value in self._values.items() if (place[0], *place[2:]) == (row, group, metric)]
@@ -39,7 +48,7 @@ class Published:
 
     def of_metric(self, metric: str) -> list[tuple[str, float]]:
         """Row and value of each number of a metric."""
-        return [(place[0], value) for place, value in self._values.items() if place[3] == metric]
+        return [(place[0], printed.value) for place, printed in self._values.items() if place[3] == metric]
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
@@ -49,11 +58,11 @@ def _rows(path: Path) -> list[dict[str, str]]:
         raise UserError(f"{path}: no such file; it holds the paper's published numbers.") from error
 
 
-def _value(text: str, where: str) -> float:
+def _printed(text: str, where: str) -> Printed:
     try:
         value = float(text)
     except (TypeError, ValueError):
         raise UserError(f"{where}: value '{text}' is not a number. Write a plain number such as 43.1.") from None
     if not math.isfinite(value):
         raise UserError(f"{where}: value '{text}' is not finite. Leave the line out if the paper prints no number.")
-    return value
+    return Printed(value, max(0, -int(Decimal(text).as_tuple().exponent)))

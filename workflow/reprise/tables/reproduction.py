@@ -7,11 +7,13 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from reprise.tables.keys import ReproductionKey
+from reprise.tables.published import Printed
 from reprise.tables.render import table as rendered
 from reprise.tables.render.numbers import EN_DASH
 from reprise.tables.verdict import NAMES, Measured, Name, Verdict, verdict
 
 PLACE = ("table", "section", "row", "column", "metric", "group", "run", "judge")
+DECIMALS = 2  # that ours show at least, whose papers print fewer
 SCHEMA = pl.Schema(
     {
         **dict.fromkeys(PLACE, pl.String),
@@ -61,7 +63,8 @@ class Reproduction:
 
     def _compare(self, row: Mapping[str, Any]) -> Compared:
         ours = Measured(row["value"], row["low"], row["high"])
-        found = verdict(ours, row["published"], is_exact=row["source"] == "data", why_not=self._judged_otherwise(row))
+        paper = Printed(row["published"], row["published_decimals"])
+        found = verdict(ours, paper, is_exact=row["source"] == "data", why_not=self._judged_otherwise(row))
         return Compared(row, found, tuple(self._conditions(row)))
 
     def _judged_otherwise(self, row: Mapping[str, Any]) -> str:
@@ -144,25 +147,26 @@ class Reproduction:
 
 def _line(cell: Compared) -> rendered.TableRow:
     found, made = cell.found, cell.verdict
-    interval = (
-        EN_DASH if found["low"] is None or found["high"] is None else f"{found['low']:.2f} to {found['high']:.2f}"
-    )
+    printed = found["published_decimals"]
+    decimals = max(DECIMALS, printed)
+    ends = [found["low"], found["high"]]
+    interval = EN_DASH if None in ends else " to ".join(_number(end, decimals) for end in ends)
     return rendered.TableRow(
         found["row"],
         (
             rendered.Text(f"{found['column']} ({found['metric']})"),
-            rendered.Text(_number(found["value"])),
+            rendered.Text(_number(found["value"], decimals)),
             rendered.Text(interval),
-            rendered.Text(_number(found["published"])),
-            rendered.Text(_number(made.difference, signed=True)),
+            rendered.Text(_number(found["published"], printed)),
+            rendered.Text(_number(made.difference, decimals, signed=True)),
             rendered.Text(f"{made.name}: {made.why}" if made.why else made.name),
             rendered.Text("; ".join(cell.conditions)),
         ),
     )
 
 
-def _number(value: float | None, *, signed: bool = False) -> str:
-    return EN_DASH if value is None else f"{value:{'+' if signed else ''}.2f}"
+def _number(value: float | None, decimals: int, *, signed: bool = False) -> str:
+    return EN_DASH if value is None else f"{value:{'+' if signed else ''}.{decimals}f}"
 
 
 def _letters(name: str) -> str:

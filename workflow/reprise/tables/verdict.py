@@ -3,9 +3,10 @@
 import math
 from typing import Literal, NamedTuple
 
+from reprise.tables.published import Printed
+
 Name = Literal["agrees", "differs", "not comparable"]
 NAMES: tuple[Name, ...] = ("agrees", "differs", "not comparable")
-DECIMALS = range(1, 4)
 
 
 class Measured(NamedTuple):
@@ -27,7 +28,7 @@ class Verdict(NamedTuple):
     """the largest difference that still agrees"""
 
 
-def verdict(ours: Measured, published: float, *, is_exact: bool = False, why_not: str = "") -> Verdict:
+def verdict(ours: Measured, paper: Printed, *, is_exact: bool = False, why_not: str = "") -> Verdict:
     """Compare a number with the paper's.
 
     Both were measured on the same questions, but the paper's answers are not at hand, so that the two cannot be paired.
@@ -38,7 +39,7 @@ def verdict(ours: Measured, published: float, *, is_exact: bool = False, why_not
         return Verdict("not comparable", "nothing could be scored")
     if not math.isfinite(ours.value):
         return Verdict("not comparable", "ours is no number")
-    difference, rounding = ours.value - published, printed_unit(published) / 2
+    difference, rounding = ours.value - paper.value, 10.0**-paper.decimals / 2
     if why_not:
         return Verdict("not comparable", why_not, difference)
     if ours.low is None or ours.high is None:
@@ -52,14 +53,6 @@ def verdict(ours: Measured, published: float, *, is_exact: bool = False, why_not
     half = ours.value - ours.low if difference > 0 else ours.high - ours.value
     tolerance = math.sqrt(2) * half + rounding
     return Verdict("agrees" if _is_within(difference, tolerance) else "differs", "", difference, tolerance)
-
-
-def printed_unit(value: float) -> float:
-    """One of the last digit that a printed number shows; the papers print at least one decimal."""
-    for decimals in DECIMALS:
-        if round(value, decimals) == value:
-            return float(10.0**-decimals)
-    return float(10.0 ** -DECIMALS[-1])
 
 
 def _is_within(difference: float, most: float) -> bool:

@@ -1,8 +1,8 @@
 "use strict";
 
-/* Two models on the items that the filters of test, group and words leave: who is better on how many. */
+/* Two models on the items that the filters of test, group and words leave: who is better on how many, and by chance or not. */
 reprise.comparison = (() => {
-  const { make, count } = reprise.dom;
+  const { make, count, counted } = reprise.dom;
   const place = document.getElementById("comparison");
 
   /** Show the counts; nothing where no second model is chosen. */
@@ -27,8 +27,16 @@ reprise.comparison = (() => {
       make("span", {}, `${same[0]}: ${count(counts.right)}`),
       make("span", {}, `${same[1]}: ${count(counts.rest)}`),
       link("disagree", `where they differ: ${count(counts.better + counts.worse)}`, view),
+      make("span", {}, difference(counts)),
     ];
     place.append(bar(counts), make("p", { class: "counts" }, ...numbers));
+  }
+
+  /** The mean difference in points of 100, and whether chance could make it. */
+  function difference({ difference: mean, samples, units, p }) {
+    const points = 100 * mean;
+    const signed = `${points < 0 ? "−" : "+"}${Math.abs(points).toFixed(1)}`;
+    return `A minus B: ${signed} percentage points on ${counted(samples, "sample")}; p ${reprise.paired.inWords(p)} (sign flips over ${counted(units, "video")})`;
   }
 
   function named({ label, protocol, sampling }) {

@@ -6,6 +6,7 @@ reprise.conditions = (() => {
 
   const FIRST = ["sampling", "settings", "frames", "prompt", "form", "ask", "max_tokens", "dtype", "attention", "reader", "model", "versions"];
   const MOST = 16;
+  const [KNOWN, NOT_KNOWN, NONE] = ["known", "not known", "(none)"];
 
   /** What shaped the answers of two runs differently, folded; it fills itself when the data are there. */
   function of(view) {
@@ -24,9 +25,16 @@ reprise.conditions = (() => {
     const all = await reprise.load(`${benchmark.name}/settings`);
     const [one, another] = [all[run.n], all[other.n]];
     const names = [...new Set([...Object.keys(one), ...Object.keys(another)])].filter((name) => one[name] !== another[name]);
-    const rows = names.map((name) => [name, one[name] ?? "(none)", another[name] ?? "(none)"]);
+    const rows = names.map((name) => [name, one[name] ?? absent(run, one, name), another[name] ?? absent(other, another, name)]);
     const found = [...rows, ...(await frames(view)), ...answered(view)];
     return found.sort(([a], [b]) => rank(a) - rank(b) || (a < b ? -1 : 1));
+  }
+
+  const head = (name) => name.split(".")[0];
+
+  /** What stands for a setting that a run does not have: of answers that were made elsewhere nobody knows it. */
+  function absent({ imported }, settings, name) {
+    return imported && !Object.keys(settings).some((own) => head(own) === head(name)) ? NOT_KNOWN : NONE;
   }
 
   function rank(name) {
@@ -36,8 +44,11 @@ reprise.conditions = (() => {
 
   /** On how many clips other frames are shown, and which on the first of them. */
   async function frames({ benchmark, index, run, other }) {
+    if (run.imported !== other.imported) {
+      return [["frames", ...[run, other].map(({ imported }) => (imported ? NOT_KNOWN : KNOWN))]];
+    }
     const samplings = [run.sampling, other.sampling];
-    if (samplings[0] === samplings[1] || !samplings.every((name) => benchmark.samplings.includes(name))) {
+    if (run.imported || samplings[0] === samplings[1] || !samplings.every((name) => benchmark.samplings.includes(name))) {
       return [];
     }
     const [one, another] = (await Promise.all(samplings.map((name) => reprise.load(`${benchmark.name}/frames/${name}`)))).map(({ indices }) => indices);
@@ -73,7 +84,10 @@ reprise.conditions = (() => {
   }
 
   function row(name, one, another) {
-    const cells = reprise.diff.pieces([one, another]).map((pieces) => make("td", { dir: "auto" }, ...pieces.map(marked)));
+    const texts = [one, another];
+    const isHalf = texts.includes(NOT_KNOWN); // the other text is then no change
+    const pieces = isHalf ? texts.map((text) => [{ text, differs: false }]) : reprise.diff.pieces(texts);
+    const cells = pieces.map((ours) => make("td", { dir: "auto" }, ...ours.map(marked)));
     return make("tr", {}, make("th", { scope: "row" }, name), ...cells);
   }
 

@@ -76,13 +76,23 @@ reprise.filter = (() => {
   }
 
   /** How two runs compare on items that both were counted on. */
-  function comparison(items, { columns, otherColumns, metric }) {
+  function comparison(items, { index, columns, otherColumns, metric }) {
     const [a, b] = [values(columns, metric), values(otherColumns, metric)];
     const both = items.filter((item) => compared(a, b, item));
     const better = both.filter((item) => a(item) > b(item)).length;
     const worse = both.filter((item) => a(item) < b(item)).length;
     const right = both.filter((item) => a(item) === b(item) && a(item) === best(a)).length;
-    return { of: both.length, better, worse, right, rest: both.length - better - worse - right };
+    const rest = both.length - better - worse - right;
+    return { of: both.length, better, worse, right, rest, ...tested(both, index, columns, a, b) };
+  }
+
+  /** The mean difference of two runs, as a share of the best value, and its p: a sample of several items counts once. */
+  function tested(both, index, columns, a, b) {
+    const sample = { clip_id: (item) => index.clip[item], unit: (item) => index.unit[item] }[(columns.samples || {})[a.metric]];
+    const samples = sample ? [...new Map(both.map((item) => [sample(item), item])).values()] : both;
+    const sums = reprise.paired.sums(samples, index.unit, a, b);
+    const difference = sums.reduce((before, sum) => before + sum, 0) / (samples.length * best(a));
+    return { samples: samples.length, units: sums.length, difference, p: reprise.paired.p(sums) };
   }
 
   return { choices, ofItems, ofOutcomes, passing, comparison };

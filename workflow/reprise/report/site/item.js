@@ -84,7 +84,7 @@ reprise.item = (() => {
   /** For each sampling the frames of the chosen runs that were shown any, then a line for each run without. */
   function frames(view, { data, samplings, frames: plans }, clip, video) {
     const chosen = [view.run, view.other].filter(Boolean);
-    const isShown = (run, plan) => plan && (data.answers[run.n] || []).some(({ frames: count }) => count);
+    const isShown = (run, plan) => plan && !run.imported && (data.answers[run.n] || []).some(({ frames: count }) => count);
     return samplings.flatMap((sampling, number) => {
       const plan = plans[number];
       const runs = chosen.filter((run) => run.sampling === sampling);
@@ -100,8 +100,8 @@ reprise.item = (() => {
     return reprise.frames.show({ ...known, times: times[at], note: note[at], who });
   }
 
-  function blind({ label, sampling }, plan) {
-    const why = plan || sampling === "none" ? "was shown no frame of the clip." : "was run elsewhere: its frames are not known here.";
+  function blind({ label, sampling, imported }, plan) {
+    const why = sampling === "none" || (plan && !imported) ? "was shown no frame of the clip." : "was run elsewhere: its frames are not known here.";
     return make("p", { class: "frames" }, given("strong", label), ` ${why}`);
   }
 

@@ -49,8 +49,9 @@ class SuiteBenchmark(Settings):
     """Where its annotation files come from."""
     construction: Construction | None = None
     """How the release is made, where it is `{kind: constructed}`."""
-    clips: Literal["ids", "release"]
-    """`release` takes the released videos as they are, `ids` trims the clips from their source videos."""
+    clips: Literal["ids", "release", "files"]
+    """`release` takes the released videos as they are, `ids` trims the clips from their source videos, `files` takes
+    files of your own by their names, and cuts them where the release has a span."""
     route: Route
     """Where its videos come from; part of what a clip is."""
     extra_runs: list[RunName] = Field([])

@@ -47,9 +47,9 @@ class VelocitiSettings(Constructing):
     """VELOCITI, from VidSitu's semantic roles."""
 
     kind: Literal["velociti"]
-    """`velociti`: from VidSitu's `vsann` and `vseg` files."""
+    """`velociti`: from VidSitu's `vsann` and `vseg` files, or from csv files of events."""
     files: list[str] = Field(["vidsitu_annotations/**/*.json", "vseg_*.json", "vsann_*.json"])
-    """Glob patterns of their files."""
+    """Glob patterns of their files; csv files hold a row an event, with the columns video, start, end, verb and arg0."""
     split: str = "valid"
     """Split of VidSitu whose videos are used."""
     videos: int | None = Field(None, ge=1)
@@ -69,6 +69,10 @@ class Columns(Settings):
     """The video's id, which `span:` reads."""
     captions: str = "enCap"
     """Its captions: a list, or one text a row."""
+    start: str = "start"
+    """Where it starts, in seconds; read only where `span:` is null, and may be left out: the whole file."""
+    end: str = "end"
+    """Where it ends."""
 
 
 class VinogroundSettings(Constructing):
@@ -80,8 +84,9 @@ class VinogroundSettings(Constructing):
     """Glob patterns of the files of captions."""
     columns: Columns = Columns()
     """Their columns. How VATEX calls them could not be checked: the defaults are as other projects read it."""
-    span: str = r"(?P<video>.+)_(?P<start>\d+)_(?P<end>\d+)"
-    """Regular expression of a video's id, with the groups `video`, `start` and `end` (seconds)."""
+    span: str | None = r"(?P<video>.+)_(?P<start>\d+)_(?P<end>\d+)"
+    """Regular expression of a video's id, with the groups `video`, `start` and `end` (seconds); null where ids are names
+    of files."""
     captions_per_video: int = Field(5, ge=1)
     """Captions of a video that are searched, the first ones."""
     pairs: int = Field(500, ge=1)

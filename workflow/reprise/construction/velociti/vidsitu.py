@@ -9,6 +9,7 @@ from reprise.core.errors import UserError
 from reprise.core.files import read_json
 
 EVENTS = ("Ev1", "Ev2", "Ev3", "Ev4", "Ev5")
+EVENT_S = 2.0
 AGENT, MANNER = "Arg0", "ArgM (manner)"
 # As the prompts of Figs. 10 to 12 call what VidSitu abbreviates.
 SCENE = "Scene of the Event"
@@ -29,11 +30,8 @@ class Event(NamedTuple):
     verb_id: str
     roles: dict[str, str]
     """role, as the prompts call it -> text"""
-
-    @property
-    def slot(self) -> int:
-        """Its place in the video, from 0."""
-        return EVENTS.index(self.event)
+    start_s: float
+    end_s: float
 
     @property
     def agent(self) -> str:
@@ -101,7 +99,9 @@ def _event(video: str, annotation: int, name: str, event: Mapping[str, Any], whe
         raise UserError(f"{where}: {name}: 'Args' should be an object of roles and texts. Correct the entry.")
     texts = {role_name(str(role)): " ".join(str(text).split()) for role, text in roles.items()}
     verb, verb_id = (str(event.get(key) or "").strip() for key in ("Verb", "VerbID"))
-    return Event(video, annotation, name, verb, verb_id, {role: text for role, text in texts.items() if text})
+    start_s = EVENT_S * EVENTS.index(name)
+    found = {role: text for role, text in texts.items() if text}
+    return Event(video, annotation, name, verb, verb_id, found, start_s, start_s + EVENT_S)
 
 
 def _file(files: Mapping[str, Path], name: str) -> Path:

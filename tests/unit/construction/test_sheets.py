@@ -124,5 +124,5 @@ def test_a_release_of_files_cuts_what_has_a_span(tmp_path: Path) -> None:
     assert "1.pos" not in clips and clips["1.neg"] == ("whole", "b", None, None)
     assert sum(kind == "concat" for kind, *_ in clips.values()) == 1
     assert [item.flaws for item in read.items if item.item_id == "1_pos/text"] == [
-        ["'pos_end' is empty: half of the pair is missing, and what needs it is not asked"]
+        ["pair 1: 'pos_end' is empty: half of the pair is missing, and what needs it is not asked"]
     ]

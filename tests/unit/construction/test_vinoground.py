@@ -69,14 +69,16 @@ REPLIES = {
     "a duplicate turned round": (f'{GOOD}\n"a man sits then eats" vs "a man eats then sits"', ["", "duplicate"]),
     "a refusal": ("I'm sorry, I cannot do that.", ["refusal"]),
     "prose": ("A man may eat before he sits.", ["no_pair"]),
-    "the prompt repeated": (PROMPTS["pairs"].user.partition("e.g.")[0], ["no_pair"]),
+    "the prompt repeated": (PROMPTS["pairs"].user, ["in_prompt", "in_prompt"]),
+    "a NUL": ('"a man\0 eats" vs "eats a man\0"', ["unprintable"]),
+    "over two lines": ('"a man\neats" vs "eats\na man"', [""]),
     "nothing": ("", ["no_pair"]),
 }
 
 
 @pytest.mark.parametrize(("reply", "filters"), REPLIES.values(), ids=REPLIES)
 def test_every_pair_of_a_reply_is_kept_or_named(reply: str, filters: list[str]) -> None:
-    found = pairs([replies(reply)])
+    found = pairs([replies(reply)], PROMPTS["pairs"].user)
     assert [row["filter"] for row in found] == filters
     assert all(bool(row["why"]) == bool(row["filter"]) for row in found)
 
@@ -89,7 +91,7 @@ def test_the_conversation_goes_on_until_there_are_enough() -> None:
     [second] = requests({}, given, PROMPTS, how)
     assert second["prompt"] == f"{PROMPTS['pairs'].user}\n\n{GOOD}\n\ngive me 10 different ones"
     assert requests({}, [*given, replies('"he runs, she stops" vs "she stops, he runs"')], PROMPTS, how) == []
-    assert [row["filter"] for row in chosen([replies(f'{GOOD}\n"b c" vs "c b"\n"d e" vs "e d"')], how)] == [
+    assert [row["filter"] for row in chosen([replies(f'{GOOD}\n"b c" vs "c b"\n"d e" vs "e d"')], PROMPTS, how)] == [
         "",
         "",
         "enough",
@@ -98,7 +100,7 @@ def test_the_conversation_goes_on_until_there_are_enough() -> None:
 
 def test_a_question_that_failed_ends_the_conversation() -> None:
     given = [replies("", error="timeout")]
-    assert [row["filter"] for row in pairs(given)] == ["failed"] and requests({}, given, PROMPTS, settings()) == []
+    assert [row["filter"] for row in pairs(given, "")] == ["failed"] and requests({}, given, PROMPTS, settings()) == []
 
 
 POOL = [
@@ -115,6 +117,24 @@ def test_columns_of_the_annotations_are_a_mapping(tmp_path: Path) -> None:
     assert (found[0]["source"], found[0]["start_s"], found[0]["end_s"]) == ("yt", 4.0, 14.0)
     with pytest.raises(UserError, match=r"val.json: column 'videoID' is missing. Found: id, text. Correct `columns:`"):
         candidates({path.name: path}, settings())
+
+
+@pytest.mark.parametrize("text", ["a number", 5, [5], {"a": "b"}, "NUL \0", ["x"]], ids=str)
+def test_captions_of_another_type_are_named_with_their_row(tmp_path: Path, text: Any) -> None:
+    path = tmp_path / "val.json"
+    path.write_text(json.dumps([{"videoID": "yt_1_2", "enCap": text}]))
+    if text in ("a number", ["x"]):
+        assert [row["filter"] for row in candidates({path.name: path}, settings()).pool] == [""]
+    else:
+        with pytest.raises(UserError, match=r"val.json: row 1: column 'enCap': expected a text, or a list of texts"):
+            candidates({path.name: path}, settings())
+
+
+def test_hostile_rows_of_annotations_are_dropped_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "val.json"
+    rows = [{"videoID": "../../x_1_2", "enCap": ["he eats"]}, {"videoID": "yt_1_2", "enCap": ["x" * 2**20]}]
+    path.write_text(json.dumps(rows))
+    assert [row["filter"] for row in candidates({path.name: path}, settings()).pool] == ["no_span", "too_long"]
 
 
 def test_nearest_are_the_largest_inner_products() -> None:

@@ -7,7 +7,7 @@ from pydantic import Discriminator, Field, Tag
 
 from reprise.benchmarks.keys import LONGEST_TEXT
 from reprise.config.names import RunName, Slug
-from reprise.construction.settings import Construction
+from reprise.construction.settings import Construction, SubsetSearch
 from reprise.core.settings import Settings
 from reprise.fetch.settings import Release, Route
 from reprise.media.settings import DEFAULT_LIMITS, ClipSettings, FactSettings, Limits
@@ -64,6 +64,8 @@ class SuiteBenchmark(Settings):
     """A folder on this machine whose files count as files of the release; where both have a file, this one counts."""
     ratings: str | None = None
     """csv file of people's ratings of answers (`run,item_id,rating`), read if it exists."""
+    subset_search: SubsetSearch | None = None
+    """VELOCITI: how `construction/velociti/subset/<model>.csv` is searched for, a list for `subset:`."""
     subset: Subset | None = None
     """The items of protocols that ask `items: subset`: a list or a seeded draw."""
 

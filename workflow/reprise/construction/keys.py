@@ -6,7 +6,7 @@ from pydantic import Field
 
 from reprise.benchmarks.prompts import Prompt
 from reprise.construction.registry import module_name
-from reprise.construction.settings import Construction
+from reprise.construction.settings import Construction, SubsetSearch
 from reprise.core.keyfile import Key
 
 
@@ -61,6 +61,13 @@ class ConstructionStatisticsKey(StepKey):
     STEP = "statistics"
     title: str
     notice: str
+
+
+class SubsetKey(Key):
+    """Key of the stage `construction_subset`."""
+
+    STAGE = "reprise.stages.construction_subset"
+    settings: SubsetSearch
 
 
 STEP_KEYS: dict[str, Any] = {

@@ -5,6 +5,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from reprise.construction.sheets import has_control
+
 REFUSALS = re.compile(
     r"^\W*(?:i['’]?m sorry|i am sorry|sorry,|i can(?:not|['’]t)\b|i['’]?m (?:not able|unable)|i am (?:not able|unable)|"
     r"as an ai\b|as a language model)",
@@ -23,7 +25,7 @@ class Parts(NamedTuple):
     why: str = ""
 
 
-PROBLEMS = ("empty", "refusal", "prompt_repeated", "broken_json", "no_caption", "several_captions")
+PROBLEMS = ("empty", "refusal", "prompt_repeated", "broken_json", "no_caption", "several_captions", "unprintable")
 
 
 def read_parts(reply: str, labels: Sequence[str], prompt: str) -> Parts:
@@ -37,9 +39,10 @@ def read_parts(reply: str, labels: Sequence[str], prompt: str) -> Parts:
         return Parts({}, "refusal", shown(text))
     if _repeats(text, prompt):
         return Parts({}, "prompt_repeated", shown(text))
-    if text.startswith("{"):
-        return _from_json(text, labels)
-    return _from_lines(text, labels)
+    parts = _from_json(text, labels) if text.startswith("{") else _from_lines(text, labels)
+    if any(has_control(part) for part in parts.found.values()):
+        return Parts({}, "unprintable", f"control characters in {shown(text)}")
+    return parts
 
 
 def _repeats(text: str, prompt: str) -> bool:
@@ -63,7 +66,7 @@ def _from_json(text: str, labels: Sequence[str]) -> Parts:
 def _from_lines(text: str, labels: Sequence[str]) -> Parts:
     found: dict[str, str] = {}
     for label in labels:
-        pattern = rf"^[\W_]*{re.escape(label)}[*_]*\s*:[*_]*\s*(.+)$"
+        pattern = rf"^(?:[^\w\n]|_)*{re.escape(label)}[*_]*\s*:[*_]*\s*(.+)$"
         matches = re.findall(pattern, text, re.IGNORECASE | re.MULTILINE)
         if not matches:
             return Parts({}, "no_caption", f"no line '{label}: ...' in {shown(text)}")

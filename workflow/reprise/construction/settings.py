@@ -22,6 +22,23 @@ class ReviewSettings(Settings):
     """What becomes of a task that too few people have judged: `keep` makes a release that says it is not reviewed."""
 
 
+class SubsetSearch(Settings):
+    """The search for a subset of VELOCITI on which a model scores as on the whole (appendix B.3 of its paper)."""
+
+    protocol: str = Field("entail", pattern=SLUG)
+    """The protocol of the model's run, one that asks about both captions."""
+    sampling: str = Field("fps1", pattern=SLUG)
+    """Its sampling of frames."""
+    per_test: int = Field(150, ge=1)
+    """Samples of each test."""
+    tolerance: float = Field(1.0, ge=0)
+    """How far its strict score may be from that of all samples, in percentage points; the paper does not say."""
+    tries: int = Field(1000, ge=1)
+    """Most draws of a test."""
+    seed: int = 0
+    """Seed of the draws."""
+
+
 class Constructing(Settings):
     """What the construction of every benchmark needs."""
 
@@ -49,7 +66,7 @@ class VelocitiSettings(Constructing):
     kind: Literal["velociti"]
     """`velociti`: from VidSitu's `vsann` and `vseg` files, or from csv files of events."""
     files: list[str] = Field(["vidsitu_annotations/**/*.json", "vseg_*.json", "vsann_*.json"])
-    """Glob patterns of their files; csv files hold a row an event, with the columns video, start, end, verb and arg0."""
+    """Glob patterns of their files; csv files hold a row an event: video, start, end, verb, arg0."""
     split: str = "valid"
     """Split of VidSitu whose videos are used."""
     videos: int | None = Field(None, ge=1)
@@ -85,8 +102,8 @@ class VinogroundSettings(Constructing):
     columns: Columns = Columns()
     """Their columns. How VATEX calls them could not be checked: the defaults are as other projects read it."""
     span: str | None = r"(?P<video>.+)_(?P<start>\d+)_(?P<end>\d+)"
-    """Regular expression of a video's id, with the groups `video`, `start` and `end` (seconds); null where ids are names
-    of files."""
+    """Regular expression of a video's id, with the groups `video`, `start` and `end` (seconds); null where ids are
+    names of files."""
     captions_per_video: int = Field(5, ge=1)
     """Captions of a video that are searched, the first ones."""
     pairs: int = Field(500, ge=1)

@@ -17,6 +17,16 @@ ENDING = re.compile(r"\.(?:mp4|mkv|webm|avi|mov)$", re.IGNORECASE)
 LONGEST_SHOWN = 60
 
 
+def has_control(text: str) -> bool:
+    """Whether a text holds characters that nobody sees, such as NUL."""
+    return any(category(one) == "Cc" for one in text)
+
+
+def shown(text: str) -> str:
+    """The beginning of a text, as an error shows it."""
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
+
+
 class Row(NamedTuple):
     """A row of a sheet, and where it is."""
 
@@ -48,10 +58,9 @@ class Row(NamedTuple):
 
     def wrong(self, column: str, allowed: str) -> UserError:
         """The error about a cell."""
-        found = self.cells[column]
-        shown = found if len(found) <= LONGEST_SHOWN else f"{found[:LONGEST_SHOWN]}..."
+        found = shown(self.cells[column])
         return UserError(
-            f"{self.where}: column '{column}': found '{shown}', allowed is {allowed}. Correct the row, then run the "
+            f"{self.where}: column '{column}': found '{found}', allowed is {allowed}. Correct the row, then run the "
             "same command again."
         )
 
@@ -94,6 +103,6 @@ def _row(where: str, header: Sequence[str], cells: Sequence[str]) -> Row:
         )
     row = Row(where, {name: " ".join(cell.split()) for name, cell in zip(header, cells, strict=True)})
     for column, text in row.cells.items():
-        if any(category(one) == "Cc" for one in text):
+        if has_control(text):
             raise row.wrong(column, "text without control characters")
     return row

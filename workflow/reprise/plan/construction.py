@@ -157,6 +157,24 @@ class Constructed:
         """People's verdicts so far."""
         return verdict_files(self._made[wildcards.benchmark])
 
+    def searched(self) -> str:
+        """The benchmarks of which a subset can be searched for, as a wildcard's pattern."""
+        entries = self._plan.config.suite.benchmarks.items()
+        return one_of(name for name, entry in entries if entry.subset_search is not None)
+
+    def subset_verdicts(self, wildcards: Wildcards) -> list[Path]:
+        """The verdicts of the run by which a subset is searched for."""
+        search = self._plan.config.suite.benchmarks[wildcards.benchmark].subset_search
+        assert search is not None  # the rule's wildcard says so
+        run = Run(wildcards.benchmark, search.protocol, search.sampling, wildcards.model)
+        if run not in self._plan.runs():
+            raise UserError(
+                f"config/suites/{self._plan.config.name}.yaml: benchmarks.{run.benchmark}.subset_search: there is no "
+                f"run '{run.name}' here. Name it in `extra_runs:` and its model in `run:`, or correct `protocol:` and "
+                "`sampling:`."
+            )
+        return [self._plan.results.verdicts(run, "robust")]
+
     def run(self, wildcards: Wildcards) -> Run:
         """A round of writing, named as runs are."""
         return writer_run(wildcards.benchmark, wildcards.round, self._made[wildcards.benchmark])

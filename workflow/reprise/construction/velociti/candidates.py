@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -15,13 +15,14 @@ from reprise.construction.filters import Filter, Row, kept, sifted
 from reprise.construction.settings import VelocitiSettings
 from reprise.construction.velociti.dictionaries import Dictionary, Texts, manner_of, with_agent, with_deed
 from reprise.construction.velociti.sheets import read_sheets
-from reprise.construction.velociti.sheets import read_sheets
 from reprise.construction.velociti.vidsitu import Event, read_events, read_split
 from reprise.construction.velociti.world import World, may_be
 
 APART_S = 2.0
 """between the end of one event and the start of another"""
-EVENT_FILTERS = ("other_split", "other_video", "other_annotation", "no_verb", "no_agent", "verb_left_out")
+EVENT_FILTERS = ("other_split", "other_video", "other_annotation", "no_verb", "no_agent", "too_long", "verb_left_out")
+LONGEST_TEXT = 300
+"""characters of a verb or a role; the longest of VidSitu are far shorter"""
 CANDIDATE_FILTERS = ("may_be_true", "enough_of_video")
 
 
@@ -89,15 +90,23 @@ def _row(event: Event) -> Row:
 
 def _event_filters(split: set[str], chosen: set[str], settings: VelocitiSettings) -> list[Filter]:
     left_out = {verb.lower() for verb in settings.verbs_left_out}
-    found: dict[str, Callable[[Mapping[str, str]], str]] = {
+    found: dict[str, Callable[[Mapping[str, Any]], str]] = {
         "other_split": lambda row: "" if row["video"] in split else f"not in split '{settings.split}'",
         "other_video": lambda row: "" if row["video"] in chosen else "not among the videos that were drawn",
         "other_annotation": lambda row: f"annotation {row['annotation']}" if row["annotation"] else "",
         "no_verb": lambda row: "" if row["verb"] else "the event has no verb",
         "no_agent": lambda row: "" if row["agent"] else "the event has no Arg0",
+        "too_long": _too_long,
         "verb_left_out": lambda row: row["verb"] if row["verb"].split(" (")[0].lower() in left_out else "",
     }
     return [Filter(name, found[name]) for name in EVENT_FILTERS]
+
+
+def _too_long(row: Mapping[str, Any]) -> str:
+    """A text that no writer should be paid to read."""
+    texts = {"verb": row["verb"]} | {role["name"]: role["text"] for role in row["roles"]}
+    found = next((name for name, text in texts.items() if len(text) > LONGEST_TEXT), "")
+    return f"{found[:LONGEST_TEXT]}: {len(texts[found])} characters, more than {LONGEST_TEXT}" if found else ""
 
 
 def _enough(rows: list[Row], settings: VelocitiSettings) -> list[Row]:

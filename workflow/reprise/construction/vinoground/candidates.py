@@ -1,17 +1,21 @@
 """The pool that videos are found in: VATEX's captions, by the columns that the suite names."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from reprise.construction.filters import Filter, Row, sifted
 from reprise.construction.settings import Columns, VinogroundSettings
 from reprise.construction.sheets import Row as SheetRow
+from reprise.construction.sheets import has_control
 from reprise.core.errors import UserError
 from reprise.core.tabular import read_rows
 
-POOL_FILTERS = ("no_span", "empty_caption", "duplicate")
+POOL_FILTERS = ("no_span", "empty_caption", "too_long", "duplicate")
+LONGEST_CAPTION = 1000
+"""characters"""
+SOURCE = re.compile(r"[\w-][\w.-]*")
 
 
 class Candidates(NamedTuple):
@@ -36,8 +40,9 @@ def candidates(files: Mapping[str, Path], settings: VinogroundSettings) -> Candi
         return "the same caption of the same video" if is_known else ""
 
     found = {
-        "no_span": lambda row: "" if row["source"] else f"'{row['video']}' does not match `span:`",
+        "no_span": lambda row: "" if row["source"] else f"'{row['video']}' names no source and no span, by `span:`",
         "empty_caption": lambda row: "" if row["caption"] else "the caption is empty",
+        "too_long": lambda row: "" if len(row["caption"]) <= LONGEST_CAPTION else f"{len(row['caption'])} characters",
         "duplicate": duplicate,
     }
     return Candidates(sifted(rows, [Filter(name, found[name]) for name in POOL_FILTERS]), [], [])
@@ -54,16 +59,27 @@ def _captions(path: Path, settings: VinogroundSettings) -> Iterator[Row]:
             )
     for number, row in enumerate(table.iter_rows(named=True), start=1):
         video, captions = row[columns.video], row[columns.captions]
-        listed: Sequence[Any] = [captions] if captions is None or isinstance(captions, str) else captions
+        listed = _texts(captions, f"{path}: row {number}: column '{columns.captions}'")
         place = _in_file(f"{path}: row {number}", row, columns) if span is None else _by_id(str(video), span)
         for caption in listed[: settings.captions_per_video]:
-            yield {**place, "caption": " ".join(str(caption or "").split())}
+            yield {**place, "caption": caption}
+
+
+def _texts(value: Any, where: str) -> list[str]:
+    """The captions of a cell: one text, or a list of texts."""
+    listed = value if isinstance(value, list) else [value]
+    texts = [one or "" for one in listed if one is None or isinstance(one, str)]
+    if len(texts) < len(listed) or any(has_control(" ".join(text.split())) for text in texts):
+        raise UserError(
+            f"{where}: expected a text, or a list of texts, without control characters. Correct the row or `columns:`."
+        )
+    return [" ".join(text.split()) for text in texts]
 
 
 def _by_id(video: str, span: str) -> Row:
     """The source and the span that an id names; no source where it names none."""
     match = re.fullmatch(span, video)
-    if match is None:
+    if match is None or not SOURCE.fullmatch(match["video"]):
         return {"video": video, "source": "", "start_s": None, "end_s": None}
     return {"video": video, "source": match["video"], "start_s": float(match["start"]), "end_s": float(match["end"])}
 

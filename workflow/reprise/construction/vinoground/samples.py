@@ -31,7 +31,7 @@ def samples(
     settings: VinogroundSettings,
 ) -> Made:
     """The most similar captions of the pool for each caption; a video that was found before is dropped."""
-    written = chosen(given, settings)
+    written = chosen(given, prompts, settings)
     asked = [(row, half) for row in written if not row["filter"] for half in HALVES]
     pool = kept(tables["pool"]).to_dicts()
     encoder = Words([row["caption"] for row in pool])

@@ -26,6 +26,8 @@ from reprise.plan.runs import Plan
 
 Wildcards = Any
 SOURCE, WRITER = "source", "writer"
+WRITING = "construction"
+"""what stands for the protocol of a round of writing"""
 PAGE = "statistics.md"
 UNREAD = "unread"
 
@@ -38,7 +40,7 @@ def constructed(plan: Plan) -> Mapping[str, Construction]:
 
 def writer_run(benchmark: str, number: int | str, settings: Construction) -> Run:
     """A round of writing, named as runs are."""
-    return Run(benchmark, "construction", f"round{number}", settings.writer)
+    return Run(benchmark, WRITING, f"round{number}", settings.writer)
 
 
 def writer_of(plan: Plan, benchmark: str) -> str:

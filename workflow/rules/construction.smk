@@ -155,7 +155,7 @@ rule construction_statistics:
 rule construction_subset:
     input:
         key="results/{suite}/keys/construction/{benchmark}/subset.json",
-        items="results/{suite}/annotations/{benchmark}/items.parquet",
+        asked="results/{suite}/annotations/{benchmark}/items.parquet",
         verdicts=PLAN.made.subset_verdicts,
     output:
         rows="results/{suite}/construction/{benchmark}/subset/{model}.csv",
@@ -166,5 +166,5 @@ rule construction_subset:
         benchmark=PLAN.made.searched(),
     localrule: True
     shell:
-        "{PYTHON:q} -m reprise.stages.construction_subset --key {input.key:q} --items {input.items:q}"
+        "{PYTHON:q} -m reprise.stages.construction_subset --key {input.key:q} --items {input.asked:q}"
         " --verdicts {input.verdicts:q} --scores {output.scores:q} --out {output.rows:q} 2> {log:q}"

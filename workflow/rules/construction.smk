@@ -90,6 +90,7 @@ rule construction_samples:
     localrule: True
     shell:
         "{PYTHON:q} -m reprise.stages.construction_samples --key {input.key:q} --tables {input.tables:q}"
+        " --store {STORE:q}"
         " --replies {input.replies:q} --out {output:q} 2> {log:q}"
 
 

@@ -3,6 +3,7 @@
 import json
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,13 @@ from reprise.construction.vinoground.statistics import TABLE2, filter_counts, st
 from reprise.construction.vinoground.tables import SCHEMAS
 from reprise.core.errors import UserError
 from reprise.core.schemas import RESPONSES, table_of
+from reprise.core.store import Store
 from reprise.core.yaml_files import load_yaml
 from reprise.fetch.settings import ReleaseFolder
+from reprise.models import embeddings
 from reprise.models.adapters.base import Clip, Request
 from reprise.models.adapters.templates import Templates
+from reprise.stages.construction_samples import vectors_of
 from synthetic.reviewer import is_true, scripts
 
 from tests.unit.asked import spec
@@ -154,6 +158,28 @@ def test_a_caption_is_nearest_to_itself_and_then_to_the_same_words() -> None:
     found = nearest(encoder.encode([pool[1], "the dog runs fast", "???"]), encoder.encode(pool), 4)
     assert [place for place, _ in found[0]][:2] == [1, 0] and found[0][0][1] == pytest.approx(1)
     assert found[1][0][0] == 2 and [value for _, value in found[2]] == [0, 0, 0, 0]
+
+
+def test_sentence_embeddings_go_by_meaning_and_are_kept_by_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store(tmp_path)
+    pool = ["a dog runs over the grass", "someone has dinner at a table", "a woman reads a newspaper"]
+    encode = partial(vectors_of, "1", store)
+    found = nearest(encode(["a man is eating food"]), encode(pool), 3)
+    assert found[0][0][0] == 1 and encode([]).shape[0] == 0
+    monkeypatch.setattr(embeddings, "_Model", None)  # nothing is embedded twice
+    assert nearest(encode(["a man is eating food"]), encode(pool[::-1]), 3)[0][0][0] == 1
+    with pytest.raises(TypeError):
+        encode(["a text that is new"])
+
+
+def test_the_encoder_of_the_suite_finds_the_videos(made: dict[str, pl.DataFrame], tmp_path: Path) -> None:
+    how = settings(pairs=SUITE["pairs"], rounds=SUITE["rounds"], encoder="minilm", nearest=2)
+    given = conversation(how)
+    few = vatex() | {"pool": vatex()["pool"].head(4)}
+    done = samples(few, given, PROMPTS, how, partial(vectors_of, "1", Store(tmp_path)))
+    assert len(done.samples) == 2 * 2 * SUITE["pairs"] and all(row["similarity"] <= 1.0001 for row in done.samples)
 
 
 def test_the_pool_of_the_paper_is_searched_in_a_minute() -> None:

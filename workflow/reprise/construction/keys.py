@@ -39,6 +39,8 @@ class SamplesKey(StepKey):
 
     STEP = "samples"
     prompts: dict[str, Prompt]
+    embedder: str | None = None
+    """version of the model of embeddings, where captions are compared by it"""
 
 
 class ReviewKey(StepKey):

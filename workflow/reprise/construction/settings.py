@@ -108,6 +108,9 @@ class VinogroundSettings(Constructing):
     """Captions of a video that are searched, the first ones."""
     pairs: int = Field(500, ge=1)
     """Pairs of captions that are wanted of the writer; `rounds:` is the longest conversation."""
+    encoder: Literal["words", "minilm"] = "words"
+    """How captions are compared: `words` needs no model; `minilm` are sentence embeddings of all-MiniLM-L6-v2, kept in
+    the store by text. The paper's encoder is MPNet."""
     nearest: int = Field(20, ge=1)
     """Most similar captions that people look at, for each caption of a pair."""
 

@@ -1,6 +1,7 @@
 """The benchmarks that a suite makes: the keys of their steps, and what the rules ask."""
 
 from collections.abc import Callable, Iterator, Mapping
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ from reprise.construction.keys import (
     StepKey,
     WritingKey,
 )
-from reprise.construction.settings import Construction, ReviewSettings
+from reprise.construction.settings import Construction, ReviewSettings, VinogroundSettings
 from reprise.core.errors import UserError
 from reprise.core.files import matching_files
 from reprise.core.keyfile import Key
@@ -22,6 +23,7 @@ from reprise.core.names import one_of
 from reprise.core.paths import Run
 from reprise.fetch.keys import ReleaseKey
 from reprise.fetch.settings import ReleaseFolder
+from reprise.models.embeddings import DISTRIBUTION
 from reprise.plan.runs import Plan
 
 Wildcards = Any
@@ -92,13 +94,23 @@ def step_keys(plan: Plan, benchmark: str) -> Iterator[tuple[Path, Key]]:
         SOURCE: _source(plan, benchmark, settings),
         "candidates": CandidatesKey(settings=settings),
         "requests": WritingKey(settings=settings, prompts=prompts),
-        "samples": SamplesKey(settings=settings, prompts=prompts),
+        "samples": SamplesKey(settings=settings, prompts=prompts, embedder=_embedder(settings)),
         "review": ReviewKey(settings=settings, verdicts=verdicts),
         "release": ConstructedReleaseKey(settings=settings),
         "statistics": ConstructionStatisticsKey(settings=settings, title=title, notice=plan.config.suite.notice),
     }
     for step, key in steps.items():
         yield plan.results.construction_key(benchmark, step), _lean(key)
+
+
+def _embedder(settings: Construction) -> str | None:
+    """The version of the model that compares captions, where one does."""
+    if not isinstance(settings, VinogroundSettings) or settings.encoder == "words":
+        return None
+    try:
+        return version(DISTRIBUTION)
+    except PackageNotFoundError:
+        return "not installed"
 
 
 def _source(plan: Plan, benchmark: str, settings: Construction) -> ReleaseKey:

@@ -50,7 +50,7 @@ def chosen(plan: Plan, targets: Sequence[str]) -> list[Scored]:
 def _made(plan: Plan, targets: Sequence[str], numbers: Iterable[Scored]) -> set[str]:
     """The benchmarks that are made for these targets or numbers; all where nothing is named."""
     known = constructed(plan)
-    named = {name for name in known for target in targets if f"/construction/{name}/" in target}
+    named = {name for name in known for target in targets if name in target.split("/")}
     return set(known) if not targets else named | {one.run.benchmark for one in numbers if one.run.benchmark in known}
 
 

@@ -10,11 +10,12 @@ from tests.workflow.conftest import ROOT, TABLES, Project, copy_project
 
 FOLDER = "results/construction/construction/velociti"
 PAGE, RELEASE = f"{FOLDER}/statistics.md", "results/construction/release/velociti/files.json"
-CHAIN = [
-    "construction_candidates", "construction_release", "construction_requests", "construction_requests",
-    "construction_review", "construction_samples", "construction_source", "construction_statistics", "construction_write",
-    "construction_write",
+LEFT = [
+    "construction_release", "construction_requests", "construction_review", "construction_samples",
+    "construction_statistics", "construction_write", "construction_write",
 ]  # fmt: skip
+"""the chain after its candidates and the first requests"""
+SUBSET = f"{FOLDER}/subset"
 VERDICTS = "resources/demo/reviews/velociti"
 
 
@@ -23,6 +24,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     made = copy_project(tmp_path_factory.mktemp("construction") / "project")
     made.edit("config/config.yaml", "suite: demo", "suite: construction")
     made.edit("config/suites/construction.yaml", "videos: 24", "videos: 4")
+    search = "    subset_search: {per_test: 2, tolerance: 0}\n    clips: ids\n"
+    made.edit("config/suites/construction.yaml", "    clips: ids\n", search)
     suite = made.root / "config/suites/construction.yaml"
     suite.write_text(suite.read_text().partition("  vinoground:\n")[0])
     made.write("config/tables/construction/velociti.yaml", TABLES)
@@ -30,11 +33,22 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return made
 
 
+def test_a_plan_lists_the_writing(project: Project) -> None:
+    asks = "toy-writer: not made yet, and at most 1 rounds after it."
+    assert asks in project.reprise("reprise", "plan").stdout
+    requests = f"{FOLDER}/requests/1.parquet"
+    assert project.made(requests) == ["construction_candidates", "construction_requests", "construction_source"]
+    count = pl.read_parquet(project.root / requests).height
+    (line,) = [one for one in project.reprise("reprise", "plan", RELEASE).stdout.splitlines() if "round1" in one]
+    assert line.split()[:2] == [str(count), "0"] and line.endswith("velociti/construction/round1")
+
+
 def test_the_chain_makes_a_release_and_counts(project: Project) -> None:
     planned = project.planned()
-    assert [rule for rule in planned if rule.startswith("construction_")] == CHAIN
+    assert [rule for rule in planned if rule.startswith("construction_")] == LEFT
     assert {"annotations", "infer", "score", "table"} <= set(planned) and "release" not in planned
-    assert project.made(PAGE, RELEASE) == CHAIN
+    assert project.made(PAGE, RELEASE) == LEFT
+    assert "toy-writer" not in project.reprise("reprise", "plan").stdout
     page = (project.root / PAGE).read_text()
     assert "| videos with a caption | all | 864 | 4 |  |" in page and "no language model" in page
     released = list(csv.DictReader((project.root / RELEASE).with_name("velociti.csv").open()))
@@ -50,6 +64,26 @@ def test_a_verdict_asks_nobody_again(project: Project) -> None:
     project.write(f"{VERDICTS}/ann.csv", "\n".join(["task_id,digest,reviewer,verdict", *rows[:3]]) + "\n")
     again = ["construction_release", "construction_review", "construction_statistics"]
     assert project.planned(PAGE, RELEASE) == again
+
+
+def test_a_subset_is_searched_for_after_a_run_and_is_no_part_of_the_release(project: Project) -> None:
+    assert "construction_subset" not in project.planned()
+    made = project.made(f"{SUBSET}/oracle.csv")
+    assert {"construction_subset", "infer", "score"} <= set(made)
+    rows = list(csv.DictReader((project.root / f"{SUBSET}/oracle.scores.csv").open()))
+    assert all((row["strict"], row["subset_strict"]) == ("100.00", "100.00") for row in rows)
+    released = csv.DictReader((project.root / RELEASE).with_name("velociti.csv").open())
+    assert sorted(row["test_name"] for row in rows) == sorted({row["test_name"] for row in released})
+    listed = list(csv.DictReader((project.root / f"{SUBSET}/oracle.csv").open()))
+    assert len(listed) == sum(int(row["subset"]) for row in rows) <= 16
+    project.edit("config/suites/construction.yaml", "    clips: ids", "    subset: {file: subset.csv}\n    clips: ids")
+    (project.root / "subset.csv").write_text((project.root / f"{SUBSET}/oracle.csv").read_text())
+    items = "results/construction/annotations/velociti/items.parquet"
+    project.made(items)
+    groups = pl.read_parquet(project.root / items)["groups"].to_list()
+    assert sum("subset" in one for one in groups) == len(listed)
+    refused = project.snakemake("--dry-run", f"{SUBSET}/toy-text.csv")
+    assert refused.returncode == 1 and "no run 'velociti/entail/fps1/toy-text' here" in refused.stdout + refused.stderr
 
 
 def test_lost_replies_come_from_the_journal_and_no_verdict_releases_nothing(project: Project) -> None:

@@ -21,6 +21,7 @@ PLAYED = {
     "tutorial",
     "add-benchmark",
     "add-model",
+    "build-your-own",
     "cluster",
     "evaluate-my-model",
     "import-answers",

@@ -25,10 +25,14 @@ from tests.workflow.conftest import COMMIT, ROOT, Project, copy_project
 BLOCK = re.compile(r"(?:^`(?P<path>[^`\n]+)`\n\n)?^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 HUNK = re.compile(r"^@@.*\n", re.MULTILINE)
 MOST_FILES, MOST_LINES = 6, 150
+PAGES_WITH_SCHEMAS = [
+    f"howto/{name}.md" for name in ("add-benchmark", "add-model", "build-your-own", "evaluate-my-model")
+]
 PROGRAMS = {
     "snakemake": [sys.executable, "-m", "snakemake"],
     "reprise": [sys.executable, "-m", "reprise"],
     "rm": ["rm"],
+    "python": [sys.executable],
 }
 ENVIRONMENT = {"make", "source"}  # what sets up the environment, which the tests run in
 
@@ -160,7 +164,7 @@ def demo(finished_demo: Path, tmp_path: Path) -> Project:
     return Project(tmp_path / "project")
 
 
-@pytest.mark.parametrize("name", ["howto/add-benchmark.md", "howto/add-model.md", "howto/evaluate-my-model.md"])
+@pytest.mark.parametrize("name", PAGES_WITH_SCHEMAS)
 def test_editors_find_the_schemas_that_a_page_names(name: str) -> None:
     for path, text in Page(name).files.items():
         named = re.findall(r"\$schema=(\S+)", text)
@@ -293,6 +297,55 @@ def test_evaluating_one_s_own_model_as_far_as_the_first_download(project: Projec
     typed(project, look)
     jobs = project.planned(*look[2:3], "--config", "suite=paper")
     assert jobs.count("infer") == 1 and jobs.count("weights") == 1 and jobs.count("import_answers") == 0
+
+
+# --- build-your-own.md ---------------------------------------------------------------------------------------------
+
+
+BUILD = Page("howto/build-your-own.md")
+
+
+def judged(row: dict[str, str], shown: dict[str, str]) -> str:
+    """What somebody says who has seen the videos: every sample fits, and each video shows its caption of the csv."""
+    if row["task_id"].startswith("category/"):
+        return "action"
+    if "caption" in row:
+        return "shows it" if shown[row["video"]] == row["text"] else "does not show it"
+    return row["choices"].partition(" | ")[0]
+
+
+def review(project: Project, benchmark: str) -> None:
+    """Fill in a copy of the tasks, as the page says."""
+    captions = csv.DictReader(BUILD.files["my/captions/captions.csv"].splitlines())
+    shown = {row["video"]: row["caption"] for row in captions}
+    with (project.root / f"results/mine/construction/{benchmark}/review/tasks.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    target = project.root / f"my/reviews/{benchmark}/ann.csv"
+    target.parent.mkdir(parents=True)
+    with target.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(row | {"reviewer": "ann", "verdict": judged(row, shown)} for row in rows)
+
+
+def test_building_a_benchmark_of_one_s_own_clips(tmp_path: Path) -> None:
+    project = copy_project(tmp_path / "project")
+    BUILD.follow(project)
+    *render, tasks, statistics, tables = BUILD.commands
+    for command in (*render, tasks):
+        typed(project, command)
+    for benchmark in ("velociti", "vinoground"):
+        review(project, benchmark)
+    for command in (statistics, tables):
+        typed(project, command)
+    found = numbers(project, "velociti/table2")
+    tests = [column for row, column in found if row == "Oracle"]
+    assert len(tests) == 8 and all(found["Oracle", test] == 100 for test in tests)
+    found = numbers(project, "vinoground/table3")
+    assert [found["Oracle", column] for column in ("s_t", "s_v", "s_g")] == [100, 100, 100]
+    with (project.root / "results/mine/release/vinoground/vinoground.csv").open() as stream:
+        pairs = [{row["pos_vid"], row["neg_vid"]} for row in csv.DictReader(stream)]
+    assert sorted(map(sorted, pairs)) == [["four", "three"], ["one", "two"]]
 
 
 # --- cluster.md ----------------------------------------------------------------------------------------------------

@@ -139,6 +139,7 @@ rule construction_samples:
     localrule: True
     shell:
         "{PYTHON:q} -m reprise.stages.construction_samples --key {input.key:q} --tables {input.tables:q}"
+        " --store {STORE:q}"
         " --replies {input.replies:q} --out {output:q} 2> {log:q}"
 
 
@@ -272,3 +273,21 @@ rule construction_statistics:
     shell:
         "{PYTHON:q} -m reprise.stages.construction_statistics --key {input.key:q} --tables {input.tables:q}"
         " --filters {output.filters:q} --csv {output.csv:q} --md {output.md:q} --out {output.statistics:q} 2> {log:q}"
+
+
+rule construction_subset:
+    input:
+        key="results/{suite}/keys/construction/{benchmark}/subset.json",
+        asked="results/{suite}/annotations/{benchmark}/items.parquet",
+        verdicts=PLAN.made.subset_verdicts,
+    output:
+        rows="results/{suite}/construction/{benchmark}/subset/{model}.csv",
+        scores="results/{suite}/construction/{benchmark}/subset/{model}.scores.csv",
+    log:
+        "results/{suite}/logs/construction/{benchmark}/subset/{model}.log",
+    wildcard_constraints:
+        benchmark=PLAN.made.searched(),
+    localrule: True
+    shell:
+        "{PYTHON:q} -m reprise.stages.construction_subset --key {input.key:q} --items {input.asked:q}"
+        " --verdicts {input.verdicts:q} --scores {output.scores:q} --out {output.rows:q} 2> {log:q}"

@@ -126,5 +126,5 @@ rule import_answers:
     params:
         stage=PLAN.surveyed.stage,
     shell:
-        "{PYTHON:q} -m reprise.stages.{params.stage} --key {input.key:q} --items {input.item_table:q} --requests {input.requests:q}"
+        "{PYTHON:q} -m reprise.stages.{params.stage:q} --key {input.key:q} --items {input.item_table:q} --requests {input.requests:q}"
         " --files {input.files:q} --out {output.responses:q} --problems {output.problems:q} 2> {log:q}"

@@ -38,7 +38,7 @@ MISTAKES = [
     (SUITE, "run: [local]", "run: local", "run: should be a list, found 'local'."),
     (SUITE, "run: [local]", "run: [{gpu: 1}]", "run.0.gpu: unknown key. Did you mean 'gpus'? Allowed: gpus."),
     (SUITE, "run: [local]", "run: [{gpus: -1}]", "run.0.gpus: should be greater than or equal to 0, found -1."),
-    (SUITE, "clips: ids", "clips: id", "benchmarks.velociti.clips: should be 'ids' or 'release', found 'id'. Did you mean 'ids'?"),
+    (SUITE, "clips: ids", "clips: id", "benchmarks.velociti.clips: should be 'ids', 'release' or 'files', found 'id'. Did you mean 'ids'?"),
     (SUITE, "route: {kind: toyworld}", "route: {kind: toywrld}", "benchmarks.velociti.route.kind: should be 'toyworld', 'rehearsal', 'folder', 'archive', 'http', 'huggingface', 'youtube', found 'toywrld'. Did you mean 'toyworld'?"),
     (SUITE, "route: {kind: toyworld}", "route: {path: x}", "benchmarks.velociti.route: missing."),
     (SUITE, "route: {kind: toyworld}", "route: {kind: folder, pth: x}", "benchmarks.velociti.route.pth: unknown key. Did you mean 'path'? Allowed: kind, path, pattern."),

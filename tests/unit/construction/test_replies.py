@@ -1,5 +1,7 @@
 """What language models answer: every reply that cannot be used has a name, and is never silently a text."""
 
+import time
+
 import pytest
 from reprise.construction.replies import PROBLEMS, read_parts
 
@@ -27,6 +29,8 @@ BAD = {
     "JSON without the caption": ('{"Target": "Ignore"}', "no_caption"),
     "JSON with a list": ('{"Target": "Ignore", "Fluent Caption": ["A man."]}', "no_caption"),
     "the prompt repeated": (f"{PROMPT}\nTarget: Ignore\nFluent Caption: A man is ignoring him.", "prompt_repeated"),
+    "a NUL": ("Target: Ignore\nFluent Caption: A man\0 sits.", "unprintable"),
+    "a NUL in JSON": ('{"Target": "Ignore", "Fluent Caption": "A man\\u0000 sits."}', "unprintable"),
     "two captions": ("Target: Ignore\nFluent Caption: A man sits.\nFluent Caption: A man runs.", "several_captions"),
 }
 
@@ -40,6 +44,12 @@ def test_a_good_reply_is_read(reply: str) -> None:
 def test_a_bad_reply_is_named(reply: str, problem: str) -> None:
     parts = read_parts(reply, LABELS, PROMPT)
     assert (parts.found, parts.problem) == ({}, problem) and parts.why and problem in PROBLEMS
+
+
+def test_a_reply_of_nothing_but_blank_lines_and_stars_is_read_quickly() -> None:
+    start = time.process_time()
+    assert read_parts("a\n" + "*\n" * 100_000 + "*" * 100_000, LABELS, PROMPT).problem == "no_caption"
+    assert time.process_time() - start < 10
 
 
 def test_every_problem_has_a_case() -> None:

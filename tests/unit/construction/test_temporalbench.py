@@ -136,6 +136,7 @@ BAD = {
     "the prompt repeated": (PROMPT.system, "prompt_repeated"),
     "a refusal": ("I'm sorry, I can't write false captions.", "refusal"),
     "nothing": ("", "empty"),
+    "control characters": (f"1. {THRICE}\x00", "unprintable"),
     "the positive unchanged": (f"1. {CAPTION}\n2. {CAPTION.upper()}", "unchanged"),
 }
 

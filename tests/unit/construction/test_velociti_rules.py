@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reprise.construction.velociti.candidates import Candidates
+from reprise.construction.velociti.candidates import Candidates, candidates
 from reprise.construction.velociti.captions import in_order, plain, predicate, stems
 from reprise.construction.velociti.vidsitu import role_name
 from reprise.construction.velociti.world import may_be
@@ -126,6 +126,7 @@ DROPPED: dict[str, tuple[dict[str, Any], str]] = {
     "no verb": (event("", MAN), "no_verb"),
     "no agent": (event("walk", ""), "no_agent"),
     "a verb of no action": (event("stand", MAN), "verb_left_out"),
+    "a text of a megabyte": (event("walk", "x" * 2**20), "too_long"),
 }
 
 
@@ -218,3 +219,28 @@ def test_words_are_compared_whatever_their_form() -> None:
     assert not stems("sit") & stems("sink")
     assert plain("The Man's hat.") == "the man's hat"
     assert in_order("A sits", "B runs.") == "First, A sits. Then, B runs."
+
+
+HOSTILE = {
+    "a role that is a list": (annotated("v_a", event("walk", MAN) | {"Args": {"Arg0": ["man"]}}), "Ev1: 'Arg0' should be a text, found list"),
+    "a verb that is a number": (annotated("v_a", event("walk", MAN) | {"Verb": 5}), "Ev1: 'Verb' should be a text, found int"),
+    "a NUL": (annotated("v_a", event("walk", "man\0")), "'Arg0 (agent)' holds control characters"),
+    "a path for an id": (annotated("../../x", event("walk", MAN)), "'vid_seg_int' is '../../x', expected an id"),
+    "an id of a megabyte": (annotated("/" * 2**20, event("walk", MAN)), "expected an id such as"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("bad", "words"), HOSTILE.values(), ids=HOSTILE)
+def test_hostile_annotations_are_named_with_their_place(tmp_path: Path, bad: dict[str, Any], words: str) -> None:
+    with pytest.raises(UserError) as error:
+        found_in(tmp_path, [OTHER, bad])
+    assert words in str(error.value) and "vsann_valid_lb.json: annotation 2" in str(error.value)
+    assert len(str(error.value)) < 500
+
+
+@pytest.mark.parametrize("text", ["[{", "[" * 100_000, "\0"], ids=["cut off", "deep", "NUL"])
+def test_annotations_that_are_no_json_are_named(tmp_path: Path, text: str) -> None:
+    found = files(tmp_path, [OTHER])
+    found["vsann_valid_lb.json"].write_text(text)
+    with pytest.raises(UserError, match=r"vsann_valid_lb.json: not valid JSON"):
+        candidates(found, settings())

@@ -1,6 +1,7 @@
 """The whole chain on the toy world, whose truth is known: no negative caption is true, no positive one false."""
 
 import json
+import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,16 +12,18 @@ from reprise.benchmarks.velociti.release import read_release
 from reprise.benchmarks.velociti.taxonomy import CONTROL, TESTS
 from reprise.construction.settings import ReviewSettings
 from reprise.construction.velociti.candidates import Candidates, candidates
+from reprise.construction.velociti.captions import WRITTEN_FILTERS
 from reprise.construction.velociti.release import FILE, release
 from reprise.construction.velociti.requests import requests
 from reprise.construction.velociti.review import review
-from reprise.construction.velociti.samples import Made
+from reprise.construction.velociti.samples import Made, samples
 from reprise.construction.velociti.statistics import TABLE11, filter_counts, statistics
 from reprise.core.keyfile import Key
-from reprise.core.schemas import REQUESTS, table_of
+from reprise.core.schemas import REQUESTS, RESPONSES, table_of
 from reprise.core.yaml_files import load_yaml
-from reprise.models.adapters.base import Answer, Clip, Request
+from reprise.models.adapters.base import Adapter, Answer, Clip, Request
 from reprise.models.adapters.templates import Templates
+from reprise.models.adapters.text import TextAdapter
 from reprise.models.failures import Failures
 from reprise.models.journal import Journal
 from reprise.models.keys import RunKey
@@ -146,18 +149,18 @@ def test_numbers_stand_beside_the_paper_s(found: Candidates, made: Made) -> None
 
 
 class Ending:
-    """The writer, killed at one of its questions."""
+    """A writer, killed at one of its questions."""
 
-    def __init__(self, last: int) -> None:
+    def __init__(self, last: int, writer: Adapter = WRITER) -> None:
         self.asked: list[str] = []
-        self._last = last
+        self._last, self._writer = last, writer
 
     def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
         for one in requests:
             if len(self.asked) == self._last:
                 raise KeyboardInterrupt
             self.asked.append(one.request_id)
-            yield from WRITER.answers(clip, [one])
+            yield from self._writer.answers(clip, [one])
 
 
 def test_a_kill_in_mid_writing_asks_nothing_twice(found: Candidates, tmp_path: Path) -> None:
@@ -176,6 +179,25 @@ def test_a_kill_in_mid_writing_asks_nothing_twice(found: Candidates, tmp_path: P
     assert len(sent) == len(set(sent)) and set(sent) == set(prompts.values())
     whole = replies(asked, reply)
     assert [row["text"] for row in rows] == whole["text"].to_list()
+
+
+def test_the_demo_s_text_model_writes_nothing_that_can_be_used_and_is_asked_nothing_twice(
+    found: Candidates, tmp_path: Path
+) -> None:
+    model = TextAdapter(spec(ROOT / "resources/demo/checkpoints/qwen2-text"))
+    asked = requests(tables(found._asdict()), [], PROMPTS, HOW.model_copy(update={"max_tokens": 4}))[:12]
+    works = gather_text_work(table_of(asked, REQUESTS))
+    answers = {"adapter": "text", "sampling": {"rule": "none"}}
+    key = RunKey.model_validate({"run": "toy-text as writer of velociti", "key": "k", "answers": answers})
+    first, second = Ending(random.randrange(1, len(asked)), model), Ending(10**6, model)
+    with pytest.raises(KeyboardInterrupt):
+        ask_all(works, first, Journal(tmp_path / "j.jsonl"), Failures(tmp_path / "f.jsonl", 1), key)
+    rows, _ = ask_all(works, second, Journal(tmp_path / "j.jsonl"), Failures(tmp_path / "f.jsonl", 1), key)
+    assert len(rows) == len(asked) == len({*first.asked, *second.asked}) == len([*first.asked, *second.asked])
+    done = samples(tables(found._asdict()), [table_of(rows, RESPONSES)], PROMPTS, HOW)
+    tried = [row for row in done.written if row["rounds"]]
+    assert len(tried) == len(asked) and all(row["filter"] in WRITTEN_FILTERS and row["why"] for row in tried)
+    assert {row["filter"] for row in done.samples} == {"not_written"}
 
 
 def test_the_writer_knows_only_its_words() -> None:

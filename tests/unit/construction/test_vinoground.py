@@ -3,6 +3,7 @@
 import json
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,13 @@ from reprise.construction.vinoground.statistics import TABLE2, filter_counts, st
 from reprise.construction.vinoground.tables import SCHEMAS
 from reprise.core.errors import UserError
 from reprise.core.schemas import RESPONSES, table_of
+from reprise.core.store import Store
 from reprise.core.yaml_files import load_yaml
 from reprise.fetch.settings import ReleaseFolder
+from reprise.models import embeddings
 from reprise.models.adapters.base import Clip, Request
 from reprise.models.adapters.templates import Templates
+from reprise.stages.construction_samples import vectors_of
 from synthetic.reviewer import is_true, scripts
 
 from tests.unit.asked import spec
@@ -69,14 +73,16 @@ REPLIES = {
     "a duplicate turned round": (f'{GOOD}\n"a man sits then eats" vs "a man eats then sits"', ["", "duplicate"]),
     "a refusal": ("I'm sorry, I cannot do that.", ["refusal"]),
     "prose": ("A man may eat before he sits.", ["no_pair"]),
-    "the prompt repeated": (PROMPTS["pairs"].user.partition("e.g.")[0], ["no_pair"]),
+    "the prompt repeated": (PROMPTS["pairs"].user, ["in_prompt", "in_prompt"]),
+    "a NUL": ('"a man\0 eats" vs "eats a man\0"', ["unprintable"]),
+    "over two lines": ('"a man\neats" vs "eats\na man"', [""]),
     "nothing": ("", ["no_pair"]),
 }
 
 
 @pytest.mark.parametrize(("reply", "filters"), REPLIES.values(), ids=REPLIES)
 def test_every_pair_of_a_reply_is_kept_or_named(reply: str, filters: list[str]) -> None:
-    found = pairs([replies(reply)])
+    found = pairs([replies(reply)], PROMPTS["pairs"].user)
     assert [row["filter"] for row in found] == filters
     assert all(bool(row["why"]) == bool(row["filter"]) for row in found)
 
@@ -89,7 +95,7 @@ def test_the_conversation_goes_on_until_there_are_enough() -> None:
     [second] = requests({}, given, PROMPTS, how)
     assert second["prompt"] == f"{PROMPTS['pairs'].user}\n\n{GOOD}\n\ngive me 10 different ones"
     assert requests({}, [*given, replies('"he runs, she stops" vs "she stops, he runs"')], PROMPTS, how) == []
-    assert [row["filter"] for row in chosen([replies(f'{GOOD}\n"b c" vs "c b"\n"d e" vs "e d"')], how)] == [
+    assert [row["filter"] for row in chosen([replies(f'{GOOD}\n"b c" vs "c b"\n"d e" vs "e d"')], PROMPTS, how)] == [
         "",
         "",
         "enough",
@@ -98,7 +104,7 @@ def test_the_conversation_goes_on_until_there_are_enough() -> None:
 
 def test_a_question_that_failed_ends_the_conversation() -> None:
     given = [replies("", error="timeout")]
-    assert [row["filter"] for row in pairs(given)] == ["failed"] and requests({}, given, PROMPTS, settings()) == []
+    assert [row["filter"] for row in pairs(given, "")] == ["failed"] and requests({}, given, PROMPTS, settings()) == []
 
 
 POOL = [
@@ -115,6 +121,24 @@ def test_columns_of_the_annotations_are_a_mapping(tmp_path: Path) -> None:
     assert (found[0]["source"], found[0]["start_s"], found[0]["end_s"]) == ("yt", 4.0, 14.0)
     with pytest.raises(UserError, match=r"val.json: column 'videoID' is missing. Found: id, text. Correct `columns:`"):
         candidates({path.name: path}, settings())
+
+
+@pytest.mark.parametrize("text", ["a number", 5, [5], {"a": "b"}, "NUL \0", ["x"]], ids=str)
+def test_captions_of_another_type_are_named_with_their_row(tmp_path: Path, text: Any) -> None:
+    path = tmp_path / "val.json"
+    path.write_text(json.dumps([{"videoID": "yt_1_2", "enCap": text}]))
+    if text in ("a number", ["x"]):
+        assert [row["filter"] for row in candidates({path.name: path}, settings()).pool] == [""]
+    else:
+        with pytest.raises(UserError, match=r"val.json: row 1: column 'enCap': expected a text, or a list of texts"):
+            candidates({path.name: path}, settings())
+
+
+def test_hostile_rows_of_annotations_are_dropped_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "val.json"
+    rows = [{"videoID": "../../x_1_2", "enCap": ["he eats"]}, {"videoID": "yt_1_2", "enCap": ["x" * 2**20]}]
+    path.write_text(json.dumps(rows))
+    assert [row["filter"] for row in candidates({path.name: path}, settings()).pool] == ["no_span", "too_long"]
 
 
 def test_nearest_are_the_largest_inner_products() -> None:
@@ -134,6 +158,28 @@ def test_a_caption_is_nearest_to_itself_and_then_to_the_same_words() -> None:
     found = nearest(encoder.encode([pool[1], "the dog runs fast", "???"]), encoder.encode(pool), 4)
     assert [place for place, _ in found[0]][:2] == [1, 0] and found[0][0][1] == pytest.approx(1)
     assert found[1][0][0] == 2 and [value for _, value in found[2]] == [0, 0, 0, 0]
+
+
+def test_sentence_embeddings_go_by_meaning_and_are_kept_by_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store(tmp_path)
+    pool = ["a dog runs over the grass", "someone has dinner at a table", "a woman reads a newspaper"]
+    encode = partial(vectors_of, "1", store)
+    found = nearest(encode(["a man is eating food"]), encode(pool), 3)
+    assert found[0][0][0] == 1 and encode([]).shape[0] == 0
+    monkeypatch.setattr(embeddings, "_Model", None)  # nothing is embedded twice
+    assert nearest(encode(["a man is eating food"]), encode(pool[::-1]), 3)[0][0][0] == 1
+    with pytest.raises(TypeError):
+        encode(["a text that is new"])
+
+
+def test_the_encoder_of_the_suite_finds_the_videos(made: dict[str, pl.DataFrame], tmp_path: Path) -> None:
+    how = settings(pairs=SUITE["pairs"], rounds=SUITE["rounds"], encoder="minilm", nearest=2)
+    given = conversation(how)
+    few = vatex() | {"pool": vatex()["pool"].head(4)}
+    done = samples(few, given, PROMPTS, how, partial(vectors_of, "1", Store(tmp_path)))
+    assert len(done.samples) == 2 * 2 * SUITE["pairs"] and all(row["similarity"] <= 1.0001 for row in done.samples)
 
 
 def test_the_pool_of_the_paper_is_searched_in_a_minute() -> None:

@@ -38,6 +38,11 @@ def vinoground(video: str, start: str | float | None = None, end: str | float | 
     return _checked(Segment(name, _seconds(start, video), _seconds(end, video)), video)
 
 
+def own(name: str, start: str, end: str) -> Segment:
+    """A file of one's own and a span of it, in seconds or [h:]m:s."""
+    return _checked(Segment(name, _seconds(start, name), _seconds(end, name)), name)
+
+
 def _segment(match: re.Match[str] | None, clip_id: str, form: str) -> Segment:
     if match is None:
         raise UserError(f"clip id '{clip_id}': expected the form {form}.")

@@ -31,7 +31,7 @@ class AnnotationsKey(BenchmarkKey):
 
     STAGE = "reprise.stages.annotations"
     PART = "release"
-    clips: Literal["ids", "release"]
+    clips: Literal["ids", "release", "files"]
     options: dict[str, Any] = Field({})
     """options for reading the release, and the suite's subset"""
     subset_sha256: str = ""

@@ -7,8 +7,9 @@ import polars as pl
 
 from reprise.core.schemas import CLIPS, ITEMS
 
-ClipsFrom: TypeAlias = Literal["ids", "release"]
-"""Whether clips are cut from their sources, by the ids and spans that a release names, or are released files."""
+ClipsFrom: TypeAlias = Literal["ids", "release", "files"]
+"""Whether clips are cut from their sources, by the ids and spans that a release names, or are released files; `files`
+are one's own: a release names them, with a span or without."""
 
 
 class Clip(NamedTuple):

@@ -14,7 +14,8 @@ from reprise.media.sampling import frames_shown
 from reprise.models.failures import Failures, failures_path
 from reprise.models.journal import Journal, journal_path
 from reprise.models.keys import RunKey
-from reprise.plan.answers import Job, asked_jobs
+from reprise.plan.answers import Job, asked_jobs, writer_jobs
+from reprise.plan.construction import WRITING
 from reprise.plan.costs import Load, Measured, Sure, measured
 from reprise.plan.runs import Plan
 from reprise.plan.sizes import weights_of
@@ -43,7 +44,7 @@ class Questions:
         self._plan, self._keys = plan, keys
         self._works: dict[tuple[Path, str], list[Work] | None] = {}
         self._journals: dict[str, Journal] = {}
-        self._jobs = list(asked_jobs(plan))
+        self._jobs = [*asked_jobs(plan), *writer_jobs(plan)]
         self._took = {job.scored: took for job in self._jobs if (took := self._by_table(job)) is not None}
         self._loaded = {
             slug: found.loaded if (found := weights_of(model, plan.store)) else None
@@ -123,12 +124,16 @@ class Questions:
 
     def _ask(self, job: Job) -> str:
         run = job.scored.run
+        if _is_writing(job):
+            return WRITING
         return self._plan.config.benchmarks[run.benchmark].protocols[run.protocol].ask
 
     def _length(self, job: Job) -> str:
         """How long an answer may be, which is most of what makes one question take longer than another."""
         if job.scored.judge:
             return "judge"
+        if _is_writing(job):
+            return WRITING
         run, ask = job.scored.run, self._ask(job)
         tokens = self._plan.config.benchmarks[run.benchmark].protocols[run.protocol].max_tokens
         return ask if ask == "similarity" else "short" if ask == "score" or tokens <= SHORT else f"{tokens} tokens"
@@ -176,7 +181,7 @@ class Questions:
 
     def _is_shown(self, job: Job) -> bool:
         """Whether the model looks at frames; a judge does not, nor does a baseline."""
-        return not job.scored.judge and self._plan.config.models[slug_of(job)].has_weights
+        return not _is_of_text(job) and self._plan.config.models[slug_of(job)].has_weights
 
     def _key(self, job: Job) -> str:
         key = self._keys[job.key]
@@ -191,6 +196,8 @@ class Questions:
 
     def _requests(self, job: Job) -> Path:
         results, run = self._plan.results, job.scored.run
+        if _is_writing(job):
+            return results.construction(run.benchmark, "requests") / job.responses.name
         return results.judge_requests(run) if job.scored.judge else results.requests(run.benchmark, run.protocol)
 
     def _works_of(self, job: Job) -> list[Work] | None:
@@ -204,7 +211,7 @@ class Questions:
     def _gathered(self, job: Job) -> list[Work] | None:
         plan, run = self._plan, job.scored.run
         requests = _table(self._requests(job), REQUESTS)
-        if requests is None or job.scored.judge:
+        if requests is None or _is_of_text(job):
             return None if requests is None else gather_text_work(requests)
         frames = _table(plan.results.frames(run.benchmark, run.sampling), FRAME_PLAN)
         shards = range(plan.config.suite.shards)
@@ -216,6 +223,16 @@ class Questions:
             return gather_work(requests, frames, pl.concat(there), plan.store)
         except UserError:  # the plan of frames is older than the clips
             return None
+
+
+def _is_writing(job: Job) -> bool:
+    """Whether a job writes what a benchmark is made of."""
+    return job.scored.run.protocol == WRITING
+
+
+def _is_of_text(job: Job) -> bool:
+    """Whether a job is shown no clip."""
+    return bool(job.scored.judge) or _is_writing(job)
 
 
 def slug_of(job: Job) -> str:

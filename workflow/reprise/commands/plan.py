@@ -12,7 +12,8 @@ from reprise.core.errors import UserError
 from reprise.core.paths import RESULTS, Scored
 from reprise.core.plain import safe
 from reprise.plan.agreement import compared
-from reprise.plan.asking import Asking, Askings, askings
+from reprise.plan.asking import Asking, Askings, askings, writings
+from reprise.plan.construction import constructed
 from reprise.plan.costs import estimate, tokens_by
 from reprise.plan.keys import collect_keys
 from reprise.plan.naming import fitting, listed, nearest
@@ -32,7 +33,9 @@ def show_plan(targets: Sequence[str], every: bool, suite: str | None) -> None:
 def plans(plan: Plan, targets: Sequence[str]) -> tuple[Askings, list[Planned]]:
     """What making these targets, or everything, asks, and what that takes."""
     keys = collect_keys(plan)
-    found = askings(plan, States(plan, keys), chosen(plan, targets))
+    numbers = chosen(plan, targets)
+    found = askings(plan, States(plan, keys), numbers)
+    found = found._replace(asked=[*writings(plan, _made(plan, targets, numbers)), *found.asked])
     questions = Questions(plan, keys)
     return found, [_planned(questions, asking) for asking in found.asked]
 
@@ -42,6 +45,13 @@ def chosen(plan: Plan, targets: Sequence[str]) -> list[Scored]:
     if not targets:
         return plan.numbers()
     return sorted(set(chain.from_iterable(_meant(plan, target) for target in targets)))
+
+
+def _made(plan: Plan, targets: Sequence[str], numbers: Iterable[Scored]) -> set[str]:
+    """The benchmarks that are made for these targets or numbers; all where nothing is named."""
+    known = constructed(plan)
+    named = {name for name in known for target in targets if name in target.split("/")}
+    return set(known) if not targets else named | {one.run.benchmark for one in numbers if one.run.benchmark in known}
 
 
 def _meant(plan: Plan, target: str) -> Iterable[Scored]:

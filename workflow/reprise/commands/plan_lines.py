@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from reprise.commands.left import Left, slug_of
@@ -11,6 +12,7 @@ from reprise.config.model import Model
 from reprise.core.paths import Scored
 from reprise.models.placement import allowance
 from reprise.plan.asking import Asking, Askings
+from reprise.plan.construction import WRITING
 from reprise.plan.costs import Estimate, Range, Sure
 from reprise.plan.runs import Plan
 from reprise.plan.sizes import Weights, data_left, weights_of
@@ -226,12 +228,20 @@ def _legend(plan: Plan, planned: Sequence[Planned], suite: str | None) -> Iterat
     if any(one.asking.is_remade for one in planned):
         yield "* counted in tables that are made again first."
     unread = sorted({one.asking.job.scored for one in planned if one.questions is None})
-    files = sorted({plan.results.requests(one.run.benchmark, one.run.protocol) for one in unread if not one.judge})
+    files = sorted({_questions(plan, one) for one in unread if not one.judge})
     if files:
         more = f" (and {len(files) - 1} more such files)" if len(files) > 1 else ""
         yield f"{UNKNOWN} to ask: `{call_for(files[0], suite)}`{more} reads the release and counts the questions."
     if any(one.judge for one in unread):
         yield f"{UNKNOWN} to ask a judge: known when there are answers to judge."
+
+
+def _questions(plan: Plan, one: Scored) -> Path:
+    """The table of what a run, or a round of writing, asks."""
+    benchmark, protocol, sampling = one.run.benchmark, one.run.protocol, one.run.sampling
+    if protocol == WRITING:
+        return plan.results.construction(benchmark, "requests") / f"{sampling.removeprefix('round')}.parquet"
+    return plan.results.requests(benchmark, protocol)
 
 
 # --- numbers ---------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from reprise.models.adapters import ADAPTERS
 from reprise.models.money.ledger import Ledger
 from reprise.models.money.prices import Price, Used
 from reprise.plan.answers import Job
+from reprise.plan.construction import WRITING, written
 from reprise.plan.runs import Plan
 
 
@@ -56,6 +57,8 @@ def _used(plan: Plan, bill: Bill) -> Used | None:
 
 
 def _tokens_of_protocol(plan: Plan, scored: Scored) -> int:
+    if scored.run.protocol == WRITING:
+        return written(plan)[scored.run.benchmark].max_tokens
     protocol = plan.config.benchmarks[scored.run.benchmark].protocols[scored.run.protocol]
     return protocol.judge_tokens if scored.judge else protocol.max_tokens
 

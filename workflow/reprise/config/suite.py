@@ -7,7 +7,7 @@ from pydantic import Discriminator, Field, Tag
 
 from reprise.benchmarks.keys import LONGEST_TEXT
 from reprise.config.names import RunName, Slug
-from reprise.construction.settings import Construction
+from reprise.construction.settings import Construction, SubsetSearch
 from reprise.core.settings import Settings
 from reprise.fetch.settings import Release, Route
 from reprise.media.settings import DEFAULT_LIMITS, ClipSettings, FactSettings, Limits
@@ -50,8 +50,9 @@ class SuiteBenchmark(Settings):
     """Where its annotation files come from."""
     construction: Construction | None = None
     """How the release is made, where it is `{kind: constructed}`."""
-    clips: Literal["ids", "release"]
-    """`release` takes the released videos as they are, `ids` trims the clips from their source videos."""
+    clips: Literal["ids", "release", "files"]
+    """`release` takes the released videos as they are, `ids` trims the clips from their source videos, `files` takes
+    files of your own by their names, and cuts them where the release has a span."""
     route: Route
     """Where its videos come from; part of what a clip is."""
     extra_runs: list[RunName] = Field([])
@@ -66,6 +67,8 @@ class SuiteBenchmark(Settings):
     """csv file of people's ratings of answers (`run,item_id,rating`), read if it exists."""
     people: dict[Slug, Design] = Field({})
     """Groups of people that are asked, by name: surveys for them, and what their answers come to."""
+    subset_search: SubsetSearch | None = None
+    """VELOCITI: how `construction/velociti/subset/<model>.csv` is searched for, a list for `subset:`."""
     subset: Subset | None = None
     """The items of protocols that ask `items: subset`: a list or a seeded draw."""
 

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from reprise.benchmarks.prompts import Prompt
 from reprise.construction.registry import module_name
-from reprise.construction.settings import Construction
+from reprise.construction.settings import Construction, SubsetSearch
 from reprise.core.keyfile import Key
 
 
@@ -45,6 +45,8 @@ class SamplesKey(StepKey):
 
     STEP = "samples"
     prompts: dict[str, Prompt]
+    embedder: str | None = None
+    """version of the model of embeddings, where captions are compared by it"""
 
 
 class ReviewKey(StepKey):
@@ -92,6 +94,13 @@ class ConstructionStatisticsKey(StepKey):
     STEP = "statistics"
     title: str
     notice: str
+
+
+class SubsetKey(Key):
+    """Key of the stage `construction_subset`."""
+
+    STAGE = "reprise.stages.construction_subset"
+    settings: SubsetSearch
 
 
 STEP_KEYS: dict[str, Any] = {

@@ -5,6 +5,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from reprise.construction.sheets import has_control
+
 REFUSALS = re.compile(
     r"^\W*(?:i['’]?m sorry|i am sorry|sorry,|i can(?:not|['’]t)\b|i['’]?m (?:not able|unable)|i am (?:not able|unable)|"
     r"as an ai\b|as a language model)",
@@ -13,6 +15,9 @@ REFUSALS = re.compile(
 FENCE = re.compile(r"^```\w*\n(.*?)\n?```$", re.DOTALL)
 LONGEST_SHOWN = 80
 REPEATED_CHARS = 60
+LINE = re.compile(r"^[^\S\n]*(?:\d+[^\S\n]*[.):]|[-*•])\s*(\S.*)$", re.MULTILINE)
+LIST_PROBLEMS = ("empty", "refusal", "prompt_repeated", "broken_json", "no_list", "unprintable")
+PROBLEMS = ("empty", "refusal", "prompt_repeated", "broken_json", "no_caption", "several_captions", "unprintable")
 
 
 class Parts(NamedTuple):
@@ -31,19 +36,15 @@ class Listed(NamedTuple):
     why: str = ""
 
 
-LINE = re.compile(r"^\s*(?:\d+\s*[.):]|[-*•])\s*(\S.*)$", re.MULTILINE)
-LIST_PROBLEMS = ("empty", "refusal", "prompt_repeated", "broken_json", "no_list")
-PROBLEMS = ("empty", "refusal", "prompt_repeated", "broken_json", "no_caption", "several_captions")
-
-
 def read_parts(reply: str, labels: Sequence[str], prompt: str) -> Parts:
     """The text after each label, `Fluent Caption: ...`, or the same as a JSON object; a problem if one is missing."""
     text, problem, why = opened(reply, prompt)
     if problem:
         return Parts({}, problem, why)
-    if text.startswith("{"):
-        return _from_json(text, labels)
-    return _from_lines(text, labels)
+    parts = _from_json(text, labels) if text.startswith("{") else _from_lines(text, labels)
+    if any(has_control(part) for part in parts.found.values()):
+        return Parts({}, "unprintable", f"control characters in {shown(text)}")
+    return parts
 
 
 def read_list(reply: str, prompt: str) -> Listed:
@@ -51,10 +52,10 @@ def read_list(reply: str, prompt: str) -> Listed:
     text, problem, why = opened(reply, prompt)
     if problem:
         return Listed([], problem, why)
-    if text.startswith("["):
-        return _list_from_json(text)
-    found = [line.strip().strip('"“”').strip() for line in LINE.findall(text)]
-    return Listed(found) if any(found) else Listed([], "no_list", f"no line '1. ...' in {shown(text)}")
+    listed = _list_from_json(text) if text.startswith("[") else _list_from_lines(text)
+    if any(has_control(line) for line in listed.found):
+        return Listed([], "unprintable", f"control characters in {shown(text)}")
+    return listed
 
 
 def opened(reply: str, prompt: str) -> tuple[str, str, str]:
@@ -98,10 +99,15 @@ def _list_from_json(text: str) -> Listed:
     return Listed(found) if any(found) else Listed([], "no_list", f"no text in {shown(text)}")
 
 
+def _list_from_lines(text: str) -> Listed:
+    found = [line.strip().strip('"“”').strip() for line in LINE.findall(text)]
+    return Listed(found) if any(found) else Listed([], "no_list", f"no line '1. ...' in {shown(text)}")
+
+
 def _from_lines(text: str, labels: Sequence[str]) -> Parts:
     found: dict[str, str] = {}
     for label in labels:
-        pattern = rf"^[\W_]*{re.escape(label)}[*_]*\s*:[*_]*\s*(.+)$"
+        pattern = rf"^(?:[^\w\n]|_)*{re.escape(label)}[*_]*\s*:[*_]*\s*(.+)$"
         matches = re.findall(pattern, text, re.IGNORECASE | re.MULTILINE)
         if not matches:
             return Parts({}, "no_caption", f"no line '{label}: ...' in {shown(text)}")

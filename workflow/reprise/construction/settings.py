@@ -24,6 +24,23 @@ class ReviewSettings(Settings):
     """What becomes of a task that too few people have judged: `keep` makes a release that says it is not reviewed."""
 
 
+class SubsetSearch(Settings):
+    """The search for a subset of VELOCITI on which a model scores as on the whole (appendix B.3 of its paper)."""
+
+    protocol: str = Field("entail", pattern=SLUG)
+    """The protocol of the model's run, one that asks about both captions."""
+    sampling: str = Field("fps1", pattern=SLUG)
+    """Its sampling of frames."""
+    per_test: int = Field(150, ge=1)
+    """Samples of each test."""
+    tolerance: float = Field(1.0, ge=0)
+    """How far its strict score may be from that of all samples, in percentage points; the paper does not say."""
+    tries: int = Field(1000, ge=1)
+    """Most draws of a test."""
+    seed: int = 0
+    """Seed of the draws."""
+
+
 class Making(Settings):
     """What the construction of every benchmark needs."""
 
@@ -54,9 +71,9 @@ class VelocitiSettings(Constructing):
     """VELOCITI, from VidSitu's semantic roles."""
 
     kind: Literal["velociti"]
-    """`velociti`: from VidSitu's `vsann` and `vseg` files."""
+    """`velociti`: from VidSitu's `vsann` and `vseg` files, or from csv files of events."""
     files: list[str] = Field(["vidsitu_annotations/**/*.json", "vseg_*.json", "vsann_*.json"])
-    """Glob patterns of their files."""
+    """Glob patterns of their files; csv files hold a row an event: video, start, end, verb, arg0."""
     split: str = "valid"
     """Split of VidSitu whose videos are used."""
     videos: int | None = Field(None, ge=1)
@@ -76,6 +93,10 @@ class Columns(Settings):
     """The video's id, which `span:` reads."""
     captions: str = "enCap"
     """Its captions: a list, or one text a row."""
+    start: str = "start"
+    """Where it starts, in seconds; read only where `span:` is null, and may be left out: the whole file."""
+    end: str = "end"
+    """Where it ends."""
 
 
 class VinogroundSettings(Constructing):
@@ -87,12 +108,16 @@ class VinogroundSettings(Constructing):
     """Glob patterns of the files of captions."""
     columns: Columns = Columns()
     """Their columns. How VATEX calls them could not be checked: the defaults are as other projects read it."""
-    span: str = r"(?P<video>.+)_(?P<start>\d+)_(?P<end>\d+)"
-    """Regular expression of a video's id, with the groups `video`, `start` and `end` (seconds)."""
+    span: str | None = r"(?P<video>.+)_(?P<start>\d+)_(?P<end>\d+)"
+    """Regular expression of a video's id, with the groups `video`, `start` and `end` (seconds); null where ids are
+    names of files."""
     captions_per_video: int = Field(5, ge=1)
     """Captions of a video that are searched, the first ones."""
     pairs: int = Field(500, ge=1)
     """Pairs of captions that are wanted of the writer; `rounds:` is the longest conversation."""
+    encoder: Literal["words", "minilm"] = "words"
+    """How captions are compared: `words` needs no model; `minilm` are sentence embeddings of all-MiniLM-L6-v2, kept in
+    the store by text. The paper's encoder is MPNet."""
     nearest: int = Field(20, ge=1)
     """Most similar captions that people look at, for each caption of a pair."""
 

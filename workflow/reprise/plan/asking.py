@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from reprise.core.paths import Scored
-from reprise.plan.answers import Job, job_of
+from reprise.plan.answers import Job, job_of, writer_jobs
 from reprise.plan.changes import Change, KeyChange
 from reprise.plan.runs import Plan
 from reprise.plan.states import State, States
@@ -51,6 +51,17 @@ def askings(plan: Plan, states: States, numbers: Iterable[Scored]) -> Askings:
         done += state.name == "done"
         counted += state.name != "done" and not mine
     return Askings(list(found.values()), done, counted)
+
+
+def writings(plan: Plan, benchmarks: Iterable[str]) -> Iterator[Asking]:
+    """Of each construction the round of writing that is made next; what is asked after it depends on its replies."""
+    waiting: dict[str, list[Job]] = {}
+    for job in writer_jobs(plan):
+        if job.scored.run.benchmark in benchmarks and not job.responses.is_file():
+            waiting.setdefault(job.scored.run.benchmark, []).append(job)
+    for first, *later in waiting.values():
+        more = f"{NEW}, and at most {len(later)} rounds after it" if later else NEW
+        yield Asking(first, first.scored.run.model, (more,), is_remade=False)
 
 
 def _of_state(plan: Plan, state: State, steps: Sequence[str]) -> Iterator[Asking]:

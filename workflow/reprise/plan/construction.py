@@ -1,6 +1,7 @@
 """The benchmarks that a suite makes: the keys of their steps, and what the rules ask."""
 
 from collections.abc import Callable, Iterator, Mapping
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,6 +28,7 @@ from reprise.construction.settings import (
     MmbenchVideoSettings,
     OtherSets,
     ReviewSettings,
+    VinogroundSettings,
 )
 from reprise.core.errors import UserError
 from reprise.core.files import matching_files
@@ -35,10 +37,13 @@ from reprise.core.names import UNFILTERED, one_of
 from reprise.core.paths import Run
 from reprise.fetch.keys import ReleaseKey
 from reprise.fetch.settings import ReleaseFolder
+from reprise.models.embeddings import DISTRIBUTION
 from reprise.plan.runs import Plan
 
 Wildcards = Any
 SOURCE, WRITER = "source", "writer"
+WRITING = "construction"
+"""what stands for the protocol of a round of writing"""
 PAGE = "statistics.md"
 UNREAD = "unread"
 
@@ -56,7 +61,7 @@ def written(plan: Plan) -> Mapping[str, Constructing]:
 
 def writer_run(benchmark: str, number: int | str, settings: Constructing) -> Run:
     """A round of writing, named as runs are."""
-    return Run(benchmark, "construction", f"round{number}", settings.writer)
+    return Run(benchmark, WRITING, f"round{number}", settings.writer)
 
 
 def writer_of(plan: Plan, benchmark: str) -> str:
@@ -108,7 +113,7 @@ def step_keys(plan: Plan, benchmark: str) -> Iterator[tuple[Path, Key]]:
         SOURCE: _source(plan, benchmark, settings),
         **({"clips": PoolClipsKey(settings=settings)} if settings.kind in MEASURED else {}),
         "candidates": CandidatesKey(settings=settings),
-        "samples": SamplesKey(settings=settings, prompts=prompts),
+        "samples": SamplesKey(settings=settings, prompts=prompts, embedder=_embedder(settings)),
         "review": ReviewKey(settings=settings, verdicts=verdicts),
         "release": ConstructedReleaseKey(settings=settings),
         "statistics": ConstructionStatisticsKey(settings=settings, title=title, notice=plan.config.suite.notice),
@@ -128,6 +133,16 @@ def step_keys(plan: Plan, benchmark: str) -> Iterator[tuple[Path, Key]]:
         )
     for step, key in steps.items():
         yield plan.results.construction_key(benchmark, step), _lean(key)
+
+
+def _embedder(settings: Construction) -> str | None:
+    """The version of the model that compares captions, where one does."""
+    if not isinstance(settings, VinogroundSettings) or settings.encoder == "words":
+        return None
+    try:
+        return version(DISTRIBUTION)
+    except PackageNotFoundError:
+        return "not installed"
 
 
 def _source(plan: Plan, benchmark: str, settings: Construction) -> ReleaseKey:
@@ -226,6 +241,24 @@ class Constructed:
     def verdicts(self, wildcards: Wildcards) -> list[Path]:
         """People's verdicts so far."""
         return verdict_files(self._made[wildcards.benchmark].review.verdicts)
+
+    def searched(self) -> str:
+        """The benchmarks of which a subset can be searched for, as a wildcard's pattern."""
+        entries = self._plan.config.suite.benchmarks.items()
+        return one_of(name for name, entry in entries if entry.subset_search is not None)
+
+    def subset_verdicts(self, wildcards: Wildcards) -> list[Path]:
+        """The verdicts of the run by which a subset is searched for."""
+        search = self._plan.config.suite.benchmarks[wildcards.benchmark].subset_search
+        assert search is not None  # the rule's wildcard says so
+        run = Run(wildcards.benchmark, search.protocol, search.sampling, wildcards.model)
+        if run not in self._plan.runs():
+            raise UserError(
+                f"config/suites/{self._plan.config.name}.yaml: benchmarks.{run.benchmark}.subset_search: there is no "
+                f"run '{run.name}' here. Name it in `extra_runs:` and its model in `run:`, or correct `protocol:` and "
+                "`sampling:`."
+            )
+        return [self._plan.results.verdicts(run, "robust")]
 
     def run(self, wildcards: Wildcards) -> Run:
         """A round of writing, named as runs are."""

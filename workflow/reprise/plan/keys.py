@@ -14,6 +14,7 @@ from reprise.config.figures import Figure
 from reprise.config.model import Model
 from reprise.config.suite import SubsetFile
 from reprise.config.tables import TableSpec
+from reprise.construction.keys import SubsetKey
 from reprise.core.code_digest import CodeDigests
 from reprise.core.errors import UserError
 from reprise.core.files import canonical_json, is_other, matching_files, write_text
@@ -136,6 +137,9 @@ class _Keys:
         if benchmark in written(self._plan):
             own = writing(self._plan, benchmark, NO_FRAMES)
             yield own.path, self._model_run(*own[1:])
+        if entry.subset_search is not None:
+            path = self._plan.results.construction_key(benchmark, "subset")
+            yield path, self._coded(SubsetKey(settings=entry.subset_search))
         stages: dict[str, Key] = {
             "annotations": self._annotations(benchmark),
             "sources": SourcesKey(shards=suite.shards, route=entry.route, limits=suite.limits),

@@ -1,7 +1,12 @@
 """Stage `construction_samples`: what the writer wrote, put together to samples, and the filters on both."""
 
 from collections import Counter
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from reprise.construction.filters import kept
 from reprise.construction.keys import SamplesKey
@@ -10,21 +15,32 @@ from reprise.core.errors import run_command
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import RESPONSES, read_table
+from reprise.core.store import Store
 from reprise.stages.arguments import arguments
 
 
 def main() -> None:
     args = arguments(
-        "Make samples of what the writer wrote.", key=Path, tables=[Path], replies=[Path], out=[Path]
+        "Make samples of what the writer wrote.", key=Path, tables=[Path], replies=[Path], store=Path, out=[Path]
     )  # fmt: skip
     key = read_key(args.key, SamplesKey)
     tables = read_tables(key.settings.kind, args.tables)
     given = [read_table(path, RESPONSES) for path in args.replies]
-    found = load_step(key.settings.kind, "samples").samples(tables, given, key.prompts, key.settings)
+    step = load_step(key.settings.kind, "samples")
+    encoder = {} if key.embedder is None else {"vectors": partial(vectors_of, key.embedder, Store(args.store))}
+    found = step.samples(tables, given, key.prompts, key.settings, **encoder)
     for name, table in write_tables(key.settings.kind, found._asdict(), args.out, args.made_under).items():
         dropped = Counter(table.filter(table["filter"] != "")["filter"])
         listed = ", ".join(f"{count} {reason}" for reason, count in dropped.most_common())
         log.info(f"{name}: {table.height} rows, {kept(table).height} kept{f'; dropped: {listed}' if listed else ''}")
+
+
+def vectors_of(embedder: str, store: Store, texts: Sequence[str]) -> Any:
+    """Embeddings of texts; each text is embedded once, and kept in the store."""
+    from reprise.models.embeddings import embed
+
+    found = embed(texts, embedder, store)
+    return np.stack([found[text] for text in texts]) if texts else np.zeros((0, 1), np.float32)
 
 
 if __name__ == "__main__":

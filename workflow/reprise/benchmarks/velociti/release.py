@@ -100,7 +100,7 @@ def clip_id(video_id: str) -> str:
 def _clip(video_id: str, clips: ClipsFrom) -> Clip:
     segment = _segment(video_id)
     unit = segment.video if segment else video_id
-    if clips == "release":
+    if clips != "ids":
         return Clip(clip_id(video_id), unit, "whole", video_id)
     if segment is None:
         raise UserError(

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from reprise.benchmarks.clip_ids import own as own_span
 from reprise.benchmarks.clip_ids import vinoground as segment_of
 from reprise.benchmarks.flaws import Flaws
 from reprise.benchmarks.rows import Annotations, Clip, ClipsFrom, Item, Tag
@@ -49,7 +50,7 @@ def read_release(files: Sequence[Path], clips: ClipsFrom, options: Mapping[str, 
     if options.get("subset"):
         raise UserError("Vinoground has no subset: remove `subset` from the suite's entry.")
     flaws = Flaws()
-    rows = _rows(files, FIELDS + (SPANS if clips == "ids" else ()), options, flaws)
+    rows = _rows(files, FIELDS + (() if clips == "release" else SPANS), clips, options, flaws)
     written_text, written_video = _written(rows, str(options.get("seed", "0")))
     text = _released(files, "textscore", rows, flaws) or written_text
     video = _released(files, "videoscore", rows, flaws) or written_video
@@ -62,7 +63,7 @@ def read_release(files: Sequence[Path], clips: ClipsFrom, options: Mapping[str, 
         halves = [
             _half_clip(row, half, clips, text[index, half].video) for half in HALVES if _has_video(row, half, clips)
         ]
-        ready = "" if clips == "ids" else video[index, "pos"].video or video[index, "neg"].video
+        ready = "" if clips != "release" else video[index, "pos"].video or video[index, "neg"].video
         found += halves
         if len(halves) == len(HALVES):
             found.append(Clip(joined, index, "concat", ready, parts=[f"{index}.{half}" for half in order]))
@@ -73,7 +74,7 @@ def read_release(files: Sequence[Path], clips: ClipsFrom, options: Mapping[str, 
 
 
 def _rows(
-    files: Sequence[Path], fields: Sequence[str], options: Mapping[str, object], flaws: Flaws
+    files: Sequence[Path], fields: Sequence[str], clips: ClipsFrom, options: Mapping[str, object], flaws: Flaws
 ) -> list[dict[str, str]]:
     """The table's rows under our names; the specification says what a release calls its columns."""
     names = {str(options.get(field, field)): field for field in fields}
@@ -89,7 +90,7 @@ def _rows(
             raise UserError(f"{where}: duplicate index '{row['index']}'. Remove one of the rows.")
         seen.add(row["index"])
         for field in fields:
-            if field not in ("major", "minor") and not row[field]:
+            if field not in ("major", "minor") and not row[field] and not _is_whole(row, field, clips):
                 flaw = f"'{field}' is empty: half of the pair is missing, and what needs it is not asked"
                 flaws.add(_pair(row["index"]), where, flaw)
         for kind, found, known in (("major", [row["major"]], MAJOR), ("minor", _minors(row), MINOR)):
@@ -107,7 +108,14 @@ def _pair(index: str) -> str:
 
 def _has_video(row: Mapping[str, str], half: str, clips: ClipsFrom) -> bool:
     """Whether a half's video can be made: one that is cut from its source needs its span."""
-    return clips != "ids" or all(row[f"{half}_{part}"] for part in ("vid", "start", "end"))
+    fields = [f"{half}_{part}" for part in ("vid", "start", "end")]
+    return clips == "release" or all(row[field] or _is_whole(row, field, clips) for field in fields)
+
+
+def _is_whole(row: Mapping[str, str], field: str, clips: ClipsFrom) -> bool:
+    """Whether a field is one of an empty span, which stands for the whole of a file of one's own."""
+    half, _, part = field.partition("_")
+    return clips == "files" and part in ("start", "end") and not row[f"{half}_start"] and not row[f"{half}_end"]
 
 
 def _minors(row: Mapping[str, str]) -> list[str]:
@@ -201,10 +209,22 @@ def _segments(index: str, questions: Questions, flaws: Flaws) -> tuple[str, str]
 def _half_clip(row: Mapping[str, str], half: str, clips: ClipsFrom, video: str) -> Clip:
     """One video of a pair: cut from its source, or the released file."""
     index = row["index"]
+    if clips == "files":
+        return _own_clip(row, half)
     if clips == "ids":
         span = segment_of(*(row[f"{half}_{part}"] for part in ("vid", "start", "end")))
         return Clip(f"{index}.{half}", index, "trim", span.video, span.start_s, span.end_s)
     return Clip(f"{index}.{half}", index, "whole", video or f"vinoground_videos/{index}_{half}")
+
+
+def _own_clip(row: Mapping[str, str], half: str) -> Clip:
+    """A file of one's own, cut where the row has a span."""
+    name, start, end = (row[f"{half}_{part}"] for part in ("vid", "start", "end"))
+    clip_id = f"{row['index']}.{half}"
+    if not start:
+        return Clip(clip_id, row["index"], "whole", name)
+    span = own_span(name, start, end)
+    return Clip(clip_id, row["index"], "trim", span.video, span.start_s, span.end_s)
 
 
 def _item(row: Mapping[str, str], half: str, task: str, question: Question, clip_id: str, flaws: Flaws) -> Item:

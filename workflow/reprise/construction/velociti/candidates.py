@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -14,12 +14,15 @@ from reprise.construction.draws import first_of_each, rank, shuffled
 from reprise.construction.filters import Filter, Row, kept, sifted
 from reprise.construction.settings import VelocitiSettings
 from reprise.construction.velociti.dictionaries import Dictionary, Texts, manner_of, with_agent, with_deed
+from reprise.construction.velociti.sheets import read_sheets
 from reprise.construction.velociti.vidsitu import Event, read_events, read_split
 from reprise.construction.velociti.world import World, may_be
 
-APART_SLOTS = 2
-"""events this far apart have two seconds between them, as an event takes two"""
-EVENT_FILTERS = ("other_split", "other_video", "other_annotation", "no_verb", "no_agent", "verb_left_out")
+APART_S = 2.0
+"""between the end of one event and the start of another"""
+EVENT_FILTERS = ("other_split", "other_video", "other_annotation", "no_verb", "no_agent", "too_long", "verb_left_out")
+LONGEST_TEXT = 300
+"""characters of a verb or a role; the longest of VidSitu are far shorter"""
 CANDIDATE_FILTERS = ("may_be_true", "enough_of_video")
 
 
@@ -46,7 +49,7 @@ class Draft:
     def row(self, texts: Texts) -> Row:
         positive, negative = ([texts.name(one) for one in side] for side in (self.positive, self.negative))
         name = rank(0, *positive, "against", *negative)[:10]
-        events = "-".join(re.findall(r"Ev\d", self.label))
+        events = "-".join(re.findall(r"Ev\d+", self.label))
         return {
             "sample_id": f"{self.test}/{self.events[0].video}/{events}/{name}",
             "test": self.test,
@@ -61,8 +64,7 @@ class Draft:
 
 def candidates(files: Mapping[str, Path], settings: VelocitiSettings) -> Candidates:
     """Events, texts to be written and candidates, each dropped one with its reason."""
-    split = read_split(files, settings.split)
-    events = list(read_events(files, settings.split))
+    split, events = _annotated(files, settings.split)
     known = [video for video in split if any(event.video == video for event in events)]
     chosen = set(shuffled(known, settings.seed)[: settings.videos])
     rows = sifted(map(_row, events), _event_filters(set(split), chosen, settings))
@@ -73,22 +75,38 @@ def candidates(files: Mapping[str, Path], settings: VelocitiSettings) -> Candida
     return Candidates(rows, texts.rows(), _enough(list(found.values()), settings))
 
 
+def _annotated(files: Mapping[str, Path], split: str) -> tuple[list[str], list[Event]]:
+    """The videos of a split and all events: VidSitu's, or those of csv files, whose videos are all used."""
+    if files and all(path.suffix == ".csv" for path in files.values()):
+        rows = read_sheets(files.values())
+        return list(dict.fromkeys(event.video for event in rows)), rows
+    return read_split(files, split), list(read_events(files, split))
+
+
 def _row(event: Event) -> Row:
     roles = [{"name": role, "text": text} for role, text in event.roles.items()]
-    return {**event._asdict(), "slot": event.slot, "agent": event.agent, "roles": roles}
+    return {**event._asdict(), "agent": event.agent, "roles": roles}
 
 
 def _event_filters(split: set[str], chosen: set[str], settings: VelocitiSettings) -> list[Filter]:
     left_out = {verb.lower() for verb in settings.verbs_left_out}
-    found: dict[str, Callable[[Mapping[str, str]], str]] = {
+    found: dict[str, Callable[[Mapping[str, Any]], str]] = {
         "other_split": lambda row: "" if row["video"] in split else f"not in split '{settings.split}'",
         "other_video": lambda row: "" if row["video"] in chosen else "not among the videos that were drawn",
         "other_annotation": lambda row: f"annotation {row['annotation']}" if row["annotation"] else "",
         "no_verb": lambda row: "" if row["verb"] else "the event has no verb",
         "no_agent": lambda row: "" if row["agent"] else "the event has no Arg0",
+        "too_long": _too_long,
         "verb_left_out": lambda row: row["verb"] if row["verb"].split(" (")[0].lower() in left_out else "",
     }
     return [Filter(name, found[name]) for name in EVENT_FILTERS]
+
+
+def _too_long(row: Mapping[str, Any]) -> str:
+    """A text that no writer should be paid to read."""
+    texts = {"verb": row["verb"]} | {role["name"]: role["text"] for role in row["roles"]}
+    found = next((name for name, text in texts.items() if len(text) > LONGEST_TEXT), "")
+    return f"{found[:LONGEST_TEXT]}: {len(texts[found])} characters, more than {LONGEST_TEXT}" if found else ""
 
 
 def _enough(rows: list[Row], settings: VelocitiSettings) -> list[Row]:
@@ -162,7 +180,7 @@ def coref(events: Sequence[Event], world: World, seed: int) -> Iterator[Draft]:
     """Two deeds of one agent, against a deed of that agent and one of another."""
     by_video = _by_video(events)
     for one, two in _pairs(events):
-        if one.slot >= two.slot or one.who != two.who or one.action == two.action:
+        if one.start_s >= two.start_s or one.who != two.who or one.action == two.action:
             continue
         others = [other for other in by_video[one.video] if not may_be(other.agent, one.agent)]
         others = sorted(others, key=lambda other: rank(seed, other.video, one.event, two.event, other.event))
@@ -195,7 +213,7 @@ def action_manner(events: Sequence[Event], world: World, seed: int) -> Iterator[
     for event in events:
         manner = manner_of(event)
         if manner:
-            twice = len(world.slots(event.video, event.agent, event.action)) > _annotations(event, world)
+            twice = len(world.starts(event.video, event.agent, event.action)) > _annotations(event, world)
             why = f"{event.agent} may do this twice, and once in the other manner" if twice else ""
             negative = Dictionary(event, "action_manner", (manner,), event)
             yield Draft("action_manner", (event,), [Dictionary(event)], [negative], event.event, why)
@@ -220,10 +238,10 @@ def action_bind(events: Sequence[Event], world: World, seed: int) -> Iterator[Dr
 def chrono(events: Sequence[Event], world: World, seed: int) -> Iterator[Draft]:
     """Two events two seconds apart or more, in order and reversed."""
     for one, two in _pairs(events):
-        if two.slot - one.slot < APART_SLOTS:
+        if two.start_s - one.end_s < APART_S:
             continue
-        before = world.slots(two.video, two.agent, two.action)
-        after = world.slots(one.video, one.agent, one.action)
+        before = world.starts(two.video, two.agent, two.action)
+        after = world.starts(one.video, one.agent, one.action)
         why = "both orders may be true: an event happens twice" if min(before) < max(after) else ""
         label = json.dumps([one.event, two.event], separators=(",", ":"))
         both = [Dictionary(one), Dictionary(two)]

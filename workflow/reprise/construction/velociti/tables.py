@@ -9,7 +9,8 @@ EVENTS = schema({
     "video": pl.String,
     "annotation": pl.Int32,  # which of the video's annotations, from 0
     "event": pl.String,  # Ev1 ... Ev5
-    "slot": pl.Int32,  # from 0; an event takes two seconds
+    "start_s": pl.Float64,  # in the video; an event of VidSitu takes two seconds
+    "end_s": pl.Float64,
     "verb": pl.String,  # as annotated, such as `walk (walk)`
     "verb_id": pl.String,
     "roles": NAMED_TEXTS,  # in the names of the prompts

@@ -1,14 +1,17 @@
 """VidSitu's annotations: five events of two seconds a video, each a verb with its semantic roles."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from reprise.construction.sheets import VIDEO, has_control, shown
 from reprise.core.errors import UserError
-from reprise.core.files import read_json
+from reprise.core.tabular import refuse_other_encoding
 
 EVENTS = ("Ev1", "Ev2", "Ev3", "Ev4", "Ev5")
+EVENT_S = 2.0
 AGENT, MANNER = "Arg0", "ArgM (manner)"
 # As the prompts of Figs. 10 to 12 call what VidSitu abbreviates.
 SCENE = "Scene of the Event"
@@ -29,11 +32,8 @@ class Event(NamedTuple):
     verb_id: str
     roles: dict[str, str]
     """role, as the prompts call it -> text"""
-
-    @property
-    def slot(self) -> int:
-        """Its place in the video, from 0."""
-        return EVENTS.index(self.event)
+    start_s: float
+    end_s: float
 
     @property
     def agent(self) -> str:
@@ -67,7 +67,7 @@ def role_name(role: str) -> str:
 def read_split(files: Mapping[str, Path], split: str) -> list[str]:
     """The videos of a split, in the order of its file."""
     path = _file(files, f"vseg_split_{split}_lb.json")
-    content = read_json(path)
+    content = _content(path)
     if not isinstance(content, list) or not all(isinstance(name, str) for name in content):
         raise UserError(f"{path}: expected a list of video ids, such as `v_<YouTube id>_seg_<start>_<end>`.")
     return list(dict.fromkeys(content))
@@ -76,7 +76,7 @@ def read_split(files: Mapping[str, Path], split: str) -> list[str]:
 def read_events(files: Mapping[str, Path], split: str) -> Iterator[Event]:
     """All annotated events of a split; a broken entry is an error that names it."""
     path = _file(files, f"vsann_{split}_lb.json")
-    content = read_json(path)
+    content = _content(path)
     if not isinstance(content, list):
         raise UserError(f"{path}: expected a list of annotations, each with {', '.join(EVENTS)}.")
     seen: dict[str, int] = {}
@@ -90,6 +90,11 @@ def read_events(files: Mapping[str, Path], split: str) -> Iterator[Event]:
             found = ", ".join(sorted(videos))
             raise UserError(f"{where}: its events must be of one video (vid_seg_int), found '{found}'. Correct them.")
         video = videos.pop()
+        if not VIDEO.fullmatch(video):
+            raise UserError(
+                f"{where}: 'vid_seg_int' is '{shown(video)}', expected an id such as v_<YouTube id>_seg_<start>_<end>. "
+                "Correct the entry or remove it."
+            )
         annotation = seen[video] = seen.get(video, -1) + 1
         for name, event in events:
             yield _event(video, annotation, name, event, where)
@@ -99,9 +104,31 @@ def _event(video: str, annotation: int, name: str, event: Mapping[str, Any], whe
     roles = event.get("Args", {})
     if not isinstance(roles, dict):
         raise UserError(f"{where}: {name}: 'Args' should be an object of roles and texts. Correct the entry.")
-    texts = {role_name(str(role)): " ".join(str(text).split()) for role, text in roles.items()}
-    verb, verb_id = (str(event.get(key) or "").strip() for key in ("Verb", "VerbID"))
-    return Event(video, annotation, name, verb, verb_id, {role: text for role, text in texts.items() if text})
+    texts = {role_name(role): _text(text, f"{where}: {name}: '{shown(role)}'") for role, text in roles.items()}
+    verb, verb_id = (_text(event.get(key), f"{where}: {name}: '{key}'") for key in ("Verb", "VerbID"))
+    start_s = EVENT_S * EVENTS.index(name)
+    found = {role: text for role, text in texts.items() if text}
+    return Event(video, annotation, name, verb, verb_id, found, start_s, start_s + EVENT_S)
+
+
+def _text(value: Any, where: str) -> str:
+    """A text on one line; nothing where there is none."""
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise UserError(f"{where} should be a text, found {type(value).__name__}. Correct the entry or remove it.")
+    text = " ".join(value.split())
+    if has_control(text):
+        raise UserError(f"{where} holds control characters: '{shown(text)}'. Correct the entry or remove it.")
+    return text
+
+
+def _content(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        refuse_other_encoding(path)
+        raise UserError(f"{path}: not valid JSON ({error}). Correct the file, or fetch it again.") from error
 
 
 def _file(files: Mapping[str, Path], name: str) -> Path:

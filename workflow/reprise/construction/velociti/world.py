@@ -49,7 +49,7 @@ class World:
         """Whether somebody who may be the agent does this in the video, by any annotation."""
         return any(event.action == action and may_be(event.agent, agent) for event in self.of(video) if event.agent)
 
-    def slots(self, video: str, agent: str, action: str) -> list[int]:
+    def starts(self, video: str, agent: str, action: str) -> list[float]:
         """When."""
         found = [one for one in self.of(video) if one.agent and one.action == action and may_be(one.agent, agent)]
-        return [event.slot for event in found]
+        return [event.start_s for event in found]

@@ -1,16 +1,21 @@
 """The pool that videos are found in: VATEX's captions, by the columns that the suite names."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from reprise.construction.filters import Filter, Row, sifted
-from reprise.construction.settings import VinogroundSettings
+from reprise.construction.settings import Columns, VinogroundSettings
+from reprise.construction.sheets import Row as SheetRow
+from reprise.construction.sheets import has_control
 from reprise.core.errors import UserError
 from reprise.core.tabular import read_rows
 
-POOL_FILTERS = ("no_span", "empty_caption", "duplicate")
+POOL_FILTERS = ("no_span", "empty_caption", "too_long", "duplicate")
+LONGEST_CAPTION = 1000
+"""characters"""
+SOURCE = re.compile(r"[\w-][\w.-]*")
 
 
 class Candidates(NamedTuple):
@@ -35,8 +40,9 @@ def candidates(files: Mapping[str, Path], settings: VinogroundSettings) -> Candi
         return "the same caption of the same video" if is_known else ""
 
     found = {
-        "no_span": lambda row: "" if row["source"] else f"'{row['video']}' does not match `span:`",
+        "no_span": lambda row: "" if row["source"] else f"'{row['video']}' names no source and no span, by `span:`",
         "empty_caption": lambda row: "" if row["caption"] else "the caption is empty",
+        "too_long": lambda row: "" if len(row["caption"]) <= LONGEST_CAPTION else f"{len(row['caption'])} characters",
         "duplicate": duplicate,
     }
     return Candidates(sifted(rows, [Filter(name, found[name]) for name in POOL_FILTERS]), [], [])
@@ -44,22 +50,45 @@ def candidates(files: Mapping[str, Path], settings: VinogroundSettings) -> Candi
 
 def _captions(path: Path, settings: VinogroundSettings) -> Iterator[Row]:
     table = read_rows(path)
-    columns = settings.columns
+    columns, span = settings.columns, settings.span
     for name in (columns.video, columns.captions):
         if name not in table.columns:
             raise UserError(
                 f"{path}: column '{name}' is missing. Found: {', '.join(table.columns)}. Correct `columns:` of "
                 "`construction:` in the suite."
             )
-    for video, captions in table.select(columns.video, columns.captions).iter_rows():
-        listed: Sequence[Any] = [captions] if captions is None or isinstance(captions, str) else captions
-        match = re.fullmatch(settings.span, str(video))
-        span = match.groupdict() if match else {}
+    for number, row in enumerate(table.iter_rows(named=True), start=1):
+        video, captions = row[columns.video], row[columns.captions]
+        listed = _texts(captions, f"{path}: row {number}: column '{columns.captions}'")
+        place = _in_file(f"{path}: row {number}", row, columns) if span is None else _by_id(str(video), span)
         for caption in listed[: settings.captions_per_video]:
-            yield {
-                "video": str(video),
-                "source": span.get("video", ""),
-                "start_s": float(span["start"]) if span else None,
-                "end_s": float(span["end"]) if span else None,
-                "caption": " ".join(str(caption or "").split()),
-            }
+            yield {**place, "caption": caption}
+
+
+def _texts(value: Any, where: str) -> list[str]:
+    """The captions of a cell: one text, or a list of texts."""
+    listed = value if isinstance(value, list) else [value]
+    texts = [one or "" for one in listed if one is None or isinstance(one, str)]
+    if len(texts) < len(listed) or any(has_control(" ".join(text.split())) for text in texts):
+        raise UserError(
+            f"{where}: expected a text, or a list of texts, without control characters. Correct the row or `columns:`."
+        )
+    return [" ".join(text.split()) for text in texts]
+
+
+def _by_id(video: str, span: str) -> Row:
+    """The source and the span that an id names; no source where it names none."""
+    match = re.fullmatch(span, video)
+    if match is None or not SOURCE.fullmatch(match["video"]):
+        return {"video": video, "source": "", "start_s": None, "end_s": None}
+    return {"video": video, "source": match["video"], "start_s": float(match["start"]), "end_s": float(match["end"])}
+
+
+def _in_file(where: str, row: Mapping[str, Any], columns: Columns) -> Row:
+    """A file of one's own, whole or a span of it."""
+    sheet = SheetRow(where, {name: str(cell or "").strip() for name, cell in row.items()})
+    name = sheet.video(columns.video)
+    if not any(sheet.cells.get(column) for column in (columns.start, columns.end)):
+        return {"video": name, "source": name, "start_s": None, "end_s": None}
+    start, end = sheet.span(columns.start, columns.end)
+    return {"video": f"{name}_{start:g}_{end:g}", "source": name, "start_s": start, "end_s": end}

@@ -39,7 +39,8 @@ def _row(index: int, pair: Mapping[str, Row]) -> Row:
     for half in HALVES:
         row = pair[half]
         found |= {f"{half}_vid": row["source"], f"{half}_cap": row["text"]}
-        found |= {f"{half}_{name}": f"{row[f'{name}_s']:g}" for name in ("start", "end")}
+        times = {name: row[f"{name}_s"] for name in ("start", "end")}
+        found |= {f"{half}_{name}": "" if time is None else f"{time:g}" for name, time in times.items()}
     return found
 
 

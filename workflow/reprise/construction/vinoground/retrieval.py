@@ -1,13 +1,15 @@
 """Captions and the most similar ones of a pool: exact inner products, as of a flat index of FAISS.
 
 The paper's encoder is MPNet. Ours is `words`: a vector of the caption's words and pairs of neighbouring words, each at
-a place by its digest, weighted by how rare it is in the pool. It needs no model and is the same everywhere.
+a place by its digest, weighted by how rare it is in the pool. It needs no model and is the same everywhere. Its vectors
+are of one pool, so that nothing of them is kept; those of a model of sentences (`encoder: minilm`) are of their text
+alone, and are.
 """
 
 import hashlib
 import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +20,8 @@ WIDTH = 2048
 BLOCK = 256
 """queries that are compared at once, so that memory stays small"""
 Matrix = NDArray[np.float32]
+Vectors = Callable[[Sequence[str]], Matrix]
+"""an encoder: a row of length 1 for each text"""
 
 
 def terms(text: str) -> list[str]:

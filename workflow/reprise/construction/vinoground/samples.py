@@ -10,7 +10,7 @@ from reprise.benchmarks.vinoground.taxonomy import HALVES
 from reprise.construction.filters import KEPT, Row, kept
 from reprise.construction.settings import VinogroundSettings
 from reprise.construction.vinoground.requests import chosen
-from reprise.construction.vinoground.retrieval import Words, nearest
+from reprise.construction.vinoground.retrieval import Vectors, Words, nearest
 
 SIDES = dict(zip(HALVES, ("positive", "negative"), strict=True))
 FOUND_FILTERS = ("same_video",)
@@ -29,14 +29,15 @@ def samples(
     given: Sequence[pl.DataFrame],
     prompts: Mapping[str, Prompt],
     settings: VinogroundSettings,
+    vectors: Vectors | None = None,
 ) -> Made:
     """The most similar captions of the pool for each caption; a video that was found before is dropped."""
-    written = chosen(given, settings)
+    written = chosen(given, prompts, settings)
     asked = [(row, half) for row in written if not row["filter"] for half in HALVES]
     pool = kept(tables["pool"]).to_dicts()
-    encoder = Words([row["caption"] for row in pool])
-    queries = encoder.encode([row[SIDES[half]] for row, half in asked])
-    results = nearest(queries, encoder.encode([row["caption"] for row in pool]), settings.nearest)
+    captions = [row["caption"] for row in pool]
+    encode = vectors or Words(captions).encode
+    results = nearest(encode([row[SIDES[half]] for row, half in asked]), encode(captions), settings.nearest)
     found = []
     for (pair, half), places in zip(asked, results, strict=True):
         seen: set[str] = set()

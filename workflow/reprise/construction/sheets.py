@@ -1,0 +1,108 @@
+"""Annotations that people keep in csv files of their own: columns that are stated, rows that are checked."""
+
+import csv
+import io
+import math
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+from unicodedata import category
+
+from reprise.core.errors import UserError, suggestion
+from reprise.core.tabular import refuse_other_encoding
+
+VIDEO = re.compile(r"\w[\w.-]*")
+ENDING = re.compile(r"\.(?:mp4|mkv|webm|avi|mov)$", re.IGNORECASE)
+LONGEST_SHOWN = 60
+
+
+def has_control(text: str) -> bool:
+    """Whether a text holds characters that nobody sees, such as NUL."""
+    return any(category(one) == "Cc" for one in text)
+
+
+def shown(text: str) -> str:
+    """The beginning of a text, as an error shows it."""
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
+
+
+class Row(NamedTuple):
+    """A row of a sheet, and where it is."""
+
+    where: str
+    cells: dict[str, str]
+
+    def video(self, column: str) -> str:
+        """The name of a video's file, without its ending."""
+        name = ENDING.sub("", self.cells[column])
+        if not VIDEO.fullmatch(name):
+            raise self.wrong(column, "the name of a file: letters, digits, '.', '_' and '-', no folder")
+        return name
+
+    def span(self, start: str, end: str) -> tuple[float, float]:
+        """Two times of a video in seconds, the first before the second."""
+        first, last = self._seconds(start), self._seconds(end)
+        if not 0 <= first < last:
+            raise self.wrong(end, f"a time after column '{start}' ({first:g})")
+        return first, last
+
+    def _seconds(self, column: str) -> float:
+        try:
+            value = float(self.cells[column])
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value) or value < 0:
+            raise self.wrong(column, "seconds from the start of the video, such as 4 or 12.5")
+        return value
+
+    def wrong(self, column: str, allowed: str) -> UserError:
+        """The error about a cell."""
+        found = shown(self.cells[column])
+        return UserError(
+            f"{self.where}: column '{column}': found '{found}', allowed is {allowed}. Correct the row, then run the "
+            "same command again."
+        )
+
+
+def read_sheet(path: Path, needed: Sequence[str], optional: Sequence[str]) -> Iterator[Row]:
+    """The rows of a csv file with these columns and no others; a row without any text is none."""
+    try:
+        rows = csv.reader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline=""), strict=True)
+        header = [name.strip() for name in next(rows, [])]
+        _check_header(path, header, needed, optional)
+        number = 0
+        for number, cells in enumerate(rows, start=1):
+            if any(cell.strip() for cell in cells):
+                yield _row(f"{path}: row {number}", header, cells)
+        if not number:
+            raise UserError(f"{path}: no rows below its columns. Write some, then run the same command again.")
+    except (UnicodeDecodeError, csv.Error) as error:
+        refuse_other_encoding(path)
+        raise UserError(f"{path}: not readable as csv: {error}. Save the file as csv again.") from error
+
+
+def _check_header(path: Path, header: Sequence[str], needed: Sequence[str], optional: Sequence[str]) -> None:
+    allowed = (*needed, *optional)
+    listed = f"Needed: {', '.join(needed)}. Allowed besides: {', '.join(optional) or 'nothing'}."
+    for name in needed:
+        if name not in header:
+            raise UserError(f"{path}: column '{name}' is missing. Found: {', '.join(header) or 'nothing'}. {listed}")
+    for place, name in enumerate(header):
+        if name not in allowed:
+            raise UserError(f"{path}: unknown column '{name}'.{suggestion(name, allowed)} {listed}")
+        if name in header[:place]:
+            raise UserError(f"{path}: duplicate column '{name}'. Remove one of them.")
+
+
+def _row(where: str, header: Sequence[str], cells: Sequence[str]) -> Row:
+    if len(cells) != len(header):
+        raise UserError(
+            f"{where}: {len(cells)} cells for {len(header)} columns ({', '.join(header)}). A text with a comma needs "
+            "quotes around it. Correct the row, then run the same command again."
+        )
+    row = Row(where, {name: " ".join(cell.split()) for name, cell in zip(header, cells, strict=True)})
+    for column, text in row.cells.items():
+        if has_control(text):
+            raise row.wrong(column, "text without control characters")
+    return row

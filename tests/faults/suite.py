@@ -177,12 +177,12 @@ class Run:
             command, cwd=root, env=environment, start_new_session=True, stdout=self._output, stderr=subprocess.STDOUT
         )
 
-    def wait(self) -> Outcome:
+    def wait(self, longest_s: float = LONGEST_S) -> Outcome:
         try:
-            code = self._process.wait(timeout=LONGEST_S)
+            code = self._process.wait(timeout=longest_s)
         except subprocess.TimeoutExpired:
             self.kill()
-            return Outcome(-1, f"{self.output()}\nstill running after {LONGEST_S} s\n")
+            return Outcome(-1, f"{self.output()}\nstill running after {longest_s:.0f} s\n")
         return Outcome(code, self.output())
 
     def output(self) -> str:

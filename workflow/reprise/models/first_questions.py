@@ -23,8 +23,8 @@ class Start:
         answers_elsewhere: Callable[[], int] = int,
         other_pieces: Callable[[], Failures] | None = None,
     ) -> None:
-        """`answers_elsewhere` counts those that other jobs got from the model by now; a piece of a run is also given what
-        failed in its other pieces by now."""
+        """`answers_elsewhere` counts those that other jobs got from the model by now; a piece of a run is also given
+        what failed in its other pieces by now."""
         self._run = run
         self._answers_elsewhere = answers_elsewhere
         self._other_pieces = other_pieces

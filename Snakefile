@@ -19,5 +19,5 @@ rule all:
     default_target: True
     input:
         PLAN.every_table(),
-        f"results/{SUITE}/sources/missing.md",
+        "<suite>/sources/missing.md",
         PLAN.made.pages(),

@@ -3,11 +3,11 @@
 
 rule construction_source:
     input:
-        key="results/{suite}/keys/construction/{benchmark}/source.json",
+        key="<suite>/keys/construction/{benchmark}/source.json",
     output:
-        "results/{suite}/construction/{benchmark}/source/files.json",
+        "<suite>/construction/{benchmark}/source/files.json",
     log:
-        "results/{suite}/logs/construction/{benchmark}/source.log",
+        "<suite>/logs/construction/{benchmark}/source.log",
     wildcard_constraints:
         benchmark=PLAN.made.here(),
     localrule: True
@@ -17,14 +17,14 @@ rule construction_source:
 
 rule construction_candidates:
     input:
-        key="results/{suite}/keys/construction/{benchmark}/candidates.json",
-        files="results/{suite}/construction/{benchmark}/source/files.json",
+        key="<suite>/keys/construction/{benchmark}/candidates.json",
+        files="<suite>/construction/{benchmark}/source/files.json",
     output:
-        pool="results/{suite}/construction/{benchmark}/pool.parquet",
-        texts="results/{suite}/construction/{benchmark}/texts.parquet",
-        candidates="results/{suite}/construction/{benchmark}/candidates.parquet",
+        pool="<suite>/construction/{benchmark}/pool.parquet",
+        texts="<suite>/construction/{benchmark}/texts.parquet",
+        candidates="<suite>/construction/{benchmark}/candidates.parquet",
     log:
-        "results/{suite}/logs/construction/{benchmark}/candidates.log",
+        "<suite>/logs/construction/{benchmark}/candidates.log",
     wildcard_constraints:
         benchmark=PLAN.made.here(),
     localrule: True
@@ -35,13 +35,13 @@ rule construction_candidates:
 
 rule construction_requests:
     input:
-        key="results/{suite}/keys/construction/{benchmark}/requests.json",
+        key="<suite>/keys/construction/{benchmark}/requests.json",
         tables=PLAN.made.tables("texts", "candidates"),
         replies=PLAN.made.rounds_before,
     output:
-        "results/{suite}/construction/{benchmark}/requests/{round}.parquet",
+        "<suite>/construction/{benchmark}/requests/{round}.parquet",
     log:
-        "results/{suite}/logs/construction/{benchmark}/requests/{round}.log",
+        "<suite>/logs/construction/{benchmark}/requests/{round}.log",
     wildcard_constraints:
         benchmark=PLAN.made.here(),
     localrule: True
@@ -52,16 +52,16 @@ rule construction_requests:
 
 rule construction_write:
     input:
-        key="results/{suite}/keys/construction/{benchmark}/writer.json",
-        requests="results/{suite}/construction/{benchmark}/requests/{round}.parquet",
+        key="<suite>/keys/construction/{benchmark}/writer.json",
+        requests="<suite>/construction/{benchmark}/requests/{round}.parquet",
         weights=PLAN.weights,
         environment=PLAN.environment,
         retry=PLAN.answer_retry,
     output:
-        replies="results/{suite}/construction/{benchmark}/replies/{round}.parquet",
-        timings="results/{suite}/construction/{benchmark}/replies/{round}.timings.parquet",
+        replies="<suite>/construction/{benchmark}/replies/{round}.parquet",
+        timings="<suite>/construction/{benchmark}/replies/{round}.timings.parquet",
     log:
-        "results/{suite}/logs/construction/{benchmark}/write/{round}.log",
+        "<suite>/logs/construction/{benchmark}/write/{round}.log",
     wildcard_constraints:
         benchmark=PLAN.made.here(),
     threads: PLAN.threads
@@ -77,14 +77,14 @@ rule construction_write:
 
 rule construction_samples:
     input:
-        key="results/{suite}/keys/construction/{benchmark}/samples.json",
+        key="<suite>/keys/construction/{benchmark}/samples.json",
         tables=PLAN.made.tables("pool", "texts", "candidates"),
         replies=PLAN.made.every_round,
     output:
-        written="results/{suite}/construction/{benchmark}/written.parquet",
-        samples="results/{suite}/construction/{benchmark}/samples.parquet",
+        written="<suite>/construction/{benchmark}/written.parquet",
+        samples="<suite>/construction/{benchmark}/samples.parquet",
     log:
-        "results/{suite}/logs/construction/{benchmark}/samples.log",
+        "<suite>/logs/construction/{benchmark}/samples.log",
     wildcard_constraints:
         benchmark=PLAN.made.here(),
     localrule: True
@@ -95,17 +95,17 @@ rule construction_samples:
 
 rule construction_review:
     input:
-        key="results/{suite}/keys/construction/{benchmark}/review.json",
+        key="<suite>/keys/construction/{benchmark}/review.json",
         tables=PLAN.made.tables("pool", "texts", "written", "samples"),
         verdicts=PLAN.made.verdicts,
     output:
-        reviewed="results/{suite}/construction/{benchmark}/reviewed.parquet",
-        votes="results/{suite}/construction/{benchmark}/votes.parquet",
-        tasks="results/{suite}/construction/{benchmark}/review/tasks.csv",
-        json="results/{suite}/construction/{benchmark}/review/tasks.json",
-        problems="results/{suite}/construction/{benchmark}/review/problems.csv",
+        reviewed="<suite>/construction/{benchmark}/reviewed.parquet",
+        votes="<suite>/construction/{benchmark}/votes.parquet",
+        tasks="<suite>/construction/{benchmark}/review/tasks.csv",
+        json="<suite>/construction/{benchmark}/review/tasks.json",
+        problems="<suite>/construction/{benchmark}/review/problems.csv",
     log:
-        "results/{suite}/logs/construction/{benchmark}/review.log",
+        "<suite>/logs/construction/{benchmark}/review.log",
     wildcard_constraints:
         benchmark=PLAN.made.here(),
     localrule: True
@@ -117,12 +117,12 @@ rule construction_review:
 
 rule construction_release:
     input:
-        key="results/{suite}/keys/construction/{benchmark}/release.json",
+        key="<suite>/keys/construction/{benchmark}/release.json",
         tables=PLAN.made.tables("reviewed"),
     output:
-        "results/{suite}/release/{benchmark}/files.json",
+        "<suite>/release/{benchmark}/files.json",
     log:
-        "results/{suite}/logs/construction/{benchmark}/release.log",
+        "<suite>/logs/construction/{benchmark}/release.log",
     wildcard_constraints:
         benchmark=PLAN.made.here(),
     localrule: True
@@ -133,17 +133,17 @@ rule construction_release:
 
 rule construction_statistics:
     input:
-        key="results/{suite}/keys/construction/{benchmark}/statistics.json",
+        key="<suite>/keys/construction/{benchmark}/statistics.json",
         tables=PLAN.made.tables(
             "pool", "texts", "candidates", "written", "samples", "reviewed", "votes"
         ),
     output:
-        statistics="results/{suite}/construction/{benchmark}/statistics.parquet",
-        csv="results/{suite}/construction/{benchmark}/statistics.csv",
-        md="results/{suite}/construction/{benchmark}/statistics.md",
-        filters="results/{suite}/construction/{benchmark}/filters.csv",
+        statistics="<suite>/construction/{benchmark}/statistics.parquet",
+        csv="<suite>/construction/{benchmark}/statistics.csv",
+        md="<suite>/construction/{benchmark}/statistics.md",
+        filters="<suite>/construction/{benchmark}/filters.csv",
     log:
-        "results/{suite}/logs/construction/{benchmark}/statistics.log",
+        "<suite>/logs/construction/{benchmark}/statistics.log",
     wildcard_constraints:
         benchmark=PLAN.made.here(),
     localrule: True

@@ -54,7 +54,7 @@ class Run:
         self.say("", event=LogEvent.RUN_INFO, stats=STATS)
 
     def start(self, jobid: int, rule: str, log: Path | str = "none.log", reason: str = "", **wildcards: str) -> None:
-        self.say("", event=LogEvent.JOB_INFO, jobid=jobid, rule_name=rule, wildcards={"suite": "demo", **wildcards},
+        self.say("", event=LogEvent.JOB_INFO, jobid=jobid, rule_name=rule, wildcards=wildcards,
                  log=[str(log)], reason=reason, output=[f"results/demo/{rule}/x"])  # fmt: skip
 
     def finish(self, jobid: int) -> None:

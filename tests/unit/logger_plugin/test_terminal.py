@@ -87,7 +87,7 @@ def model_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Callable[[int
 
 
 def test_a_running_inference_says_how_far_it_is(model_log: Callable[[int, int], Path]) -> None:
-    job = job_of("infer", {"suite": "demo", "benchmark": "velociti", "model": "toy"}, [str(model_log(30, 90))])
+    job = job_of("infer", {"benchmark": "velociti", "model": "toy"}, [str(model_log(30, 90))])
     assert job.name == "infer velociti/toy"
     assert re.fullmatch(r"30 of 90 questions, [\d.]+ a second, about .* left", job.state())
     assert job_of("infer", {}, ["nowhere.log"]).state() == "0 s"

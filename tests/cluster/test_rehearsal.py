@@ -37,7 +37,11 @@ def rehearsed(slurm: Slurm, tmp_path_factory: pytest.TempPathFactory) -> Rehears
     assert written.returncode == 0, written.stderr
     planned = project.start("--dry-run").wait()
     assert planned.is_ok, planned.tail()
-    outcome = project.start("--jobs", AT_ONCE).wait(LONGEST_S)
+    run = project.start("--jobs", AT_ONCE)
+    try:
+        outcome = run.wait(LONGEST_S)
+    finally:
+        run.kill()  # it has a session of its own, which Ctrl-C does not reach
     return Rehearsed(project, Counter(rule for rule, _ in RULE.findall(planned.output)), outcome)
 
 

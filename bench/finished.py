@@ -1,6 +1,6 @@
 """How long snakemake takes where all is made: nothing to do, and one table to render anew, at the papers' full size.
 
-`python -m bench.finished` writes files in place of the results of a whole rehearsal, which look to planning as those do,
+`python -m bench.finished` writes files in place of the results of a whole rehearsal, which look so to planning,
 and takes about a minute of processor time; docs/scale.md has what it said.
 """
 

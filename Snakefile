@@ -20,6 +20,6 @@ rule all:
     default_target: True
     input:
         PLAN.every_table(),
-        f"results/{SUITE}/sources/missing.md",
+        "<suite>/sources/missing.md",
         PLAN.made.pages(),
         PLAN.surveyed.pages(),

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -200,12 +200,18 @@ PARTS: dict[str, Part] = {
 }
 
 
-def project(folder: Path, runs: int) -> None:
-    """A copy of the project with so many runs in one table; no data."""
-    for name in COPIED:
+def copied(folder: Path, names: Sequence[str] = COPIED) -> Path:
+    """A copy of these parts of the project."""
+    for name in names:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy2
         copy(ROOT / name, folder / name)
+    return folder
+
+
+def project(folder: Path, runs: int) -> None:
+    """A copy of the project with so many runs in one table; no data."""
+    copied(folder)
     (folder / "config/suites/scale.yaml").write_text(SUITE.format(shards=SHARDS))
     rows = [f"          - {{label: Model {number}, model: scale-{number}}}\n" for number in range(runs)]
     (folder / "config/tables/scale.yaml").write_text(TABLE + "".join(rows))
@@ -214,9 +220,9 @@ def project(folder: Path, runs: int) -> None:
         (folder / f"config/models/scale-{number}.yaml").write_text(model)
 
 
-def planned(folder: Path) -> Taken:
-    """A dry run of everything, with its start."""
-    command = [sys.executable, "-m", "snakemake", "-n", "--cores", "2", "--config", "suite=scale"]
+def measured_run(folder: Path, arguments: Sequence[str]) -> Taken:
+    """A call of snakemake, with its start."""
+    command = [sys.executable, "-m", "snakemake", "--cores", "2", *arguments]
     environment = os.environ | {"PYTHONPATH": str(folder / "workflow")}
     begun = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
@@ -230,8 +236,8 @@ def planned(folder: Path) -> Taken:
 def of_runs(folder: Path, runs: int) -> Iterator[tuple[str, Taken]]:
     """The parts that grow with runs."""
     project(folder, runs)
-    yield "first dry run, which writes the keys", alone(planned, folder)
-    yield "dry run", alone(planned, folder)
+    for what in ("first dry run, which writes the keys", "dry run"):
+        yield what, alone(measured_run, folder, ("-n", "--config", "suite=scale"))
 
 
 def alone(work: Callable[..., T], *arguments: object) -> T:

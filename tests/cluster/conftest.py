@@ -1,6 +1,7 @@
 """One run of the suite here and one through Slurm, in which jobs are ended in the ways that a cluster knows.
 
-CLUSTER=whole adds a kill, a time limit and a lost node to a failure and a cancellation; see `make test-cluster`.
+CLUSTER=whole adds a kill, a time limit and a lost node to a failure and a cancellation, and the rehearsal with a few of its
+models; CLUSTER=full the rehearsal with all of them. See `make test-cluster`.
 """
 
 import os
@@ -18,7 +19,8 @@ from tests.faults.suite import Outcome, Run
 SHORT = ("fails", "cancelled")
 WHOLE = (*SHORT, "killed", "slow", "lost")
 LONGEST_S = 600
-NAMES = WHOLE if os.environ.get("CLUSTER") == "whole" else SHORT
+FORM = os.environ.get("CLUSTER", "short")
+NAMES = SHORT if FORM == "short" else WHOLE
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Local:
 
 
 @pytest.fixture(scope="session")
-def slurm(here: Local) -> Iterator[Slurm]:
+def slurm() -> Iterator[Slurm]:
     with running_slurm() as slurm:
         yield slurm
 
@@ -67,7 +69,7 @@ def fresh(slurm: Slurm, tmp_path_factory: pytest.TempPathFactory) -> OnSlurm:
 
 
 @pytest.fixture(scope="session")
-def ended(slurm: Slurm, here: Local, fresh: OnSlurm) -> Ended:
+def ended(here: Local, slurm: Slurm, fresh: OnSlurm) -> Ended:
     """The suite, run through Slurm with trouble."""
     for name in NAMES:
         fresh.trouble(name, "fail" if name == "fails" else "hang")

@@ -1,15 +1,20 @@
 """The reduced suite with models that meet trouble, run here and through Slurm."""
 
+import re
 import shutil
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
 
-from tests.faults.suite import FIGURE, PREVIEW, SUITE, VINOGROUND, Reduced, reduced_suite, write_pairs
-from tests.workflow.conftest import FULL
+from tests.faults.suite import FIGURE, PREVIEW, SUITE, VINOGROUND, Outcome, Reduced, reduced_suite, write_pairs
+from tests.workflow.conftest import FULL, copy_project
 
+SUBMITTED = re.compile(r"^Job (\d+) has been submitted with SLURM jobid", re.MULTILINE)
+RESTARTED = re.compile(r"^Trying to restart job (\d+)", re.MULTILINE)
+RULE = re.compile(r"^rule (\w+):\n(?:    .*\n)*?    resources: (.*)$", re.MULTILINE)
 REGISTRATION = """
 
 class TroubledSettings(Settings):
@@ -86,6 +91,19 @@ def cluster_suite(root: Path, names: tuple[str, ...]) -> Reduced:
     for folder in ("asked", "reached", "trouble"):
         (project.root / folder).mkdir()
     return project
+
+
+def rehearsal_suite(root: Path, models: str) -> OnSlurm:
+    """The rehearsal of these models, as `run:` of a suite's file names them; nothing run."""
+    project = OnSlurm(copy_project(root).root, targets=("all",))
+    project.edit("config/suites/rehearsal.yaml", "run: [all]", f"run: {models}")
+    project.edit("config/config.yaml", "suite: demo", "suite: rehearsal")
+    return project
+
+
+def submissions(outcome: Outcome) -> tuple[Counter[str], Counter[str]]:
+    """How often each job was submitted, and how often the log says why it was so once more."""
+    return Counter(SUBMITTED.findall(outcome.output)), Counter(RESTARTED.findall(outcome.output))
 
 
 def asked(project: Reduced, name: str) -> list[str]:

@@ -7,11 +7,8 @@ import pytest
 
 from tests.cluster.conftest import NAMES, Ended
 from tests.cluster.slurm import NotHereError, Slurm, refuse_others
-from tests.cluster.suite import OnSlurm, asked
+from tests.cluster.suite import RULE, SUBMITTED, OnSlurm, asked, submissions
 
-SUBMITTED = re.compile(r"^Job (\d+) has been submitted with SLURM jobid", re.MULTILINE)
-RESTARTED = re.compile(r"^Trying to restart job (\d+)", re.MULTILINE)
-RULE = re.compile(r"^rule (\w+):\n(?:    .*\n)*?    resources: (.*)$", re.MULTILINE)
 PARTITION = re.compile(r"Auto-selected partition '(\w+)' for job (\w+)")
 
 
@@ -55,10 +52,7 @@ def test_no_question_is_asked_twice(ended: Ended, name: str) -> None:
 
 
 def test_no_job_is_submitted_twice_without_a_reason(ended: Ended) -> None:
-    submitted, restarted = (
-        Counter(SUBMITTED.findall(ended.outcome.output)),
-        Counter(RESTARTED.findall(ended.outcome.output)),
-    )
+    submitted, restarted = submissions(ended.outcome)
     assert submitted - Counter(submitted.keys()) == restarted
     # A job whose node is lost is started again by Slurm itself.
     assert restarted.total() == len([name for name in NAMES if name != "lost"])

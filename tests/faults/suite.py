@@ -188,12 +188,12 @@ class Run:
             while said := os.read(stream.fileno(), 1 << 16):
                 os.write(self._output.fileno(), said)
 
-    def wait(self) -> Outcome:
+    def wait(self, longest_s: float = LONGEST_S) -> Outcome:
         try:
-            code = self._process.wait(timeout=LONGEST_S)
+            code = self._process.wait(timeout=longest_s)
         except subprocess.TimeoutExpired:
             self.kill()
-            return Outcome(-1, f"{self.output()}\nstill running after {LONGEST_S} s\n")
+            return Outcome(-1, f"{self.output()}\nstill running after {longest_s:.0f} s\n")
         self._listener.join(LONGEST_LAST_WORDS_S)
         return Outcome(code, self.output())
 

@@ -47,9 +47,9 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return project
 
 
-def dry_run(project: Project) -> tuple[str, float, float]:
+def dry_run(project: Project, suite: str = "paper") -> tuple[str, float, float]:
     """What a dry run of everything lists, its processor time in seconds, and its most memory in MB."""
-    command = [sys.executable, "-m", "snakemake", "-n", "--cores", "2", FULL, "--config", "suite=paper"]
+    command = [sys.executable, "-m", "snakemake", "-n", "--cores", "2", FULL, "--config", f"suite={suite}"]
     environment = os.environ | {"PYTHONPATH": str(project.root / "workflow")}
     done = subprocess.run(
         [sys.executable, "-c", MEASURE, *command], cwd=project.root, env=environment, capture_output=True, check=True
@@ -66,4 +66,14 @@ def test_everything_is_planned_without_a_video(full: Project) -> None:
     jobs, of_paper = Counter(JOB.findall(text)), Counter(OF_BENCHMARK.findall(text))
     assert jobs["infer"] > 130 and jobs["judge"] >= 10 and jobs["sources"] == jobs["clips"] == 64 * len(BENCHMARKS)
     assert of_paper.keys() == set(BENCHMARKS) and max(of_paper.values()) + jobs["weights"] <= MOST_JOBS, of_paper
+    assert seconds < MOST_SECONDS and mb < MOST_MB, (jobs, seconds, mb)
+
+
+def test_a_paper_takes_few_jobs_with_every_row_and_every_judge(full: Project) -> None:
+    """Of the rehearsal, which runs all that tables name, in as many shards as the paper suite has."""
+    full.edit("config/suites/rehearsal.yaml", "shards: 4", "shards: 64")
+    text, seconds, mb = dry_run(full, "rehearsal")
+    jobs, of_paper = Counter(JOB.findall(text)), Counter(OF_BENCHMARK.findall(text))
+    assert jobs["infer"] > 250 and jobs["judge"] > 50 and jobs["sources"] == 64 * len(BENCHMARKS)
+    assert of_paper.keys() == set(BENCHMARKS) and max(of_paper.values()) <= MOST_JOBS, of_paper
     assert seconds < MOST_SECONDS and mb < MOST_MB, (jobs, seconds, mb)

@@ -3,11 +3,11 @@
 
 rule release:
     input:
-        key="results/{suite}/keys/release/{benchmark}.json",
+        key="<suite>/keys/release/{benchmark}.json",
     output:
-        "results/{suite}/release/{benchmark}/files.json",
+        "<suite>/release/{benchmark}/files.json",
     log:
-        "results/{suite}/logs/release/{benchmark}.log",
+        "<suite>/logs/release/{benchmark}.log",
     wildcard_constraints:
         benchmark=PLAN.made.elsewhere(),
     localrule: True
@@ -17,13 +17,13 @@ rule release:
 
 rule annotations:
     input:
-        key="results/{suite}/keys/annotations/{benchmark}.json",
-        release="results/{suite}/release/{benchmark}/files.json",
+        key="<suite>/keys/annotations/{benchmark}.json",
+        release="<suite>/release/{benchmark}/files.json",
     output:
-        clips="results/{suite}/annotations/{benchmark}/clips.parquet",
-        item_table="results/{suite}/annotations/{benchmark}/items.parquet",
+        clips="<suite>/annotations/{benchmark}/clips.parquet",
+        item_table="<suite>/annotations/{benchmark}/items.parquet",
     log:
-        "results/{suite}/logs/annotations/{benchmark}.log",
+        "<suite>/logs/annotations/{benchmark}.log",
     localrule: True
     shell:
         "{PYTHON:q} -m reprise.stages.annotations --key {input.key:q} --release {input.release:q}"
@@ -32,14 +32,14 @@ rule annotations:
 
 rule statistics:
     input:
-        key="results/{suite}/keys/statistics/{benchmark}.json",
-        clips="results/{suite}/annotations/{benchmark}/clips.parquet",
-        item_table="results/{suite}/annotations/{benchmark}/items.parquet",
+        key="<suite>/keys/statistics/{benchmark}.json",
+        clips="<suite>/annotations/{benchmark}/clips.parquet",
+        item_table="<suite>/annotations/{benchmark}/items.parquet",
         facts=PLAN.statistics_facts,
     output:
-        "results/{suite}/statistics/{benchmark}.parquet",
+        "<suite>/statistics/{benchmark}.parquet",
     log:
-        "results/{suite}/logs/statistics/{benchmark}.log",
+        "<suite>/logs/statistics/{benchmark}.log",
     localrule: True
     shell:
         "{PYTHON:q} -m reprise.stages.data_statistics --key {input.key:q} --clips {input.clips:q} --items {input.item_table:q}"
@@ -48,12 +48,12 @@ rule statistics:
 
 rule requests:
     input:
-        key="results/{suite}/keys/requests/{benchmark}/{protocol}.json",
-        item_table="results/{suite}/annotations/{benchmark}/items.parquet",
+        key="<suite>/keys/requests/{benchmark}/{protocol}.json",
+        item_table="<suite>/annotations/{benchmark}/items.parquet",
     output:
-        "results/{suite}/requests/{benchmark}/{protocol}.parquet",
+        "<suite>/requests/{benchmark}/{protocol}.parquet",
     log:
-        "results/{suite}/logs/requests/{benchmark}/{protocol}.log",
+        "<suite>/logs/requests/{benchmark}/{protocol}.log",
     localrule: True
     shell:
         "{PYTHON:q} -m reprise.stages.requests --key {input.key:q} --items {input.item_table:q} --out {output:q} 2> {log:q}"

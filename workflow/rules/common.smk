@@ -25,6 +25,11 @@ ATTEMPTS = PLAN.answer_attempts
 BUDGET = PLAN.budget
 
 
+# No wildcard: Snakemake finds the rule of a file by what its path begins with.
+pathvars:
+    suite=f"results/{SUITE}",
+
+
 wildcard_constraints:
     **PLAN.constraints(),
 

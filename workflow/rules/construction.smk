@@ -3,11 +3,11 @@
 
 rule construction_source:
     input:
-        key="results/{suite}/keys/construction/{benchmark}/source.json",
+        key="<suite>/keys/construction/{benchmark}/source.json",
     output:
-        "results/{suite}/construction/{benchmark}/source/files.json",
+        "<suite>/construction/{benchmark}/source/files.json",
     log:
-        "results/{suite}/logs/construction/{benchmark}/source.log",
+        "<suite>/logs/construction/{benchmark}/source.log",
     wildcard_constraints:
         benchmark=PLAN.made.here(),
     localrule: True
@@ -17,12 +17,12 @@ rule construction_source:
 
 rule construction_clips:
     input:
-        key="results/{suite}/keys/construction/{benchmark}/clips.json",
-        files="results/{suite}/construction/{benchmark}/source/files.json",
+        key="<suite>/keys/construction/{benchmark}/clips.json",
+        files="<suite>/construction/{benchmark}/source/files.json",
     output:
-        "results/{suite}/construction/{benchmark}/clips.parquet",
+        "<suite>/construction/{benchmark}/clips.parquet",
     log:
-        "results/{suite}/logs/construction/{benchmark}/clips.log",
+        "<suite>/logs/construction/{benchmark}/clips.log",
     wildcard_constraints:
         benchmark=PLAN.made.measured(),
     localrule: True
@@ -32,48 +32,48 @@ rule construction_clips:
 
 use rule sources as construction_sources with:
     input:
-        key="results/{suite}/keys/sources/{benchmark}.json",
-        retry="results/{suite}/keys/retries/{benchmark}/{shard}.json",
-        release="results/{suite}/construction/{benchmark}/source/files.json",
-        clips="results/{suite}/construction/{benchmark}/clips.parquet",
+        key="<suite>/keys/sources/{benchmark}.json",
+        retry="<suite>/keys/retries/{benchmark}/{shard}.json",
+        release="<suite>/construction/{benchmark}/source/files.json",
+        clips="<suite>/construction/{benchmark}/clips.parquet",
     output:
-        "results/{suite}/construction/{benchmark}/sources/{shard}.parquet",
+        "<suite>/construction/{benchmark}/sources/{shard}.parquet",
     log:
-        "results/{suite}/logs/construction/{benchmark}/sources/{shard}.log",
+        "<suite>/logs/construction/{benchmark}/sources/{shard}.log",
 
 
 use rule clips as construction_cuts with:
     input:
-        key="results/{suite}/keys/clips/{benchmark}.json",
-        clips="results/{suite}/construction/{benchmark}/clips.parquet",
-        sources="results/{suite}/construction/{benchmark}/sources/{shard}.parquet",
+        key="<suite>/keys/clips/{benchmark}.json",
+        clips="<suite>/construction/{benchmark}/clips.parquet",
+        sources="<suite>/construction/{benchmark}/sources/{shard}.parquet",
     output:
-        "results/{suite}/construction/{benchmark}/clips/{shard}.parquet",
+        "<suite>/construction/{benchmark}/clips/{shard}.parquet",
     log:
-        "results/{suite}/logs/construction/{benchmark}/clips/{shard}.log",
+        "<suite>/logs/construction/{benchmark}/clips/{shard}.log",
 
 
 use rule facts as construction_facts with:
     input:
-        key="results/{suite}/keys/facts/{benchmark}.json",
+        key="<suite>/keys/facts/{benchmark}.json",
         ledgers=PLAN.made.ledgers,
     output:
-        "results/{suite}/construction/{benchmark}/facts.parquet",
+        "<suite>/construction/{benchmark}/facts.parquet",
     log:
-        "results/{suite}/logs/construction/{benchmark}/facts.log",
+        "<suite>/logs/construction/{benchmark}/facts.log",
 
 
 rule construction_candidates:
     input:
-        key="results/{suite}/keys/construction/{benchmark}/candidates.json",
-        files="results/{suite}/construction/{benchmark}/source/files.json",
+        key="<suite>/keys/construction/{benchmark}/candidates.json",
+        files="<suite>/construction/{benchmark}/source/files.json",
         facts=PLAN.made.facts,
     output:
-        pool="results/{suite}/construction/{benchmark}/pool.parquet",
-        texts="results/{suite}/construction/{benchmark}/texts.parquet",
-        candidates="results/{suite}/construction/{benchmark}/candidates.parquet",
+        pool="<suite>/construction/{benchmark}/pool.parquet",
+        texts="<suite>/construction/{benchmark}/texts.parquet",
+        candidates="<suite>/construction/{benchmark}/candidates.parquet",
     log:
-        "results/{suite}/logs/construction/{benchmark}/candidates.log",
+        "<suite>/logs/construction/{benchmark}/candidates.log",
     wildcard_constraints:
         benchmark=PLAN.made.here(),
     localrule: True
@@ -84,13 +84,13 @@ rule construction_candidates:
 
 rule construction_requests:
     input:
-        key="results/{suite}/keys/construction/{benchmark}/requests.json",
+        key="<suite>/keys/construction/{benchmark}/requests.json",
         tables=PLAN.made.tables("texts", "candidates"),
         replies=PLAN.made.rounds_before,
     output:
-        "results/{suite}/construction/{benchmark}/requests/{round}.parquet",
+        "<suite>/construction/{benchmark}/requests/{round}.parquet",
     log:
-        "results/{suite}/logs/construction/{benchmark}/requests/{round}.log",
+        "<suite>/logs/construction/{benchmark}/requests/{round}.log",
     wildcard_constraints:
         benchmark=PLAN.made.here(),
     localrule: True
@@ -101,16 +101,16 @@ rule construction_requests:
 
 rule construction_write:
     input:
-        key="results/{suite}/keys/construction/{benchmark}/writer.json",
-        requests="results/{suite}/construction/{benchmark}/requests/{round}.parquet",
+        key="<suite>/keys/construction/{benchmark}/writer.json",
+        requests="<suite>/construction/{benchmark}/requests/{round}.parquet",
         weights=PLAN.weights,
         environment=PLAN.environment,
         retry=PLAN.answer_retry,
     output:
-        replies="results/{suite}/construction/{benchmark}/replies/{round}.parquet",
-        timings="results/{suite}/construction/{benchmark}/replies/{round}.timings.parquet",
+        replies="<suite>/construction/{benchmark}/replies/{round}.parquet",
+        timings="<suite>/construction/{benchmark}/replies/{round}.timings.parquet",
     log:
-        "results/{suite}/logs/construction/{benchmark}/write/{round}.log",
+        "<suite>/logs/construction/{benchmark}/write/{round}.log",
     wildcard_constraints:
         benchmark=PLAN.made.here(),
     threads: PLAN.threads
@@ -126,14 +126,14 @@ rule construction_write:
 
 rule construction_samples:
     input:
-        key="results/{suite}/keys/construction/{benchmark}/samples.json",
+        key="<suite>/keys/construction/{benchmark}/samples.json",
         tables=PLAN.made.tables("pool", "texts", "candidates"),
         replies=PLAN.made.every_round,
     output:
-        written="results/{suite}/construction/{benchmark}/written.parquet",
-        samples="results/{suite}/construction/{benchmark}/samples.parquet",
+        written="<suite>/construction/{benchmark}/written.parquet",
+        samples="<suite>/construction/{benchmark}/samples.parquet",
     log:
-        "results/{suite}/logs/construction/{benchmark}/samples.log",
+        "<suite>/logs/construction/{benchmark}/samples.log",
     wildcard_constraints:
         benchmark=PLAN.made.here(),
     localrule: True
@@ -145,18 +145,18 @@ rule construction_samples:
 
 rule construction_review:
     input:
-        key="results/{suite}/keys/construction/{benchmark}/review.json",
+        key="<suite>/keys/construction/{benchmark}/review.json",
         tables=PLAN.made.tables("pool", "texts", "written", "samples"),
         verdicts=PLAN.made.verdicts,
     output:
-        reviewed="results/{suite}/construction/{benchmark}/reviewed.parquet",
-        votes="results/{suite}/construction/{benchmark}/votes.parquet",
-        tasks="results/{suite}/construction/{benchmark}/review/tasks.csv",
-        json="results/{suite}/construction/{benchmark}/review/tasks.json",
-        template="results/{suite}/construction/{benchmark}/review/template.xml",
-        problems="results/{suite}/construction/{benchmark}/review/problems.csv",
+        reviewed="<suite>/construction/{benchmark}/reviewed.parquet",
+        votes="<suite>/construction/{benchmark}/votes.parquet",
+        tasks="<suite>/construction/{benchmark}/review/tasks.csv",
+        json="<suite>/construction/{benchmark}/review/tasks.json",
+        template="<suite>/construction/{benchmark}/review/template.xml",
+        problems="<suite>/construction/{benchmark}/review/problems.csv",
     log:
-        "results/{suite}/logs/construction/{benchmark}/review.log",
+        "<suite>/logs/construction/{benchmark}/review.log",
     wildcard_constraints:
         benchmark=PLAN.made.here(),
     localrule: True
@@ -168,12 +168,12 @@ rule construction_review:
 
 rule construction_release:
     input:
-        key="results/{suite}/keys/construction/{benchmark}/release.json",
+        key="<suite>/keys/construction/{benchmark}/release.json",
         tables=PLAN.made.released,
     output:
-        "results/{suite}/release/{benchmark}/files.json",
+        "<suite>/release/{benchmark}/files.json",
     log:
-        "results/{suite}/logs/construction/{benchmark}/release.log",
+        "<suite>/logs/construction/{benchmark}/release.log",
     wildcard_constraints:
         benchmark=PLAN.made.here(),
     localrule: True
@@ -187,13 +187,13 @@ rule construction_release:
 
 rule construction_guidelines:
     input:
-        key="results/{suite}/keys/construction/{benchmark}/guidelines.json",
+        key="<suite>/keys/construction/{benchmark}/guidelines.json",
         tables=PLAN.made.tables("pool"),
     output:
-        guidelines="results/{suite}/construction/{benchmark}/annotation/guidelines.md",
-        tasks="results/{suite}/construction/{benchmark}/annotation/questions.csv",
+        guidelines="<suite>/construction/{benchmark}/annotation/guidelines.md",
+        tasks="<suite>/construction/{benchmark}/annotation/questions.csv",
     log:
-        "results/{suite}/logs/construction/{benchmark}/guidelines.log",
+        "<suite>/logs/construction/{benchmark}/guidelines.log",
     wildcard_constraints:
         benchmark=PLAN.made.here(),
     localrule: True
@@ -204,12 +204,12 @@ rule construction_guidelines:
 
 rule construction_draw:
     input:
-        key="results/{suite}/keys/construction/{benchmark}/draw.json",
+        key="<suite>/keys/construction/{benchmark}/draw.json",
         questions=PLAN.made.set_file,
     output:
-        "results/{suite}/construction/{benchmark}/sets/{set}.csv",
+        "<suite>/construction/{benchmark}/sets/{set}.csv",
     log:
-        "results/{suite}/logs/construction/{benchmark}/sets/{set}.log",
+        "<suite>/logs/construction/{benchmark}/sets/{set}.log",
     wildcard_constraints:
         benchmark=PLAN.made.here(),
         set=PLAN.made.sets(),
@@ -221,12 +221,12 @@ rule construction_draw:
 
 rule construction_unfiltered:
     input:
-        key="results/{suite}/keys/construction/{benchmark}/release.json",
+        key="<suite>/keys/construction/{benchmark}/release.json",
         tables=PLAN.made.tables("reviewed"),
     output:
-        "results/{suite}/release/{benchmark}-unfiltered/files.json",
+        "<suite>/release/{benchmark}-unfiltered/files.json",
     log:
-        "results/{suite}/logs/construction/{benchmark}/unfiltered.log",
+        "<suite>/logs/construction/{benchmark}/unfiltered.log",
     wildcard_constraints:
         benchmark=PLAN.made.filtered(),
     localrule: True
@@ -237,16 +237,16 @@ rule construction_unfiltered:
 
 rule construction_static:
     input:
-        key="results/{suite}/keys/construction/{benchmark}/static.json",
+        key="<suite>/keys/construction/{benchmark}/static.json",
         reviewed=PLAN.made.tables("reviewed"),
         ratings=PLAN.made.ratings,
         checks=PLAN.made.checks_by_hand,
     output:
-        static="results/{suite}/construction/{benchmark}/static.parquet",
-        tasks="results/{suite}/construction/{benchmark}/review/static.csv",
-        problems="results/{suite}/construction/{benchmark}/review/static_problems.csv",
+        static="<suite>/construction/{benchmark}/static.parquet",
+        tasks="<suite>/construction/{benchmark}/review/static.csv",
+        problems="<suite>/construction/{benchmark}/review/static_problems.csv",
     log:
-        "results/{suite}/logs/construction/{benchmark}/static.log",
+        "<suite>/logs/construction/{benchmark}/static.log",
     wildcard_constraints:
         benchmark=PLAN.made.filtered(),
     localrule: True
@@ -258,15 +258,15 @@ rule construction_static:
 
 rule construction_statistics:
     input:
-        key="results/{suite}/keys/construction/{benchmark}/statistics.json",
+        key="<suite>/keys/construction/{benchmark}/statistics.json",
         tables=PLAN.made.counted,
     output:
-        statistics="results/{suite}/construction/{benchmark}/statistics.parquet",
-        csv="results/{suite}/construction/{benchmark}/statistics.csv",
-        md="results/{suite}/construction/{benchmark}/statistics.md",
-        filters="results/{suite}/construction/{benchmark}/filters.csv",
+        statistics="<suite>/construction/{benchmark}/statistics.parquet",
+        csv="<suite>/construction/{benchmark}/statistics.csv",
+        md="<suite>/construction/{benchmark}/statistics.md",
+        filters="<suite>/construction/{benchmark}/filters.csv",
     log:
-        "results/{suite}/logs/construction/{benchmark}/statistics.log",
+        "<suite>/logs/construction/{benchmark}/statistics.log",
     wildcard_constraints:
         benchmark=PLAN.made.here(),
     localrule: True
@@ -277,14 +277,14 @@ rule construction_statistics:
 
 rule construction_subset:
     input:
-        key="results/{suite}/keys/construction/{benchmark}/subset.json",
-        asked="results/{suite}/annotations/{benchmark}/items.parquet",
+        key="<suite>/keys/construction/{benchmark}/subset.json",
+        asked="<suite>/annotations/{benchmark}/items.parquet",
         verdicts=PLAN.made.subset_verdicts,
     output:
-        rows="results/{suite}/construction/{benchmark}/subset/{model}.csv",
-        scores="results/{suite}/construction/{benchmark}/subset/{model}.scores.csv",
+        rows="<suite>/construction/{benchmark}/subset/{model}.csv",
+        scores="<suite>/construction/{benchmark}/subset/{model}.scores.csv",
     log:
-        "results/{suite}/logs/construction/{benchmark}/subset/{model}.log",
+        "<suite>/logs/construction/{benchmark}/subset/{model}.log",
     wildcard_constraints:
         benchmark=PLAN.made.searched(),
     localrule: True

@@ -4,7 +4,7 @@
 rule figure:
     input:
         stamp="results/suite.json",
-        key=f"results/{SUITE}/keys/figures/{{benchmark}}/{{figure}}.json",
+        key="<suite>/keys/figures/{benchmark}/{figure}.json",
         published=PLAN.published_numbers,
         metrics=PLAN.figured.metrics,
         statistics=PLAN.figured.statistics,
@@ -23,7 +23,7 @@ rule figure:
         ),
         csv="results/figures/{benchmark}/{figure}.csv",
     log:
-        f"results/{SUITE}/logs/figures/{{benchmark}}/{{figure}}.log",
+        "<suite>/logs/figures/{benchmark}/{figure}.log",
     wildcard_constraints:
         benchmark="[^/]+",  # any, so that a wrong name is met by a list of those that exist
     localrule: True
@@ -50,7 +50,7 @@ rule suite_pdf:
     output:
         "results/suite.pdf",
     log:
-        f"results/{SUITE}/logs/suite.pdf.log",
+        "<suite>/logs/suite.pdf.log",
     localrule: True
     shell:
         "{PYTHON:q} -m reprise.stages.tables_pdf --parts {input.tables:q} --figures {input.figures:q}"

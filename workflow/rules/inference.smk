@@ -3,9 +3,9 @@
 
 rule weights:
     output:
-        "results/{suite}/weights/{model}.json",
+        "<suite>/weights/{model}.json",
     log:
-        "results/{suite}/logs/weights/{model}.log",
+        "<suite>/logs/weights/{model}.log",
     localrule: True
     params:
         repo=lambda wildcards: PLAN.model(wildcards).repo,
@@ -22,9 +22,9 @@ rule serve_environment:
     input:
         pins="envs/{environment}.txt",
     output:
-        "results/{suite}/environments/{environment}.json",
+        "<suite>/environments/{environment}.json",
     log:
-        "results/{suite}/logs/environments/{environment}.log",
+        "<suite>/logs/environments/{environment}.log",
     localrule: True
     shell:
         "{PYTHON:q} -m reprise.stages.serve_environment --environment {wildcards.environment:q} --store {STORE:q}"
@@ -33,18 +33,18 @@ rule serve_environment:
 
 rule infer:
     input:
-        key="results/{suite}/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
-        requests="results/{suite}/requests/{benchmark}/{protocol}.parquet",
-        frames="results/{suite}/frames/{benchmark}/{sampling}.parquet",
+        key="<suite>/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
+        requests="<suite>/requests/{benchmark}/{protocol}.parquet",
+        frames="<suite>/frames/{benchmark}/{sampling}.parquet",
         ledgers=PLAN.ledgers("clips"),
         weights=PLAN.weights,
         environment=PLAN.environment,
         retry=PLAN.answer_retry,
     output:
-        responses="results/{suite}/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
-        timings="results/{suite}/responses/{benchmark}/{protocol}/{sampling}/{model}.timings.parquet",
+        responses="<suite>/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
+        timings="<suite>/responses/{benchmark}/{protocol}/{sampling}/{model}.timings.parquet",
     log:
-        "results/{suite}/logs/infer/{benchmark}/{protocol}/{sampling}/{model}.log",
+        "<suite>/logs/infer/{benchmark}/{protocol}/{sampling}/{model}.log",
     wildcard_constraints:
         model=PLAN.split.whole_models(),
     threads: PLAN.threads
@@ -64,18 +64,18 @@ rule infer:
 
 rule infer_piece:
     input:
-        key="results/{suite}/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
-        requests="results/{suite}/requests/{benchmark}/{protocol}.parquet",
-        frames="results/{suite}/frames/{benchmark}/{sampling}.parquet",
+        key="<suite>/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
+        requests="<suite>/requests/{benchmark}/{protocol}.parquet",
+        frames="<suite>/frames/{benchmark}/{sampling}.parquet",
         ledgers=PLAN.ledgers("clips"),
         weights=PLAN.weights,
         environment=PLAN.environment,
         retry=PLAN.answer_retry,
     output:
-        responses="results/{suite}/pieces/{benchmark}/{protocol}/{sampling}/{model}/{piece}.parquet",
-        timings="results/{suite}/pieces/{benchmark}/{protocol}/{sampling}/{model}/{piece}.timings.parquet",
+        responses="<suite>/pieces/{benchmark}/{protocol}/{sampling}/{model}/{piece}.parquet",
+        timings="<suite>/pieces/{benchmark}/{protocol}/{sampling}/{model}/{piece}.timings.parquet",
     log:
-        "results/{suite}/logs/infer_piece/{benchmark}/{protocol}/{sampling}/{model}/{piece}.log",
+        "<suite>/logs/infer_piece/{benchmark}/{protocol}/{sampling}/{model}/{piece}.log",
     wildcard_constraints:
         model=PLAN.split.models(),
     threads: PLAN.threads
@@ -92,15 +92,15 @@ rule infer_piece:
 
 rule join_pieces:
     input:
-        key="results/{suite}/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
-        requests="results/{suite}/requests/{benchmark}/{protocol}.parquet",
+        key="<suite>/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
+        requests="<suite>/requests/{benchmark}/{protocol}.parquet",
         pieces=PLAN.split.answers,
         timings=PLAN.split.timings,
     output:
-        responses="results/{suite}/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
-        timings="results/{suite}/responses/{benchmark}/{protocol}/{sampling}/{model}.timings.parquet",
+        responses="<suite>/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
+        timings="<suite>/responses/{benchmark}/{protocol}/{sampling}/{model}.timings.parquet",
     log:
-        "results/{suite}/logs/join_pieces/{benchmark}/{protocol}/{sampling}/{model}.log",
+        "<suite>/logs/join_pieces/{benchmark}/{protocol}/{sampling}/{model}.log",
     wildcard_constraints:
         model=PLAN.split.models(),
     localrule: True
@@ -111,15 +111,15 @@ rule join_pieces:
 
 rule import_answers:
     input:
-        key="results/{suite}/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
-        item_table="results/{suite}/annotations/{benchmark}/items.parquet",
-        requests="results/{suite}/requests/{benchmark}/{protocol}.parquet",
+        key="<suite>/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
+        item_table="<suite>/annotations/{benchmark}/items.parquet",
+        requests="<suite>/requests/{benchmark}/{protocol}.parquet",
         files=PLAN.answer_files,
     output:
-        responses="results/{suite}/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
-        problems="results/{suite}/responses/{benchmark}/{protocol}/{sampling}/{model}.problems.csv",
+        responses="<suite>/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
+        problems="<suite>/responses/{benchmark}/{protocol}/{sampling}/{model}.problems.csv",
     log:
-        "results/{suite}/logs/import_answers/{benchmark}/{protocol}/{sampling}/{model}.log",
+        "<suite>/logs/import_answers/{benchmark}/{protocol}/{sampling}/{model}.log",
     wildcard_constraints:
         model=PLAN.imported_models(),
     localrule: True

@@ -3,14 +3,14 @@
 
 rule sources:
     input:
-        key="results/{suite}/keys/sources/{benchmark}.json",
-        retry="results/{suite}/keys/retries/{benchmark}/{shard}.json",
-        release="results/{suite}/release/{benchmark}/files.json",
-        clips="results/{suite}/annotations/{benchmark}/clips.parquet",
+        key="<suite>/keys/sources/{benchmark}.json",
+        retry="<suite>/keys/retries/{benchmark}/{shard}.json",
+        release="<suite>/release/{benchmark}/files.json",
+        clips="<suite>/annotations/{benchmark}/clips.parquet",
     output:
-        "results/{suite}/sources/{benchmark}/{shard}.parquet",
+        "<suite>/sources/{benchmark}/{shard}.parquet",
     log:
-        "results/{suite}/logs/sources/{benchmark}/{shard}.log",
+        "<suite>/logs/sources/{benchmark}/{shard}.log",
     resources:
         downloads=PLAN.downloads,
         runtime=PLAN.stage_minutes,
@@ -21,13 +21,13 @@ rule sources:
 
 rule clips:
     input:
-        key="results/{suite}/keys/clips/{benchmark}.json",
-        clips="results/{suite}/annotations/{benchmark}/clips.parquet",
-        sources="results/{suite}/sources/{benchmark}/{shard}.parquet",
+        key="<suite>/keys/clips/{benchmark}.json",
+        clips="<suite>/annotations/{benchmark}/clips.parquet",
+        sources="<suite>/sources/{benchmark}/{shard}.parquet",
     output:
-        "results/{suite}/clips/{benchmark}/{shard}.parquet",
+        "<suite>/clips/{benchmark}/{shard}.parquet",
     log:
-        "results/{suite}/logs/clips/{benchmark}/{shard}.log",
+        "<suite>/logs/clips/{benchmark}/{shard}.log",
     resources:
         runtime=PLAN.stage_minutes,
     shell:
@@ -37,12 +37,12 @@ rule clips:
 
 rule facts:
     input:
-        key="results/{suite}/keys/facts/{benchmark}.json",
+        key="<suite>/keys/facts/{benchmark}.json",
         ledgers=PLAN.ledgers("clips"),
     output:
-        "results/{suite}/facts/{benchmark}.parquet",
+        "<suite>/facts/{benchmark}.parquet",
     log:
-        "results/{suite}/logs/facts/{benchmark}.log",
+        "<suite>/logs/facts/{benchmark}.log",
     resources:
         runtime=PLAN.stage_minutes,
     shell:
@@ -52,13 +52,13 @@ rule facts:
 
 rule frames:
     input:
-        key="results/{suite}/keys/frames/{benchmark}/{sampling}.json",
-        facts="results/{suite}/facts/{benchmark}.parquet",
+        key="<suite>/keys/frames/{benchmark}/{sampling}.json",
+        facts="<suite>/facts/{benchmark}.parquet",
         ledgers=PLAN.ledgers("clips"),
     output:
-        "results/{suite}/frames/{benchmark}/{sampling}.parquet",
+        "<suite>/frames/{benchmark}/{sampling}.parquet",
     log:
-        "results/{suite}/logs/frames/{benchmark}/{sampling}.log",
+        "<suite>/logs/frames/{benchmark}/{sampling}.log",
     localrule: True
     shell:
         "{PYTHON:q} -m reprise.stages.frames --key {input.key:q} --facts {input.facts:q} --ledgers {input.ledgers:q}"
@@ -67,13 +67,13 @@ rule frames:
 
 rule preview:
     input:
-        key="results/{suite}/keys/frames/{benchmark}/{sampling}.json",
-        frames="results/{suite}/frames/{benchmark}/{sampling}.parquet",
+        key="<suite>/keys/frames/{benchmark}/{sampling}.json",
+        frames="<suite>/frames/{benchmark}/{sampling}.parquet",
         ledgers=PLAN.ledgers("clips"),
     output:
-        "results/{suite}/frames/preview/{benchmark}/{clip}.{sampling}.png",
+        "<suite>/frames/preview/{benchmark}/{clip}.{sampling}.png",
     log:
-        "results/{suite}/logs/preview/{benchmark}/{clip}.{sampling}.log",
+        "<suite>/logs/preview/{benchmark}/{clip}.{sampling}.log",
     localrule: True
     shell:
         "{PYTHON:q} -m reprise.stages.preview --key {input.key:q} --frames {input.frames:q} --ledgers {input.ledgers:q}"
@@ -82,12 +82,12 @@ rule preview:
 
 rule missing:
     input:
-        key="results/{suite}/keys/missing.json",
+        key="<suite>/keys/missing.json",
         ledgers=PLAN.every_ledger,
     output:
-        "results/{suite}/sources/missing.md",
+        "<suite>/sources/missing.md",
     log:
-        "results/{suite}/logs/missing.log",
+        "<suite>/logs/missing.log",
     localrule: True
     shell:
         "{PYTHON:q} -m reprise.stages.missing --key {input.key:q} --out {output:q} 2> {log:q}"

@@ -3,17 +3,17 @@
 
 rule people_surveys:
     input:
-        key="results/{suite}/keys/people/{benchmark}/{group}/surveys.json",
+        key="<suite>/keys/people/{benchmark}/{group}/surveys.json",
         requests=PLAN.surveyed.requests,
         frames=PLAN.surveyed.frames,
         ledgers=PLAN.surveyed.ledgers,
         test=PLAN.surveyed.test,
     output:
-        csv="results/{suite}/people/{benchmark}/{group}/surveys.csv",
-        json="results/{suite}/people/{benchmark}/{group}/tasks.json",
-        template="results/{suite}/people/{benchmark}/{group}/template.xml",
+        csv="<suite>/people/{benchmark}/{group}/surveys.csv",
+        json="<suite>/people/{benchmark}/{group}/tasks.json",
+        template="<suite>/people/{benchmark}/{group}/template.xml",
     log:
-        "results/{suite}/logs/people/{benchmark}/{group}/surveys.log",
+        "<suite>/logs/people/{benchmark}/{group}/surveys.log",
     localrule: True
     shell:
         "{PYTHON:q} -m reprise.stages.people_surveys --key {input.key:q} --requests {input.requests:q}"
@@ -23,15 +23,15 @@ rule people_surveys:
 
 rule people_statistics:
     input:
-        key="results/{suite}/keys/people/{benchmark}/{group}/statistics.json",
+        key="<suite>/keys/people/{benchmark}/{group}/statistics.json",
         requests=PLAN.surveyed.requests,
         files=PLAN.surveyed.files,
     output:
-        csv="results/{suite}/people/{benchmark}/{group}/statistics.csv",
-        md="results/{suite}/people/{benchmark}/{group}/statistics.md",
-        workers="results/{suite}/people/{benchmark}/{group}/workers.csv",
+        csv="<suite>/people/{benchmark}/{group}/statistics.csv",
+        md="<suite>/people/{benchmark}/{group}/statistics.md",
+        workers="<suite>/people/{benchmark}/{group}/workers.csv",
     log:
-        "results/{suite}/logs/people/{benchmark}/{group}/statistics.log",
+        "<suite>/logs/people/{benchmark}/{group}/statistics.log",
     localrule: True
     shell:
         "{PYTHON:q} -m reprise.stages.people_statistics --key {input.key:q} --requests {input.requests:q}"

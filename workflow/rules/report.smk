@@ -5,12 +5,12 @@
 rule report_site:
     input:
         PLAN.report_inputs(),
-        key=f"results/{SUITE}/keys/report.json",
+        key="<suite>/keys/report.json",
     output:
         page="results/report/index.html",
         manifest="results/report/manifest.json",
     log:
-        f"results/{SUITE}/logs/report.log",
+        "<suite>/logs/report.log",
     localrule: True
     shell:
         "{PYTHON:q} -m reprise.stages.report --key {input.key:q} --store {STORE:q} --out {output.page:q} 2> {log:q}"

@@ -4,19 +4,19 @@
 
 rule score:
     input:
-        key="results/{suite}/keys/verdicts/{benchmark}/{protocol}.json",
-        metric_key="results/{suite}/keys/metrics/{benchmark}/{protocol}.json",
-        run_key="results/{suite}/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
-        item_table="results/{suite}/annotations/{benchmark}/items.parquet",
-        requests="results/{suite}/requests/{benchmark}/{protocol}.parquet",
-        responses="results/{suite}/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
+        key="<suite>/keys/verdicts/{benchmark}/{protocol}.json",
+        metric_key="<suite>/keys/metrics/{benchmark}/{protocol}.json",
+        run_key="<suite>/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
+        item_table="<suite>/annotations/{benchmark}/items.parquet",
+        requests="<suite>/requests/{benchmark}/{protocol}.parquet",
+        responses="<suite>/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
         facts=PLAN.analysed_facts,
     output:
-        authors="results/{suite}/verdicts/{benchmark}/{protocol}/{sampling}/{model}/authors.parquet",
-        robust="results/{suite}/verdicts/{benchmark}/{protocol}/{sampling}/{model}/robust.parquet",
-        metrics="results/{suite}/metrics/{benchmark}/{protocol}/{sampling}/{model}.parquet",
+        authors="<suite>/verdicts/{benchmark}/{protocol}/{sampling}/{model}/authors.parquet",
+        robust="<suite>/verdicts/{benchmark}/{protocol}/{sampling}/{model}/robust.parquet",
+        metrics="<suite>/metrics/{benchmark}/{protocol}/{sampling}/{model}.parquet",
     log:
-        "results/{suite}/logs/score/{benchmark}/{protocol}/{sampling}/{model}.log",
+        "<suite>/logs/score/{benchmark}/{protocol}/{sampling}/{model}.log",
     localrule: True
     shell:
         "{PYTHON:q} -m reprise.stages.chain"
@@ -31,16 +31,16 @@ rule score:
 
 rule judge_requests:
     input:
-        key="results/{suite}/keys/judge_requests/{benchmark}/{protocol}.json",
-        run_key="results/{suite}/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
-        item_table="results/{suite}/annotations/{benchmark}/items.parquet",
-        requests="results/{suite}/requests/{benchmark}/{protocol}.parquet",
-        responses="results/{suite}/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
+        key="<suite>/keys/judge_requests/{benchmark}/{protocol}.json",
+        run_key="<suite>/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
+        item_table="<suite>/annotations/{benchmark}/items.parquet",
+        requests="<suite>/requests/{benchmark}/{protocol}.parquet",
+        responses="<suite>/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
     output:
-        answers="results/{suite}/answers/{benchmark}/{protocol}/{sampling}/{model}.parquet",
-        requests="results/{suite}/judge_requests/{benchmark}/{protocol}/{sampling}/{model}.parquet",
+        answers="<suite>/answers/{benchmark}/{protocol}/{sampling}/{model}.parquet",
+        requests="<suite>/judge_requests/{benchmark}/{protocol}/{sampling}/{model}.parquet",
     log:
-        "results/{suite}/logs/judge_requests/{benchmark}/{protocol}/{sampling}/{model}.log",
+        "<suite>/logs/judge_requests/{benchmark}/{protocol}/{sampling}/{model}.log",
     localrule: True
     shell:
         "{PYTHON:q} -m reprise.stages.chain"
@@ -51,16 +51,16 @@ rule judge_requests:
 
 rule judge:
     input:
-        key="results/{suite}/keys/judges/{benchmark}/{protocol}/{judge}.json",
-        requests="results/{suite}/judge_requests/{benchmark}/{protocol}/{sampling}/{model}.parquet",
+        key="<suite>/keys/judges/{benchmark}/{protocol}/{judge}.json",
+        requests="<suite>/judge_requests/{benchmark}/{protocol}/{sampling}/{model}.parquet",
         weights=PLAN.weights,
         environment=PLAN.environment,
         retry=PLAN.answer_retry,
     output:
-        responses="results/{suite}/judge_responses/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
-        timings="results/{suite}/judge_responses/{benchmark}/{protocol}/{sampling}/{model}/{judge}.timings.parquet",
+        responses="<suite>/judge_responses/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
+        timings="<suite>/judge_responses/{benchmark}/{protocol}/{sampling}/{model}/{judge}.timings.parquet",
     log:
-        "results/{suite}/logs/judge/{benchmark}/{protocol}/{sampling}/{model}/{judge}.log",
+        "<suite>/logs/judge/{benchmark}/{protocol}/{sampling}/{model}/{judge}.log",
     wildcard_constraints:
         judge=PLAN.asked_judges(),
     threads: PLAN.threads
@@ -76,15 +76,15 @@ rule judge:
 
 rule import_ratings:
     input:
-        key="results/{suite}/keys/judges/{benchmark}/{protocol}/{judge}.json",
-        item_table="results/{suite}/annotations/{benchmark}/items.parquet",
-        answers="results/{suite}/answers/{benchmark}/{protocol}/{sampling}/{model}.parquet",
+        key="<suite>/keys/judges/{benchmark}/{protocol}/{judge}.json",
+        item_table="<suite>/annotations/{benchmark}/items.parquet",
+        answers="<suite>/answers/{benchmark}/{protocol}/{sampling}/{model}.parquet",
         files=PLAN.rating_files,
     output:
-        responses="results/{suite}/judge_responses/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
-        problems="results/{suite}/judge_responses/{benchmark}/{protocol}/{sampling}/{model}/{judge}.problems.csv",
+        responses="<suite>/judge_responses/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
+        problems="<suite>/judge_responses/{benchmark}/{protocol}/{sampling}/{model}/{judge}.problems.csv",
     log:
-        "results/{suite}/logs/import_ratings/{benchmark}/{protocol}/{sampling}/{model}/{judge}.log",
+        "<suite>/logs/import_ratings/{benchmark}/{protocol}/{sampling}/{model}/{judge}.log",
     wildcard_constraints:
         judge=PLAN.imported_judges(),
     localrule: True
@@ -96,24 +96,24 @@ rule import_ratings:
 
 rule score_judged:
     input:
-        key="results/{suite}/keys/judgements.json",
-        metric_key="results/{suite}/keys/metrics/{benchmark}/{protocol}.json",
-        run_key="results/{suite}/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
-        judge_key="results/{suite}/keys/judges/{benchmark}/{protocol}/{judge}.json",
-        item_table="results/{suite}/annotations/{benchmark}/items.parquet",
-        answers="results/{suite}/answers/{benchmark}/{protocol}/{sampling}/{model}.parquet",
-        requests="results/{suite}/requests/{benchmark}/{protocol}.parquet",
-        judge_requests="results/{suite}/judge_requests/{benchmark}/{protocol}/{sampling}/{model}.parquet",
-        given="results/{suite}/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
-        responses="results/{suite}/judge_responses/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
+        key="<suite>/keys/judgements.json",
+        metric_key="<suite>/keys/metrics/{benchmark}/{protocol}.json",
+        run_key="<suite>/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
+        judge_key="<suite>/keys/judges/{benchmark}/{protocol}/{judge}.json",
+        item_table="<suite>/annotations/{benchmark}/items.parquet",
+        answers="<suite>/answers/{benchmark}/{protocol}/{sampling}/{model}.parquet",
+        requests="<suite>/requests/{benchmark}/{protocol}.parquet",
+        judge_requests="<suite>/judge_requests/{benchmark}/{protocol}/{sampling}/{model}.parquet",
+        given="<suite>/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
+        responses="<suite>/judge_responses/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
         ratings=PLAN.human_ratings,
         facts=PLAN.analysed_facts,
     output:
-        authors="results/{suite}/verdicts/{benchmark}/{protocol}/{sampling}/{model}/{judge}.authors.parquet",
-        robust="results/{suite}/verdicts/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
-        metrics="results/{suite}/metrics/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
+        authors="<suite>/verdicts/{benchmark}/{protocol}/{sampling}/{model}/{judge}.authors.parquet",
+        robust="<suite>/verdicts/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
+        metrics="<suite>/metrics/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
     log:
-        "results/{suite}/logs/score/{benchmark}/{protocol}/{sampling}/{model}/{judge}.log",
+        "<suite>/logs/score/{benchmark}/{protocol}/{sampling}/{model}/{judge}.log",
     localrule: True
     shell:
         "{PYTHON:q} -m reprise.stages.chain"

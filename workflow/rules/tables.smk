@@ -4,7 +4,7 @@
 rule table:
     input:
         stamp="results/suite.json",
-        key=f"results/{SUITE}/keys/tables/{{benchmark}}/{{table}}.json",
+        key="<suite>/keys/tables/{benchmark}/{table}.json",
         published=PLAN.published_numbers,
         metrics=PLAN.table_metrics,
         statistics=PLAN.table_statistics,
@@ -20,7 +20,7 @@ rule table:
             labels=PLAN.captioned.table_labels,
         ),
     log:
-        f"results/{SUITE}/logs/tables/{{benchmark}}/{{table}}.log",
+        "<suite>/logs/tables/{benchmark}/{table}.log",
     wildcard_constraints:
         benchmark="[^/]+",  # any, so that a wrong name is met by a list of those that exist
     localrule: True
@@ -38,7 +38,7 @@ rule collected_table:
     output:
         "results/tables/{table}.{kind}",
     log:
-        f"results/{SUITE}/logs/tables/{{table}}.{{kind}}.log",
+        "<suite>/logs/tables/{table}.{kind}.log",
     localrule: True
     shell:
         "{PYTHON:q} -m reprise.stages.collected_table --table {wildcards.table:q} --parts {input:q} --out {output:q} 2> {log:q}"
@@ -47,7 +47,7 @@ rule collected_table:
 rule overview:
     input:
         stamp="results/suite.json",
-        key=f"results/{SUITE}/keys/tables/overview.json",
+        key="<suite>/keys/tables/overview.json",
         published=PLAN.overview_published,
         metrics=PLAN.overview_metrics,
         problems=PLAN.overview_problems,
@@ -63,7 +63,7 @@ rule overview:
             labels={"what": "Overview", "title": "Main numbers"},
         ),
     log:
-        f"results/{SUITE}/logs/tables/overview.log",
+        "<suite>/logs/tables/overview.log",
     localrule: True
     params:
         caption=PLAN.captioned.whole("The main numbers of each benchmark."),
@@ -76,7 +76,7 @@ rule overview:
 rule reproduction:
     input:
         stamp="results/suite.json",
-        key=f"results/{SUITE}/keys/reproduction.json",
+        key="<suite>/keys/reproduction.json",
         tables=PLAN.every_csv(),
     output:
         md="results/reproduction.md",
@@ -88,7 +88,7 @@ rule reproduction:
             labels={"what": "Reproduction", "title": "Numbers beside the papers'"},
         ),
     log:
-        f"results/{SUITE}/logs/reproduction.log",
+        "<suite>/logs/reproduction.log",
     localrule: True
     params:
         caption=PLAN.captioned.whole(
@@ -102,7 +102,7 @@ rule reproduction:
 rule agreement:
     input:
         stamp="results/suite.json",
-        key=f"results/{SUITE}/keys/tables/judges.json",
+        key="<suite>/keys/tables/judges.json",
         item_tables=PLAN.compared_items,
         verdicts=PLAN.compared_verdicts,
     output:
@@ -110,7 +110,7 @@ rule agreement:
             "results/tables/judges", tex=".tex", csv=".csv", md=".md", html=".html"
         ),
     log:
-        f"results/{SUITE}/logs/tables/judges.log",
+        "<suite>/logs/tables/judges.log",
     localrule: True
     shell:
         "{PYTHON:q} -m reprise.stages.agreement --key {input.key:q} --items {input.item_tables:q}"
@@ -123,7 +123,7 @@ rule tables_pdf:
     output:
         "results/tables/tables.pdf",
     log:
-        f"results/{SUITE}/logs/tables/tables.pdf.log",
+        "<suite>/logs/tables/tables.pdf.log",
     localrule: True
     shell:
         "{PYTHON:q} -m reprise.stages.tables_pdf --parts {input:q} --out {output:q} 2> {log:q}"

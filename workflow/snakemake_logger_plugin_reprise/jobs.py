@@ -39,7 +39,7 @@ def job_of(rule: str, wildcards: Mapping[str, str], logs: Iterable[str]) -> Job:
 
 def subject_of(wildcards: Mapping[str, str]) -> str:
     """What a job of a rule is about, such as the name of a run."""
-    return "/".join(value for name, value in wildcards.items() if name != "suite")
+    return "/".join(wildcards.values())
 
 
 @dataclass

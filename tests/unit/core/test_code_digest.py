@@ -48,3 +48,42 @@ def test_several_modules_and_what_is_left_out(folder: Path) -> None:
     before = CodeDigests(folder).closure(["reprise.a"], without=("reprise.l*",))
     (folder / "reprise/lazy.py").write_text("")
     assert CodeDigests(folder).closure(["reprise.a"], without=("reprise.l*",)) == before
+
+
+def test_what_is_recorded_is_of_the_content(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same digests with the record, without it, after a change and its undoing, with a damaged one, and an old one's."""
+    record, module = folder / "keys/code.jsonl", folder / "reprise/lazy.py"
+
+    def found() -> str:
+        code = CodeDigests(folder, record)
+        digest = code.closure(["reprise.a"])
+        code.keep()
+        return digest
+
+    before = CodeDigests(folder).closure(["reprise.a"])
+    assert found() == before and record.is_file()
+    text = module.read_text()
+    module.write_text("def four():\n    return 5\n")
+    assert found() == CodeDigests(folder).closure(["reprise.a"]) != before
+    module.write_text(text)
+    assert found() == before
+    monkeypatch.setattr("reprise.core.code_digest._read", None)
+    assert found() == before, "nothing is read again"
+    monkeypatch.undo()
+    whole = record.read_text()
+    record.write_text(whole.replace("reprise.lazy", "reprise.apart"))
+    assert found() == before
+    record.write_text(whole)
+    monkeypatch.setattr("sys.version", "another Python")
+    assert CodeDigests(folder, record)._recorded == {}, "another Python reads code otherwise"
+
+
+def test_a_module_that_appears_is_found_although_nothing_else_changed(folder: Path) -> None:
+    """What an import names may have been no module when the record was written."""
+    record = folder / "keys/code.jsonl"
+    (folder / "reprise/lazy.py").rename(folder / "gone.py")
+    code = CodeDigests(folder, record)
+    before = code.closure(["reprise.a"])
+    code.keep()
+    (folder / "gone.py").rename(folder / "reprise/lazy.py")
+    assert CodeDigests(folder, record).closure(["reprise.a"]) == CodeDigests(folder).closure(["reprise.a"]) != before

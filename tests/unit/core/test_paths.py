@@ -44,8 +44,9 @@ def test_ledgers_are_found_in_every_suite(tmp_path: Path) -> None:
 def test_the_rules_write_what_the_library_reads() -> None:
     """Each path that the library knows fits a pattern of the rules."""
     text = "\n".join(path.read_text() for path in Path("workflow/rules").glob("*.smk"))
-    literals = {found.replace("{SUITE}", "{suite}").replace("{{", "{").replace("}}", "}")
-                for found in re.findall(r'"(results/[^"]+)"', text)}  # fmt: skip
+    literals = {
+        found.replace("<suite>", "results/suite") for found in re.findall(r'"((?:results|<suite>)/[^"]+)"', text)
+    }
     patterns = [re.compile(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(literal))) for literal in literals]
     results = Results("suite")
     paths = [

@@ -54,7 +54,7 @@ class Run:
         self.say("", event=LogEvent.RUN_INFO, stats=STATS)
 
     def start(self, jobid: int, rule: str, log: Path | str = "none.log", reason: str = "", **wildcards: str) -> None:
-        self.say("", event=LogEvent.JOB_INFO, jobid=jobid, rule_name=rule, wildcards={"suite": "demo", **wildcards},
+        self.say("", event=LogEvent.JOB_INFO, jobid=jobid, rule_name=rule, wildcards=wildcards,
                  log=[str(log)], reason=reason, output=[f"results/demo/{rule}/x"])  # fmt: skip
 
     def finish(self, jobid: int) -> None:
@@ -87,7 +87,7 @@ def model_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Callable[[int
 
 
 def test_a_running_inference_says_how_far_it_is(model_log: Callable[[int, int], Path]) -> None:
-    job = job_of("infer", {"suite": "demo", "benchmark": "velociti", "model": "toy"}, [str(model_log(30, 90))])
+    job = job_of("infer", {"benchmark": "velociti", "model": "toy"}, [str(model_log(30, 90))])
     assert job.name == "infer velociti/toy"
     assert re.fullmatch(r"30 of 90 questions, [\d.]+ a second, about .* left", job.state())
     assert job_of("infer", {}, ["nowhere.log"]).state() == "0 s"

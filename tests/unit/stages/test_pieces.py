@@ -13,6 +13,7 @@ from reprise.core.schemas import RESPONSES, write_table
 from reprise.core.store import Store
 from reprise.models.adapters.base import Answer, Clip, Request
 from reprise.models.failures import Failures
+from reprise.models.first_questions import FIRST_QUESTIONS
 from reprise.models.journal import Journal, asking_alone
 from reprise.models.pieces import MOST_PIECES, PLACES, WHOLE, Piece, pieces_of
 from reprise.models.suspects import Suspects
@@ -140,6 +141,32 @@ def test_a_piece_whose_first_questions_all_fail_stops_unless_others_are_answered
 
     rows = ask(AnsweredElsewhere(), first, tmp_path, 40)
     assert rows and {row["error"] for row in rows} == {"out_of_memory"}
+
+
+def test_a_piece_of_few_questions_that_all_fail_does_not_stop_the_run(tmp_path: Path) -> None:
+    """A run whose other clips are answered would not have stopped at these, whichever piece is asked first."""
+    pieces = pieces_of(9)
+    shares = {piece: sum(piece.has(work.recipe) for work in works(20)) for piece in pieces}
+    few = next(piece for piece, count in shares.items() if 0 < 2 * count < FIRST_QUESTIONS)
+    rows = ask(Failing(), few, tmp_path, 20)
+    assert rows and {row["error"] for row in rows} == {"out_of_memory"}
+    others = [row for piece in pieces if piece != few for row in ask(Counting(), piece, tmp_path, 20)]
+    assert {row["error"] for row in others} == {""} and len(Failures(tmp_path / "f", 3).answers()) == len(rows)
+
+
+def test_pieces_of_few_questions_stop_the_run_together(tmp_path: Path) -> None:
+    """As soon as so many have failed as stop a run that is not split; then nothing counts against any of them."""
+    failed, stopped = 0, 0
+    for piece in pieces_of(20):
+        share = sum(piece.has(work.recipe) for work in works(20))
+        if failed + share >= FIRST_QUESTIONS and share:
+            with pytest.raises(UserError, match=f"the first {failed + share} questions all failed: out_of_memory"):
+                ask(Failing(), piece, tmp_path, 20)
+            stopped += 1
+        else:
+            failed += len(ask(Failing(), piece, tmp_path, 20))
+    assert failed and stopped
+    assert Failures(tmp_path / "f", 3).due().total() == failed, "what ended before is asked again"
 
 
 def test_a_piece_remembers_its_own_kills(tmp_path: Path) -> None:

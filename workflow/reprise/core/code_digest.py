@@ -2,19 +2,23 @@
 imports for type checkers change nothing, a statement does."""
 
 import ast
+import sys
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from reprise.core.files import text_digest, value_digest
+from reprise.core.checksums import read_record, write_record
+from reprise.core.files import file_digest, text_digest, value_digest
 
 WORKFLOW = Path(__file__).parents[2]
 PACKAGES = ("reprise", "synthetic")
 
 
 class Module(NamedTuple):
-    """A digest of a module's statements, and the modules of this library that it imports."""
+    """A digest of a module's statements, and the names that it imports, some of which are modules of this library."""
 
     digest: str
     imports: tuple[str, ...]
@@ -23,12 +27,30 @@ class Module(NamedTuple):
 class CodeDigests:
     """The code of a folder as it is when it is first asked for; each file is read once."""
 
-    def __init__(self, folder: Path = WORKFLOW) -> None:
+    def __init__(self, folder: Path = WORKFLOW, record: Path | None = None) -> None:
+        """`record` is where it is kept what each file's content was found to be, for reading Python takes long."""
         self._folder = folder
+        self._record = record
+        self._reader = f"{sys.version} {file_digest(Path(__file__))}"
+        self._recorded = self._read_record()
         self._modules: dict[str, Module] = {}
+        self._contents: dict[str, Module] = {}
+        self._closures: dict[tuple[tuple[str, ...], tuple[str, ...]], str] = {}
 
     def closure(self, roots: Sequence[str], without: Sequence[str] = ()) -> str:
         """Digest of modules and of all that they import, directly or not, but for those that fit `without`."""
+        asked = tuple(roots), tuple(without)
+        if asked not in self._closures:
+            self._closures[asked] = self._closure(*asked)
+        return self._closures[asked]
+
+    def keep(self) -> None:
+        """Record what was found, for the next time."""
+        if self._record is not None and self._contents != self._recorded:
+            write_record(self._record, {"reader": self._reader, "contents": self._contents})
+            self._recorded = dict(self._contents)
+
+    def _closure(self, roots: Sequence[str], without: Sequence[str]) -> str:
         seen: dict[str, str] = {}
         waiting = list(roots)
         while waiting:
@@ -41,16 +63,32 @@ class CodeDigests:
 
     def _module(self, name: str) -> Module:
         if name not in self._modules:
-            tree = ast.parse(self._file(name).read_text(encoding="utf-8"))
-            imported: list[str] = []
-            _keep_what_runs(tree, imported)
-            imports = tuple(found for found in imported if self._file(found).is_file())
-            self._modules[name] = Module(text_digest(ast.dump(tree)), imports)
+            text = self._files[name].read_bytes()
+            content = sha256(text).hexdigest()
+            self._contents[content] = found = self._recorded.get(content) or _read(text)
+            self._modules[name] = Module(found.digest, tuple(name for name in found.imports if name in self._files))
         return self._modules[name]
 
-    def _file(self, module: str) -> Path:
-        path = self._folder.joinpath(*module.split("."))
-        return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    def _read_record(self) -> dict[str, Module]:
+        """Nothing where another Python, or another version of this module, wrote it."""
+        found = read_record(self._record) if self._record is not None else None
+        if found is None or found["reader"] != self._reader:
+            return {}
+        return {content: Module(digest, tuple(names)) for content, (digest, names) in found["contents"].items()}
+
+    @cached_property
+    def _files(self) -> dict[str, Path]:
+        """Every module by its name."""
+        files = list(self._folder.rglob("*.py"))
+        names = [path.relative_to(self._folder).with_suffix("").parts for path in files]
+        return {".".join(name).removesuffix(".__init__"): path for name, path in zip(names, files, strict=True)}
+
+
+def _read(text: bytes) -> Module:
+    tree = ast.parse(text)
+    imported: list[str] = []
+    _keep_what_runs(tree, imported)
+    return Module(text_digest(ast.dump(tree)), tuple(imported))
 
 
 def _keep_what_runs(node: ast.AST, imported: list[str]) -> None:

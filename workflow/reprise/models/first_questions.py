@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from reprise.core.errors import UserError
 from reprise.media.errors import STATUSES as MEDIA_STATUSES
 from reprise.models.adapters.base import Answer
+from reprise.models.failures import Failures
 from reprise.models.reasons import REASONS, TRANSIENT
 
 # A model that has answered nothing yet is given up when this many questions, about two clips at least, fail alike.
@@ -14,10 +15,19 @@ FIRST_QUESTIONS = 8
 class Start:
     """What became of them until one of them is answered."""
 
-    def __init__(self, run: str, *, is_over: bool, answers_elsewhere: Callable[[], int] = int) -> None:
-        """`answers_elsewhere` counts those that other jobs got from the model by now."""
+    def __init__(
+        self,
+        run: str,
+        *,
+        is_over: bool,
+        answers_elsewhere: Callable[[], int] = int,
+        other_pieces: Callable[[], Failures] | None = None,
+    ) -> None:
+        """`answers_elsewhere` counts those that other jobs got from the model by now; a piece of a run is also given
+        what failed in its other pieces by now."""
         self._run = run
         self._answers_elsewhere = answers_elsewhere
+        self._other_pieces = other_pieces
         self._failed: list[tuple[str, Answer]] = []
         self.is_over = is_over
 
@@ -27,13 +37,32 @@ class Start:
             return
         self.is_over = is_answered
         self._failed += [(clip, answer) for answer in failed.values() if answer.error not in MEDIA_STATUSES]
-        if len(self._failed) >= FIRST_QUESTIONS and len({name for name, _ in self._failed}) > 1:
-            self.end()
+        if self._are_many():
+            self._decide()
 
     def end(self) -> None:
+        """The same after the last question, be they few: but a piece's few count with those of the run's others."""
+        if self.is_over:
+            return
+        if self._other_pieces is None or self._are_many():
+            self._decide()
+            return
+        others = self._other_pieces()
+        failed = [("in another piece", answer) for answer in others.answers() if answer.error not in MEDIA_STATUSES]
+        if self._failed and failed and len(self._failed) + len(failed) >= FIRST_QUESTIONS:
+            self._failed += failed
+            self._decide(others)
+        self.is_over = True
+
+    def _are_many(self) -> bool:
+        return len(self._failed) >= FIRST_QUESTIONS and len({name for name, _ in self._failed}) > 1
+
+    def _decide(self, others: Failures | None = None) -> None:
         """A UserError if nothing was answered and all that failed did so alike."""
         is_alike = len({answer.error for _, answer in self._failed}) == 1
         if not self.is_over and is_alike and not self._answers_elsewhere():
+            if others is not None:
+                others.retry()  # as of this piece's, nothing counts against them
             _, first = self._failed[0]
             raise UserError(
                 f"{self._run}: the first {len(self._failed)} questions all failed: {first.error} "

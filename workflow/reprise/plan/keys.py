@@ -51,7 +51,8 @@ K = TypeVar("K", bound=Key)
 
 def write_keys(plan: Plan) -> None:
     """Write every key file whose content has changed."""
-    for path, key in collect_keys(plan).items():
+    code = CodeDigests(record=plan.results.folder / "keys" / "code.jsonl")
+    for path, key in collect_keys(plan, code).items():
         text = _text(key)
         if not is_other(path, text):
             continue
@@ -60,6 +61,7 @@ def write_keys(plan: Plan) -> None:
         if isinstance(key, RunKey):
             # What a key stood for, for `adopt` to compare and for people who trace old answers.
             append_line(plan.store.root / "keys.jsonl", canonical_json([key.key, key.answers.model_dump(mode="json")]))
+    code.keep()
 
 
 def changed_keys(plan: Plan) -> list[Path]:

@@ -42,6 +42,7 @@ class Plan:
         self.budget = Budget(config.suite.budget_usd, config.suite.budget_tokens)
         self.models = frozenset(slug for slug, model in config.models.items() if self._runs_here(slug, model))
         self._judges: dict[str, list[str]] = {}
+        self._table_scored: dict[tuple[str, str], tuple[Scored, ...]] = {}
 
     def _runs_here(self, slug: str, model: Model) -> bool:
         """Whether the suite's `run:` selects a model; one that somebody is paid for also needs a budget."""
@@ -232,7 +233,10 @@ class Plan:
 
     def table_scored(self, benchmark: str, table: str) -> list[Scored]:
         """The numbers of runs that one table needs and that this site can make."""
-        return self.scored_of(benchmark, self.table(benchmark, table))
+        asked = benchmark, table
+        if asked not in self._table_scored:
+            self._table_scored[asked] = tuple(self.scored_of(benchmark, self.table(benchmark, table)))
+        return list(self._table_scored[asked])
 
     def scored_of(self, benchmark: str, spec: TableSpec) -> list[Scored]:
         """The same for a specification."""

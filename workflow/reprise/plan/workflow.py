@@ -1,6 +1,5 @@
 """What the Snakemake rules call: wildcards go in, paths and resources come out. Nothing else here knows Snakemake."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
@@ -152,7 +151,6 @@ class Workflow:
         """The values that each wildcard may have."""
         config = self._plan.config
         return {
-            "suite": re.escape(self.suite),
             "benchmark": one_of(config.benchmarks),
             "protocol": one_of({name for spec in config.benchmarks.values() for name in spec.protocols}),
             "sampling": one_of(config.main.samplings),

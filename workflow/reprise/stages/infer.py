@@ -102,7 +102,13 @@ class Asking:
         self._models = models
         self._journal = journal
         self._failures = failures
-        self._start = Start(run, is_over=len(journal) > 0, answers_elsewhere=journal.count_now)
+        self._start = Start(
+            run,
+            is_over=len(journal) > 0,
+            answers_elsewhere=journal.count_now,
+            other_pieces=None if piece == WHOLE else self._of_other_pieces,
+        )
+        self._own: frozenset[str] = frozenset()
         self._suspects = Suspects(journal, piece)
         self.asked = Counter[str]()
         """how many questions of each clip"""
@@ -111,6 +117,7 @@ class Asking:
 
     def ask_due(self, works: Sequence[Work]) -> None:
         """Ask what is due: a server about many clips at a time, any other model clip by clip."""
+        self._own = frozenset(entry for work in works for entry in work.entries)
         progress = ProgressLine(sum(len(work.requests) for work in works))
         if isinstance(self._models[0], ServedModel):
             self._ask_server(self._models[0], works, progress)
@@ -118,6 +125,9 @@ class Asking:
             self._ask_by_clip(works, progress)
         self._start.end()
         self._failures.write()
+
+    def _of_other_pieces(self) -> Failures:
+        return self._failures.elsewhere(self._own)
 
     def _ask_by_clip(self, works: Sequence[Work], progress: ProgressLine) -> None:
         """Ask clip by clip, and at last, one by one, the questions at which a job was killed."""

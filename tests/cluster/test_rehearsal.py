@@ -1,0 +1,71 @@
+"""The rehearsal through the real Slurm: the papers' tables at full size, by a baseline in place of every model."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+import pytest
+
+from tests.cluster.conftest import FORM
+from tests.cluster.slurm import Slurm
+from tests.cluster.suite import RULE, OnSlurm, rehearsal_suite, submissions
+from tests.faults.suite import Outcome
+from tests.workflow.test_rehearsal import RUN, TABLES
+
+MODELS = "[all]" if FORM == "full" else RUN
+# Each job starts Snakemake twice on its node: on two cores the full form takes more than half an hour.
+LONGEST_S = 7200
+AT_ONCE = "8"
+ON_NODES = {"sources", "clips", "facts", "infer", "judge"}
+
+pytestmark = pytest.mark.skipif(FORM == "short", reason="minutes; see `make test-cluster`")
+
+
+@dataclass(frozen=True)
+class Rehearsed:
+    """What is left of it."""
+
+    project: OnSlurm
+    planned: Counter[str]
+    """jobs by rule, as a dry run has them"""
+    outcome: Outcome
+
+
+@pytest.fixture(scope="module")
+def rehearsed(slurm: Slurm, tmp_path_factory: pytest.TempPathFactory) -> Rehearsed:
+    project = rehearsal_suite(tmp_path_factory.mktemp("rehearsal") / "project", MODELS)
+    written = project.reprise("reprise", "site")
+    assert written.returncode == 0, written.stderr
+    planned = project.start("--dry-run").wait()
+    assert planned.is_ok, planned.tail()
+    run = project.start("--jobs", AT_ONCE)
+    try:
+        outcome = run.wait(LONGEST_S)
+    finally:
+        run.kill()  # it has a session of its own, which Ctrl-C does not reach
+    return Rehearsed(project, Counter(rule for rule, _ in RULE.findall(planned.output)), outcome)
+
+
+def test_every_table_is_complete(rehearsed: Rehearsed) -> None:
+    """But for the rows of models that are not played here, and a column that no paper prints."""
+    assert rehearsed.outcome.is_ok, rehearsed.outcome.tail(200)
+    tables = () if FORM == "full" else TABLES
+    done = rehearsed.project.reprise("reprise", "incomplete", *tables)
+    assert done.returncode == 0, done.stderr
+    *gaps, _ = done.stdout.splitlines()
+    assert all(line.startswith("temporalbench/table7: ") and line.endswith(" (mba)") for line in gaps), done.stdout
+    assert not any(played in line for line in gaps for played in (": VideoLLaVA: ", ": LLaVA-OneVision-72B: "))
+
+
+def test_each_job_of_a_node_is_submitted_once_or_the_log_says_why(rehearsed: Rehearsed) -> None:
+    submitted, restarted = submissions(rehearsed.outcome)
+    assert submitted - Counter(submitted.keys()) == restarted
+    assert len(submitted) == sum(rehearsed.planned[rule] for rule in ON_NODES) > 0
+    ran = Counter(rule for rule, _ in RULE.findall(rehearsed.outcome.output))
+    assert ran.total() - restarted.total() == len(submitted) and ran.keys() == {
+        rule for rule in ON_NODES if rehearsed.planned[rule]
+    }
+
+
+def test_nothing_is_left_to_do(rehearsed: Rehearsed) -> None:
+    outcome = rehearsed.project.start().wait()
+    assert outcome.is_ok and "Nothing to be done" in outcome.output, outcome.tail()

@@ -214,4 +214,4 @@ def test_no_caption_of_the_paper_suite_names_a_judge_by_itself() -> None:
 
 def test_what_is_a_reference_stands_in_the_models_files() -> None:
     marked = {slug for slug, model in CONFIG.models.items() if model.reference}
-    assert marked == {"humans", "oracle", "always-first", "random", "random-imported", "cannot-tell"}
+    assert marked == {"humans", "oracle", "always-first", "random", "random-imported", "cannot-tell", "toy-script"}

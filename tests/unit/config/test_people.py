@@ -41,7 +41,7 @@ RATERS = """\
 """
 ORACLE = "[unpacked/interior8/oracle]"
 OF_RATERS = [
-    ("kind: rating, runs: [unpacked/interior8/oracle]", "kind: rates, runs: [a/b/c]", "people.raters.kind: should be 'answers', 'rating', found 'rates'. Did you mean 'rating'?"),
+    ("kind: rating, runs: [unpacked/interior8/oracle]", "kind: rates, runs: [a/b/c]", "people.raters.kind: should be 'answers', 'rating', found 'rates'."),
     (ORACLE, "[unpacked/interior8/oracl]", "people.raters.runs.0: unknown model 'oracl'. Did you mean 'oracle'?"),
     (ORACLE, "[]", "people.raters.runs: "),
     (ORACLE, "[mmbench/none/oracle]", "people.raters.runs.0: 'mmbench/none/oracle': no judge rates its answers. Name a run of a protocol with a judge."),

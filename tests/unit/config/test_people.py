@@ -1,6 +1,9 @@
 """What is said of mistakes in a suite's `people:`."""
 
 import pytest
+from reprise.config.load import load
+from reprise.plan.keys import collect_keys, key_texts
+from reprise.plan.runs import Plan
 
 from tests.unit.config.conftest import Project
 
@@ -55,11 +58,33 @@ OF_RATERS = [
 ]  # fmt: skip
 
 
+def with_raters(project: Project, raters: str) -> None:
+    before, _, own = (project.root / SUITE).read_text().partition("  mmbench_video:\n")
+    changed = own.replace("    clips: release\n", raters, 1)
+    project.write(SUITE, f"{before}  mmbench_video:\n{changed}")
+
+
+def test_a_judge_is_measured_again_when_somebody_rated(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project.root)
+    with_raters(project, RATERS)
+
+    def keys() -> dict[str, str]:
+        found = key_texts(collect_keys(Plan(load(project.root, {"suite": "construction"}))))
+        return {str(path.relative_to("results/construction/keys")): text for path, text in found.items()}
+
+    before = keys()
+    assert {f"people/mmbench_video/raters/{one}.json" for one in ("surveys", "rated", "ratings")} <= before.keys()
+    project.write("x.csv", "task_id,digest,reviewer,verdict\n")
+    after = keys()
+    assert {name for name in before if before[name] != after[name]} == {
+        "people/mmbench_video/raters/ratings.json", "people/mmbench_video/raters/statistics.json",
+        "metrics/mmbench_video/unpacked.json",
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(("old", "new", "said"), OF_RATERS, ids=[f"{new[-40:]}" for _, new, _ in OF_RATERS])
 def test_a_mistake_of_raters_is_one_message(project: Project, old: str, new: str, said: str) -> None:
-    before, _, own = (project.root / SUITE).read_text().partition("  mmbench_video:\n")
     assert old in RATERS
-    changed = own.replace("    clips: release\n", RATERS.replace(old, new), 1)
-    project.write(SUITE, f"{before}  mmbench_video:\n{changed}")
+    with_raters(project, RATERS.replace(old, new))
     message = project.message("construction")
     assert f"benchmarks.mmbench_video.{said}" in message and SUITE in message

@@ -16,6 +16,9 @@ from reprise.models.adapters.base import Answer
 from reprise.models.adapters.openai import OpenAIAdapter
 from reprise.models.adapters.transformers import TransformersAdapter
 from reprise.models.keys import ModelRunKey
+from reprise.models.money.calls import Account
+from reprise.models.money.prices import NO_BUDGET
+from reprise.models.served import ServedSpec
 from reprise.models.serving.host import KEY_VARIABLE
 from reprise.models.serving.settings import Hosting, Serving
 
@@ -35,10 +38,15 @@ ASKED = [request(QUESTION.format(colour), "score", ("Yes", "No")) for colour in 
 LONG_START = 40 * "Look at the order of the events. "
 CLOSE = 1e-4
 VIDEO = {"frames": "video"}
+# A server that is named by its address and wants a key may be somebody's who is paid.
+PAID, TOKENS = {"image_tokens": 200}, ("0", "1000000")
 
 
-def adapter(host: dict[str, str]) -> OpenAIAdapter:
-    return OpenAIAdapter(spec(**host, model=NAME, frames="video", scores="logprob_token_ids"))
+def adapter(host: dict[str, str], folder: Path) -> OpenAIAdapter:
+    """As `reprise check` makes it: nobody is paid by a server of our own."""
+    own = Account(folder, "toy", None, NO_BUDGET, is_paid=False)
+    asking = spec(**host, model=NAME, frames="video", scores="logprob_token_ids")
+    return OpenAIAdapter(ServedSpec(**vars(asking), account=own))
 
 
 def e(answer: Answer) -> float:
@@ -50,7 +58,7 @@ def e(answer: Answer) -> float:
 def test_scores_are_those_of_transformers(host: dict[str, str], tmp_path: Path, indices: tuple[int, ...]) -> None:
     clip = shown(barcode_video(tmp_path / "v.mp4"), indices) if indices else BLIND
     native = list(TransformersAdapter(spec(CHECKPOINT)).answers(clip, ASKED))
-    served = list(adapter(host).answers(clip, ASKED))
+    served = list(adapter(host, tmp_path).answers(clip, ASKED))
     assert [one.frames_shown for one in served] == [len(indices)] * len(ASKED) == [one.frames_shown for one in native]
     for mine, its in zip(served, native, strict=True):
         assert abs(e(mine) - e(its)) <= CLOSE
@@ -68,7 +76,7 @@ def test_what_questions_of_a_clip_begin_with_is_computed_once(host: dict[str, st
     clip = shown(barcode_video(tmp_path / "other.mp4", width=160), FRAMES)
     asked = [replace(one, prompt=LONG_START + one.prompt) for one in ASKED]
     before = prefix_hits(host)
-    answers = list(adapter(host).answers(clip, asked))
+    answers = list(adapter(host, tmp_path).answers(clip, asked))
     assert {one.error for one in answers} == {""}
     assert prefix_hits(host) - before > 0.5 * sum(one.tokens_in for one in answers[1:]) > 0
 
@@ -77,7 +85,7 @@ def test_two_runs_ask_one_server(host: dict[str, str], tmp_path: Path) -> None:
     """At the same time, each as a job with a key and a journal of its own."""
     environment = {KEY_VARIABLE: os.environ[KEY_VARIABLE]}
     jobs = [Job(tmp_path / name) for name in ("one", "other")]
-    started = [job.start(key_by_url(job, host), **environment) for job in jobs]
+    started = [job.start(key_by_url(job, host), budget=TOKENS, **environment) for job in jobs]
     assert [process.wait(300) for process in started] == [0, 0], (jobs[0].folder / "log").read_text()
     tables = [read_table(job.folder / "out.parquet", RESPONSES) for job in jobs]
     assert tables[0].height == tables[1].height == CLIPS * QUESTIONS
@@ -88,7 +96,7 @@ def key_by_url(job: Job, host: dict[str, str]) -> ModelRunKey:
     """The key of a run whose server runs already."""
     key = hosted_key(job)
     answers = key.answers.model_copy(update={"serving": None, "settings": key.answers.settings | VIDEO})
-    serving = key.serving | host
+    serving = key.serving | host | PAID
     return key.model_copy(update={"hosting": None, "checkpoint": None, "answers": answers, "serving": serving})
 
 

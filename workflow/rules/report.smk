@@ -4,7 +4,7 @@
 
 rule report_site:
     input:
-        PLAN.report_inputs(),
+        PLAN.report_inputs,
         key="<suite>/keys/report.json",
     output:
         page="results/report/index.html",

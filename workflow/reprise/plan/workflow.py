@@ -350,7 +350,7 @@ class Workflow:
 
     # The report
 
-    def report_inputs(self) -> list[Path]:
+    def report_inputs(self, wildcards: Wildcards) -> list[Path]:
         """Everything that the report is made from."""
         return report_inputs(self._plan)
 

@@ -22,6 +22,13 @@ tables:
     sections: [{protocol: unpacked, sampling: interior8, rows: [{label: Oracle, model: oracle}]}]
 """
 
+RATERS = """\
+    people:
+      raters: {kind: rating, runs: [unpacked/interior8/oracle], questions: 5, answers: "ratings/*.csv"}
+"""
+SURVEYS = "results/construction/people/mmbench_video/raters/surveys.csv"
+METRICS = "results/construction/metrics/mmbench_video/unpacked/interior8/oracle/wordmatch.parquet"
+
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
@@ -61,3 +68,13 @@ def test_people_get_their_files_and_sets_are_drawn(project: Project) -> None:
     assert "Avoid including specific timestamps" in (project.root / TASKS).with_name("guidelines.md").read_text()
     drawn = list(csv.DictReader((project.root / DRAWN).open()))
     assert len(drawn) == 2 and {row["scoring"] for row in drawn} == {"0 to 5"}
+
+
+def test_people_rate_answers_and_a_judge_is_measured_against_them(project: Project) -> None:
+    project.edit(SUITE, "    clips: release\n", f"{RATERS}    clips: release\n")
+    before = project.planned(SURVEYS)
+    assert {"people_rated", "people_surveys", "judge_requests", "infer", "clips"} <= set(before)
+    assert "judge" not in before and "people_ratings" not in project.planned(METRICS)
+    project.write("ratings/ann.csv", "task_id,digest,reviewer,verdict\n")
+    planned = project.planned(METRICS)
+    assert {"people_rated", "people_ratings", "score_judged"} <= set(planned) and "people_surveys" not in planned

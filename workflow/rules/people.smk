@@ -1,4 +1,40 @@
-# People's answers: surveys for a group of people, and numbers of what they answered. Their answers are a run (import_answers).
+# People's answers: surveys for a group of people, and numbers of what they answered. Their answers are a run (import_answers);
+# their ratings of models' answers are what judges are measured against (score_judged).
+
+
+rule people_rated:
+    input:
+        key="<suite>/keys/people/{benchmark}/{group}/rated.json",
+        item_table="<suite>/annotations/{benchmark}/items.parquet",
+        answers=PLAN.surveyed.answers,
+    output:
+        requests="<suite>/people/{benchmark}/{group}/rated.parquet",
+    log:
+        "<suite>/logs/people/{benchmark}/{group}/rated.log",
+    wildcard_constraints:
+        group=PLAN.surveyed.rating_groups(),
+    localrule: True
+    shell:
+        "{PYTHON:q} -m reprise.stages.people_rated --key {input.key:q} --items {input.item_table:q}"
+        " --answers {input.answers:q} --out {output.requests:q} 2> {log:q}"
+
+
+rule people_ratings:
+    input:
+        key="<suite>/keys/people/{benchmark}/{group}/ratings.json",
+        requests=PLAN.surveyed.requests,
+        files=PLAN.surveyed.files,
+    output:
+        csv="<suite>/people/{benchmark}/{group}/ratings.csv",
+        problems="<suite>/people/{benchmark}/{group}/problems.csv",
+    log:
+        "<suite>/logs/people/{benchmark}/{group}/ratings.log",
+    wildcard_constraints:
+        group=PLAN.surveyed.rating_groups(),
+    localrule: True
+    shell:
+        "{PYTHON:q} -m reprise.stages.people_ratings --key {input.key:q} --requests {input.requests:q}"
+        " --out {output.csv:q} --problems {output.problems:q} 2> {log:q}"
 
 
 rule people_surveys:

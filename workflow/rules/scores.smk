@@ -106,7 +106,7 @@ rule score_judged:
         judge_requests="<suite>/judge_requests/{benchmark}/{protocol}/{sampling}/{model}.parquet",
         given="<suite>/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
         responses="<suite>/judge_responses/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
-        ratings=PLAN.human_ratings,
+        ratings=PLAN.surveyed.ratings,
         facts=PLAN.analysed_facts,
     output:
         authors="<suite>/verdicts/{benchmark}/{protocol}/{sampling}/{model}/{judge}.authors.parquet",

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 
@@ -9,7 +10,16 @@ from reprise.benchmarks.scoring import Convention
 from reprise.core.errors import UserError
 from reprise.stats.measures import Measure, measure, ones
 
-COLUMNS = ("run", "item_id", "rating")
+RATED = pl.Schema({"run": pl.String, "item_id": pl.String, "rating": pl.Float64})
+COLUMNS = tuple(RATED)
+
+
+class Rated(NamedTuple):
+    """An answer of a run, and what people say of it."""
+
+    run: str
+    item_id: str
+    rating: float
 
 
 def read_ratings(path: Path) -> pl.DataFrame:

@@ -14,7 +14,7 @@ from reprise.config.construction_checks import construction_problems
 from reprise.config.figure_checks import figure_problems
 from reprise.config.imported import folder_problems, form_problems
 from reprise.config.model import Model
-from reprise.config.people_checks import design_problems
+from reprise.config.people_checks import design_problems, named_runs
 from reprise.config.problems import Problems
 from reprise.config.stand_in import stand_in_problems
 from reprise.config.tables import Column, Overview, Row, Section, TableSpec
@@ -91,8 +91,9 @@ class Checks:
                 self._add(self.suite_file, place, self._run(run, name))
             for group, design in entry.people.items():
                 place = f"benchmarks.{name}.people.{group}"
-                self._add(self.suite_file, f"{place}.run", self._run(design.run, name))
-                for key, reason in design_problems(self.found, entry.people, group):
+                for key, run in named_runs(design):
+                    self._add(self.suite_file, f"{place}.{key}", self._run(run, name))
+                for key, reason in design_problems(self.found, name, group):
                     self.problems.add(self.suite_file, f"{place}.{key}", reason)
 
         self._overview_lines()

@@ -1,20 +1,55 @@
 """Checks of the groups of people that a suite asks, across files."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from reprise.config.configuration import Configuration
-from reprise.people.settings import Design
+from reprise.people.settings import AnswerDesign, Design, RatingDesign
 
 
-def design_problems(found: Configuration, designs: Mapping[str, Design], group: str) -> Iterator[tuple[str, str]]:
+def named_runs(design: Design) -> list[tuple[str, str]]:
+    """The runs that a group names, each with the key that names it."""
+    if isinstance(design, AnswerDesign):
+        return [("run", design.run)]
+    return [(f"runs.{place}", run) for place, run in enumerate(design.runs)]
+
+
+def design_problems(found: Configuration, benchmark: str, group: str) -> Iterator[tuple[str, str]]:
     """Key of a group, and what is wrong there."""
-    design = designs[group]
-    model = design.run.rpartition("/")[2]
-    if model in found.models and not found.is_import(model):
-        reason = f"'{model}' is asked here. Name a model whose answers are imported, such as `humans`."
-        yield "run", reason
-    twins = [name for name, other in designs.items() if other.run == design.run and name < group]
-    if twins:
-        yield "run", f"'{design.run}' is the run of '{twins[0]}' too; a run has one group."
+    design = found.suite.benchmarks[benchmark].people[group]
+    if isinstance(design, RatingDesign):
+        yield from _of_rating(found, benchmark, group, design)
+    else:
+        yield from _of_answers(found, benchmark, group, design)
     if design.surveys is not None and design.per_survey is not None:
         yield "surveys", f"found {design.surveys}, and per_survey {design.per_survey}. Name one of both."
+
+
+def _of_answers(found: Configuration, benchmark: str, group: str, design: AnswerDesign) -> Iterator[tuple[str, str]]:
+    model = design.run.rpartition("/")[2]
+    if model in found.models and not found.is_import(model):
+        yield "run", f"'{model}' is asked here. Name a model whose answers are imported, such as `humans`."
+    if twin := _twin(found, benchmark, group, design.run):
+        yield "run", f"'{design.run}' is the run of '{twin}' too; a run has one group."
+
+
+def _of_rating(found: Configuration, benchmark: str, group: str, design: RatingDesign) -> Iterator[tuple[str, str]]:
+    entry, spec = found.suite.benchmarks[benchmark], found.benchmarks.get(benchmark)
+    if entry.ratings is not None:
+        yield "kind", f"the suite names ratings too (ratings: {entry.ratings}). Name one of both."
+    for place, run in enumerate(design.runs):
+        protocol = spec.protocols.get(run.partition("/")[0]) if spec else None
+        if protocol is not None and protocol.judge is None:
+            yield f"runs.{place}", f"'{run}': no judge rates its answers. Name a run of a protocol with a judge."
+        elif run in design.runs[:place]:
+            yield f"runs.{place}", f"'{run}' is named twice."
+        elif twin := _twin(found, benchmark, group, run):
+            yield f"runs.{place}", f"'{run}' is rated by '{twin}' too; a run has one group."
+        elif protocol is not None and benchmark in found.tables and run not in found.runs_of(benchmark):
+            yield f"runs.{place}", f"'{run}' is in no table of the suite. Name it in `extra_runs:` too."
+
+
+def _twin(found: Configuration, benchmark: str, group: str, run: str) -> str | None:
+    """Another group of the same kind, earlier by name, that names the same run."""
+    designs = found.suite.benchmarks[benchmark].people
+    same = (name for name, one in designs.items() if name < group and one.kind == designs[group].kind)
+    return next((name for name in same if run in [one for _, one in named_runs(designs[name])]), None)

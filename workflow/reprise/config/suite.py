@@ -64,9 +64,10 @@ class SuiteBenchmark(Settings):
     extras: str | None = None
     """A folder on this machine whose files count as files of the release; where both have a file, this one counts."""
     ratings: str | None = None
-    """csv file of people's ratings of answers (`run,item_id,rating`), read if it exists."""
+    """csv file of people's ratings of answers (`run,item_id,rating`) that were not asked for here, read if it exists;
+    people are asked for theirs by a group of `people:` of kind `rating`."""
     people: dict[Slug, Design] = Field({})
-    """Groups of people that are asked, by name: surveys for them, and what their answers come to."""
+    """Groups of people that are asked, by name: surveys for them, and what their answers, or ratings, come to."""
     subset_search: SubsetSearch | None = None
     """VELOCITI: how `construction/velociti/subset/<model>.csv` is searched for, a list for `subset:`."""
     subset: Subset | None = None

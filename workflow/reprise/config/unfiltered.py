@@ -18,7 +18,8 @@ def with_unfiltered(found: Configuration) -> Configuration:
     entries = dict(suite.benchmarks)
     for name, how in static_filters(found).items():
         before = f"{name}{UNFILTERED}"
-        changes = {"construction": None, "extra_runs": how.runs(), "figures": None, "ratings": None, "subset": None}
+        nothing = dict.fromkeys(("construction", "figures", "ratings", "subset"))
+        changes = {**nothing, "extra_runs": how.runs(), "people": {}}
         entries[before] = suite.benchmarks[name].model_copy(update=changes)
         benchmarks[before] = found.benchmarks[name]
         tables[before] = found.tables[name].model_copy(update={"benchmark": before, "tables": {}, "overview": None})

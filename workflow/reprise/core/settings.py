@@ -78,7 +78,7 @@ def _details(error: ValidationError, allowed: Sequence[str]) -> list[InitErrorDe
 def _detail(error: Mapping[str, Any], allowed: Sequence[str]) -> InitErrorDetails:
     place = error["loc"]
     if error["type"] == "union_tag_invalid":
-        place = (*place, error["ctx"]["discriminator"].strip("'"))
+        place = (*place, error["ctx"]["discriminator"].strip("'()"))
     return InitErrorDetails(type=mistake(_words(error, allowed)), loc=place, input=error["input"])
 
 

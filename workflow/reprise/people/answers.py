@@ -9,7 +9,7 @@ from reprise.construction.draws import rank, shuffled
 from reprise.construction.review import Problem, Task, Verdict, Votes, counted
 from reprise.core.errors import UserError
 from reprise.core.tabular import read_rows
-from reprise.people.settings import AnswerDesign
+from reprise.people.settings import AnswerDesign, Asked
 from reprise.people.tasks import QUALIFICATION, Qualifying
 
 # Why a question has no answer, and why a row does not count, besides what a review knows.
@@ -70,7 +70,7 @@ def people_named(paths: Iterable[Path]) -> set[str]:
 def counting(
     tasks: Sequence[Task],
     verdicts: Sequence[Verdict],
-    design: AnswerDesign,
+    design: Asked,
     tested: Qualifying,
     left_out: Collection[str],
 ) -> Counted:

@@ -8,7 +8,7 @@ import polars as pl
 from reprise.construction.review import Task, read_verdicts
 from reprise.people.answers import Counted, counting, people_named
 from reprise.people.keys import Inputs
-from reprise.people.settings import AnswerDesign
+from reprise.people.settings import Asked
 from reprise.people.tasks import NOT_TESTED, Qualifying, qualification_tasks, question_tasks
 
 
@@ -20,12 +20,12 @@ class Gathered(NamedTuple):
     counted: Counted
 
 
-def tested_by(design: AnswerDesign) -> Qualifying:
+def tested_by(design: Asked) -> Qualifying:
     """The questions of a design's qualification; none without one."""
     return qualification_tasks(Path(design.qualification.questions)) if design.qualification else NOT_TESTED
 
 
-def gather(design: AnswerDesign, files: Inputs, requests: pl.DataFrame) -> Gathered:
+def gather(design: Asked, files: Inputs, requests: pl.DataFrame) -> Gathered:
     """All files of answers together: what several of them say adds up."""
     tasks, tested = question_tasks(requests), tested_by(design)
     verdicts, left_out = read_verdicts(map(Path, files.answers)), people_named(map(Path, files.left_out))

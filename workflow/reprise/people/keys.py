@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field
 from reprise.core.keyfile import Key
 from reprise.core.settings import Settings
 from reprise.models.keys import Answers, RunKey
-from reprise.people.settings import Design
+from reprise.people.settings import AnswerDesign, Design, RatingDesign
 
 
 class Inputs(Settings):
@@ -28,7 +28,7 @@ class PeopleFiles(Answers):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     STAGE = "reprise.stages.people_answers"
-    design: Design
+    design: AnswerDesign
     files: Inputs
 
 
@@ -45,6 +45,23 @@ class SurveysKey(Key):
     STAGE = "reprise.stages.people_surveys"
     design: Design
     sampling: dict[str, Any]
+    files: Inputs
+
+
+class RatedKey(Key):
+    """Key of the stage `people_rated`: which answers are put to people."""
+
+    STAGE = "reprise.stages.people_rated"
+    runs: tuple[str, ...]
+    questions: int
+    seed: int
+
+
+class RatingsKey(Key):
+    """Key of the stage `people_ratings`."""
+
+    STAGE = "reprise.stages.people_ratings"
+    design: RatingDesign
     files: Inputs
 
 

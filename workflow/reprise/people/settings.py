@@ -1,11 +1,13 @@
 """How people are asked: what a suite says of each of its groups of people."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import Discriminator, Field, Tag
 
 from reprise.core.names import RUN
 from reprise.core.settings import Settings
+
+RunName = Annotated[str, Field(pattern=RUN)]
 
 
 class Qualification(Settings):
@@ -28,27 +30,12 @@ class Asked(Settings):
     videos: str = "resources"
     """The folder whose videos the site of the survey shows (Label Studio's `LOCAL_FILES_DOCUMENT_ROOT`); their
     addresses are relative to it."""
-
-
-class AnswerDesign(Asked):
-    """People answer a benchmark's questions, as a model does."""
-
-    kind: Literal["answers"] = "answers"
-    """`answers`: people answer a benchmark's questions."""
-    run: Annotated[str, Field(pattern=RUN)]
-    """The run whose answers these are, `<protocol>/<sampling>/<model>`; the model is one whose answers are imported.
-    People see the whole clip under the sampling `all`; of another one its frames, as a silent video of `seconds:`."""
     surveys: int | None = Field(None, ge=1)
     """Number of surveys that the questions are dealt out to; instead of `per_survey`."""
     per_survey: int | None = Field(None, ge=1)
     """Number of questions of a survey; instead of `surveys`. Without both there is one survey."""
     workers: int = Field(1, ge=1)
-    """How many people must have answered a question; it has no answer before."""
-    ties: Literal["wrong", "draw", "first_option"] = "wrong"
-    """What becomes of a question to which two answers are the most frequent: it has no answer (`wrong`), one of them is
-    drawn, or the one that is offered first counts."""
-    seconds: float = Field(10, gt=0)
-    """Length of the silent video that the frames of a sampling are shown as."""
+    """How many people must have answered a question; what they say does not count before."""
     qualification: Qualification | None = None
     """A test that people must pass."""
     left_out: str | None = None
@@ -56,4 +43,39 @@ class AnswerDesign(Asked):
     captions."""
 
 
-Design = AnswerDesign
+class AnswerDesign(Asked):
+    """People answer a benchmark's questions, as a model does."""
+
+    kind: Literal["answers"] = "answers"
+    """`answers`: people answer a benchmark's questions."""
+    run: RunName
+    """The run whose answers these are, `<protocol>/<sampling>/<model>`; the model is one whose answers are imported.
+    People see the whole clip under the sampling `all`; of another one its frames, as a silent video of `seconds:`."""
+    ties: Literal["wrong", "draw", "first_option"] = "wrong"
+    """What becomes of a question to which two answers are the most frequent: it has no answer (`wrong`), one of them is
+    drawn, or the one that is offered first counts."""
+    seconds: float = Field(10, gt=0)
+    """Length of the silent video that the frames of a sampling are shown as."""
+
+
+class RatingDesign(Asked):
+    """People rate models' answers as a judge does; a judge is measured against the mean of their ratings."""
+
+    kind: Literal["rating"]
+    """`rating`: people rate models' answers from 0 to 3."""
+    runs: tuple[RunName, ...] = Field(min_length=1)
+    """The runs whose answers are rated, `<protocol>/<sampling>/<model>`, all on the same questions."""
+    questions: int = Field(100, ge=1)
+    """How many questions are drawn."""
+    workers: int = Field(2, ge=1)
+    """How many people must have rated an answer; it has no rating before."""
+
+
+def kind(found: Any) -> str:
+    """The kind of a group, which is the usual one where none is named."""
+    return str(found.get("kind", "answers") if isinstance(found, dict) else getattr(found, "kind", "answers"))
+
+
+Design: TypeAlias = Annotated[
+    Annotated[AnswerDesign, Tag("answers")] | Annotated[RatingDesign, Tag("rating")], Discriminator(kind)
+]

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 from reprise.construction.review import Task, Votes
 from reprise.people.answers import TIE, TOO_FEW, Counted, Reply, Worker
-from reprise.people.settings import AnswerDesign
+from reprise.people.settings import AnswerDesign, Asked
 from reprise.people.tasks import in_surveys
-from reprise.stats.reliability import alpha
+from reprise.stats.reliability import Level, alpha
 
-# VELOCITI, A.6; Vinoground, 4.2 and appendix H. TemporalBench and MMBench-Video state none of these.
+# VELOCITI, A.6; Vinoground, 4.2 and appendix H. TemporalBench states none of these, and MMBench-Video's people rate.
 PAPER: Mapping[str, Mapping[str, float]] = {
     "velociti": {"questions": 2100, "people": 3, "answers a question": 1},
     "vinoground": {"questions": 2000, "surveys": 50, "answers a question": 10, "people who may answer": 170},
@@ -53,13 +53,13 @@ def numbers(
     return [Number(what, paper.get(what), value, note) for what, value, note in ours]
 
 
-def agreement(tasks: Sequence[Task], votes: Votes, design: AnswerDesign) -> tuple[float | None, str]:
+def agreement(tasks: Sequence[Task], votes: Votes, design: Asked, level: Level = "nominal") -> tuple[float | None, str]:
     """Krippendorff's alpha of the answers that count, or why there is none."""
     if design.workers == 1:
         return None, BY_DESIGN
     options = list(dict.fromkeys(option for task in tasks for option in task.choices))
-    found = alpha([Counter(given.values()) for given in votes.by_task.values()], options)
-    return found, NOTHING_TO_COMPARE if found is None else "nominal, of the answers that count"
+    found = alpha([Counter(given.values()) for given in votes.by_task.values()], options, level)
+    return found, NOTHING_TO_COMPARE if found is None else f"{level}, of the answers that count"
 
 
 def worker_rows(counted: Counted, replies: Mapping[str, Reply], expected: Mapping[str, str]) -> list[dict[str, Any]]:

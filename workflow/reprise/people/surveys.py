@@ -8,7 +8,7 @@ from reprise.construction.draws import shuffled
 from reprise.construction.label_studio import as_task
 from reprise.construction.review import Task
 from reprise.core.errors import UserError
-from reprise.people.settings import AnswerDesign
+from reprise.people.settings import Asked
 from reprise.people.tasks import BETWEEN, Qualifying, in_surveys
 
 COLUMNS = (
@@ -25,7 +25,7 @@ class Shown(NamedTuple):
 
 
 def survey_rows(
-    tasks: Sequence[Task], tested: Qualifying, design: AnswerDesign, videos: Mapping[str, Shown]
+    tasks: Sequence[Task], tested: Qualifying, design: Asked, videos: Mapping[str, Shown]
 ) -> list[dict[str, Any]]:
     """All surveys, the qualification first; the order of the questions is drawn."""
     known = {task.task_id: task for task in tasks}
@@ -37,7 +37,7 @@ def survey_rows(
     ]
 
 
-def _row(survey: str, task: Task, design: AnswerDesign, shown: Shown | None) -> dict[str, Any]:
+def _row(survey: str, task: Task, design: Asked, shown: Shown | None) -> dict[str, Any]:
     return {
         "survey": survey,
         "task_id": task.task_id,

@@ -37,7 +37,7 @@ class Imports:
 
     def of_people(self, run: Run) -> list[Path]:
         """The files of a run whose answers a group of people gives; none before the first answer."""
-        files = self.people.inputs(run) if run in self.people.designs else None
+        files = self.people.inputs(self.people.answering[run]) if run in self.people.answering else None
         return files.paths() if files and files.answers else []
 
     def _of_authors_formats(self, run: Run) -> list[Path]:

@@ -40,7 +40,7 @@ from reprise.plan.identity import server_of, weights_identity
 from reprise.plan.reported import report_key
 from reprise.plan.reproduction import reproduction_key
 from reprise.plan.runs import Plan
-from reprise.plan.surveyed import group_keys
+from reprise.plan.surveyed import group_keys, ratings_digest
 from reprise.reading.keys import JudgementsKey, VerdictsKey
 from reprise.tables.keys import OverviewKey, TableKey
 from reprise.tables.published import published_file
@@ -201,7 +201,7 @@ class _Keys:
 
     def _of_protocol(self, benchmark: str, name: str) -> Iterator[tuple[Path, Settings]]:
         protocol, key = self._config.benchmarks[benchmark].protocols[name], self._plan.results.key
-        prompts, ratings = self._prompts[benchmark], self._config.suite.benchmarks[benchmark].ratings
+        prompts = self._prompts[benchmark]
         requests = RequestsKey(
             benchmark=benchmark,
             form=protocol.form,
@@ -220,7 +220,7 @@ class _Keys:
             items=protocol.items,
             frames_min=protocol.frames_min,
             level=self._config.main.confidence,
-            ratings_sha256=self._digest_of(ratings if protocol.judge is not None else None),
+            ratings_sha256=ratings_digest(self._plan, benchmark, name),
         )
         yield key("requests", benchmark, name), self._coded(requests)
         yield key("verdicts", benchmark, name), self._coded(verdicts)
@@ -309,9 +309,11 @@ class _Keys:
 
     def _run_of_people(self, run: Run, sampling: dict[str, Any]) -> PeopleRunKey:
         people = self._plan.imports.people
-        design, files = people.designs[run].design, people.inputs(run)
+        group = people.answering[run]
         adapter = self._config.models[run.model].adapter
-        answers = self._coded(PeopleFiles(adapter=adapter, sampling=sampling, design=design, files=files))
+        answers = self._coded(
+            PeopleFiles(adapter=adapter, sampling=sampling, design=group.design, files=people.inputs(group))
+        )
         return PeopleRunKey(run=run.name, key=answers.digest(), answers=answers)
 
     def _imported_ratings(self, name: str, benchmark: str, protocol: str, judge: str) -> ImportedRatingsKey:

@@ -7,7 +7,7 @@ from reprise.config.configuration import Configuration
 from reprise.core.paths import Run
 from reprise.core.store import Store
 from reprise.people.keys import Inputs
-from reprise.people.settings import Design
+from reprise.people.settings import AnswerDesign, Design, RatingDesign
 
 
 class Group(NamedTuple):
@@ -18,8 +18,14 @@ class Group(NamedTuple):
     design: Design
 
     @property
-    def run(self) -> Run:
-        return Run.parse(f"{self.benchmark}/{self.design.run}")
+    def runs(self) -> list[Run]:
+        """The run whose answers these people give, or the runs whose answers they rate."""
+        names = [self.design.run] if isinstance(self.design, AnswerDesign) else self.design.runs
+        return [Run.parse(f"{self.benchmark}/{name}") for name in names]
+
+    @property
+    def rates(self) -> bool:
+        return isinstance(self.design, RatingDesign)
 
 
 class People:
@@ -28,20 +34,28 @@ class People:
     def __init__(self, config: Configuration) -> None:
         self._store = Store(Path(config.main.store))
         entries = config.suite.benchmarks.items()
-        groups = [Group(benchmark, name, one) for benchmark, entry in entries for name, one in entry.people.items()]
-        self.designs = {group.run: group for group in groups}
+        self.groups = [
+            Group(benchmark, name, one) for benchmark, entry in entries for name, one in entry.people.items()
+        ]
+        self.answering = {group.runs[0]: group for group in self.groups if not group.rates}
+        """the groups whose answers are a run, by that"""
 
     def of(self, benchmark: str) -> list[Group]:
         """Those who are asked about a benchmark."""
-        return [group for group in self.designs.values() if group.benchmark == benchmark]
+        return [group for group in self.groups if group.benchmark == benchmark]
 
     def group(self, benchmark: str, name: str) -> Group:
         """A group by its names."""
-        return next(one for one in self.designs.values() if (one.benchmark, one.name) == (benchmark, name))
+        return next(one for one in self.groups if (one.benchmark, one.name) == (benchmark, name))
 
-    def inputs(self, run: Run) -> Inputs:
-        """The files of the group whose answers a run has, by content."""
-        design = self.designs[run].design
+    def raters(self, run: Run) -> Group | None:
+        """The group that rates a run's answers, once somebody has."""
+        groups = (group for group in self.groups if group.rates and run in group.runs)
+        return next((group for group in groups if self.inputs(group).answers), None)
+
+    def inputs(self, group: Group) -> Inputs:
+        """The files of a group, by content."""
+        design = group.design
         questions = [Path(design.qualification.questions)] if design.qualification else []
         return Inputs(
             answers=self._digests(_matching(design.answers)),

@@ -285,11 +285,6 @@ class Workflow:
         """The file that holds an imported judge's ratings of a run."""
         return self._plan.imports.rating_files(_run(wildcards), wildcards.judge)
 
-    def human_ratings(self, wildcards: Wildcards) -> list[Path]:
-        """The file of people's ratings, if the suite names one that exists."""
-        name = self._plan.config.suite.benchmarks[wildcards.benchmark].ratings
-        return [Path(name)] if name and Path(name).is_file() else []
-
     # Tables
 
     def every_table(self) -> list[Path]:

@@ -7,15 +7,14 @@ from reprise.core.errors import run_command
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import REQUESTS, RESPONSES, read_table, table_of, write_table
-from reprise.external.answers import Problem, response_row, write_problems
+from reprise.external.answers import response_row
 from reprise.media.sampling import frames_shown
 from reprise.models.adapters.base import Answer
 from reprise.people.answers import TOO_FEW, replies
 from reprise.people.gathering import gather
 from reprise.people.keys import PeopleRunKey
+from reprise.people.refused import write_refused
 from reprise.stages.arguments import arguments
-
-NAMED = 5
 
 
 def main() -> None:
@@ -34,12 +33,8 @@ def main() -> None:
     ]
     waiting = [name for name, reply in said.items() if reply.error == TOO_FEW]
     refused = found.counted.votes.problems
-    write_problems([Problem(one.where, None, one.found, one.problem) for one in refused], waiting, args.problems)
+    write_refused(refused, waiting, args.problems)
     write_table(table_of(rows, RESPONSES), args.out, RESPONSES, args.made_under)
-    for one in refused[:NAMED]:
-        log.warning(f"{one.where}: {one.problem}: {one.found}; the row does not count.")
-    if len(refused) > NAMED:
-        log.warning(f"{len(refused) - NAMED} more such rows: see {args.problems}.")
     failed = ", ".join(
         f"{count} {error}" for error, count in Counter(r.error for r in said.values() if r.error).items()
     )

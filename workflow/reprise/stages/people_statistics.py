@@ -1,5 +1,6 @@
 """Stage `people_statistics`: how many people answered what, how far they agree, and each of them by a number."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from reprise.construction.review import as_csv
@@ -10,6 +11,8 @@ from reprise.core.schemas import REQUESTS, read_table
 from reprise.people.answers import replies
 from reprise.people.gathering import gather
 from reprise.people.keys import PeopleStatisticsKey
+from reprise.people.rating_statistics import RATER_COLUMNS, rater_rows, rating_numbers
+from reprise.people.settings import RatingDesign
 from reprise.people.statistics import WORKER_COLUMNS, Number, numbers, worker_rows
 from reprise.stages.arguments import arguments
 
@@ -21,16 +24,24 @@ def main() -> None:
     key = read_key(args.key, PeopleStatisticsKey)
     requests = read_table(args.requests, REQUESTS)
     found = gather(key.design, key.files, requests)
-    said = replies(found.tasks, found.counted.votes, key.design)
-    lines = numbers(key.benchmark, found.tasks, found.counted, said, key.design)
-    expected = dict(requests.select("request_id", "expected").iter_rows())
+    if isinstance(key.design, RatingDesign):
+        lines = rating_numbers(key.benchmark, requests, found.tasks, found.counted, key.design)
+        workers = as_csv(rater_rows(found.counted), RATER_COLUMNS)
+        heading, runs = "People's ratings of answers to", key.design.runs
+    else:
+        said = replies(found.tasks, found.counted.votes, key.design)
+        lines = numbers(key.benchmark, found.tasks, found.counted, said, key.design)
+        expected = dict(requests.select("request_id", "expected").iter_rows())
+        workers = as_csv(worker_rows(found.counted, said, expected), WORKER_COLUMNS)
+        heading, runs = "People's answers to", (key.design.run,)
     write_text(args.csv, as_csv([line._asdict() for line in lines], Number._fields))
-    write_text(args.workers, as_csv(worker_rows(found.counted, said, expected), WORKER_COLUMNS))
-    write_text(args.md, _page(key, lines))
+    write_text(args.workers, workers)
+    write_text(args.md, _page(key, heading, runs, lines))
 
 
-def _page(key: PeopleStatisticsKey, lines: list[Number]) -> str:
-    head = [f"# People's answers to {key.title}", "", f"Run `{key.design.run}`.", ""]
+def _page(key: PeopleStatisticsKey, heading: str, runs: Sequence[str], lines: Sequence[Number]) -> str:
+    named = ", ".join(f"`{run}`" for run in runs)
+    head = [f"# {heading} {key.title}", "", f"{'Run' if len(runs) == 1 else 'Runs'} {named}.", ""]
     head += [key.notice, ""] if key.notice else []
     table = ["| what | paper | here | note |", "|---|---|---|---|"]
     table += [f"| {line.what} | {_cell(line.paper)} | {_cell(line.ours)} | {line.note} |" for line in lines]

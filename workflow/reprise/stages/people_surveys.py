@@ -18,11 +18,18 @@ from reprise.media.ledgers import clip_file, present_clips
 from reprise.media.slides import has_sound, kept_slides
 from reprise.people.gathering import tested_by
 from reprise.people.keys import SurveysKey
+from reprise.people.settings import AnswerDesign, RatingDesign
 from reprise.people.surveys import BEFORE, COLUMNS, Shown, label_studio_tasks, survey_rows
 from reprise.people.tasks import question_tasks
 from reprise.stages.arguments import arguments
 
 TEXTS = ("question",)
+ANSWER = "Watch the video, then answer."
+# The words of the paper's judge prompt (MMBench-Video, appendix D).
+RATE = (
+    "Rate the candidate answer by its similarity to the groundtruth answer: 0 entirely incorrect, 1 largely incorrect, "
+    "2 largely correct, 3 entirely correct."
+)
 
 
 def main() -> None:
@@ -43,7 +50,7 @@ def main() -> None:
     rows = survey_rows(there, tested, key.design, videos)
     write_text(args.csv, as_sheet(rows, COLUMNS))
     write_text(args.json, as_json(label_studio_tasks(rows)))
-    write_text(args.template, template("Watch the video, then answer.", TEXTS))
+    write_text(args.template, template(RATE if isinstance(key.design, RatingDesign) else ANSWER, TEXTS))
     number, absent = len({row["survey"] for row in rows} - {BEFORE}), len(tasks) - len(there)
     silent = sum(row["sound"] == "no" for row in rows)
     log.info(
@@ -56,7 +63,7 @@ def _shown(clip: dict[str, Any], plans: dict[str, list[int]], key: SurveysKey, s
     """The clip as it is, or the frames of its plan."""
     path = clip_file(store, clip)
     try:
-        if plans:
+        if plans and isinstance(key.design, AnswerDesign):
             frames = plans[clip["clip_id"]]
             return Shown(kept_slides(path, clip["sha256"], frames, key.design.seconds, store), has_sound=False)
         return Shown(path, has_sound(path))

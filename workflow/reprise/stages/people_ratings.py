@@ -1,0 +1,32 @@
+"""Stage `people_ratings`: the mean of several people's ratings of each answer, against which judges are measured."""
+
+from pathlib import Path
+
+from reprise.construction.review import as_csv
+from reprise.core.errors import run_command
+from reprise.core.files import write_text
+from reprise.core.keyfile import read_key
+from reprise.core.log import log
+from reprise.core.schemas import REQUESTS, read_table
+from reprise.people.gathering import gather
+from reprise.people.keys import RatingsKey
+from reprise.people.rating import rated, waiting
+from reprise.people.refused import write_refused
+from reprise.stages.arguments import arguments
+
+
+def main() -> None:
+    args = arguments("Average people's ratings.", key=Path, requests=Path, out=Path, problems=Path)
+    key, requests = read_key(args.key, RatingsKey), read_table(args.requests, REQUESTS)
+    votes = gather(key.design, key.files, requests).counted.votes
+    ratings, unrated = rated(requests, votes, key.design.workers), waiting(requests, votes, key.design.workers)
+    write_refused(votes.problems, unrated, args.problems)
+    write_text(args.out, as_csv(ratings.to_dicts(), ratings.columns))
+    log.info(
+        f"{ratings.height} answers rated by {key.design.workers} people or more, {len(unrated)} not yet; "
+        f"{len(votes.problems)} rows do not count"
+    )
+
+
+if __name__ == "__main__":
+    run_command(main)

@@ -150,8 +150,9 @@ class TemporalBenchSettings(Constructing):
     """`temporalbench`: from clips of several data sets, with captions by people."""
     files: list[str] = Field(["*annotations*.json", "*annotations*.jsonl", "*annotations*.csv"])
     """Glob patterns of the files of clips and captions."""
-    columns: ClipColumns = ClipColumns()
-    """Their columns. How the paper's authors call them is not known."""
+    columns: ClipColumns | None = ClipColumns()
+    """Their columns. How the paper's authors call them is not known. Null where they are csv files of clips of your own,
+    with the columns `video`, `start`, `end` and `caption`: what is said here of data sets does not concern these."""
     datasets: list[str] = Field(
         ["ActivityNet", "Charades", "FineGym", "Movie_Description", "Oops", "COIN", "EgoExo4D"], min_length=1
     )

@@ -99,6 +99,15 @@ class Columns(Settings):
     """Where it ends."""
 
 
+class SentenceEncoder(Settings):
+    """A checkpoint that compares captions: the mean of its last layer over all tokens of a text, scaled to length 1."""
+
+    folder: str
+    """Folder of a transformers checkpoint with its tokenizer, such as a copy of all-mpnet-base-v2. It is not fetched."""
+    tokens: int = Field(384, ge=3)
+    """Longest text in tokens, what marks its ends included; the rest is cut. 384 is what all-mpnet-base-v2 has."""
+
+
 class VinogroundSettings(Constructing):
     """Vinoground, from videos with captions such as VATEX's."""
 
@@ -115,9 +124,9 @@ class VinogroundSettings(Constructing):
     """Captions of a video that are searched, the first ones."""
     pairs: int = Field(500, ge=1)
     """Pairs of captions that are wanted of the writer; `rounds:` is the longest conversation."""
-    encoder: Literal["words", "minilm"] = "words"
-    """How captions are compared: `words` needs no model; `minilm` are sentence embeddings of all-MiniLM-L6-v2, kept in
-    the store by text. The paper's encoder is MPNet."""
+    encoder: Literal["words", "minilm"] | SentenceEncoder = "words"
+    """How captions are compared: `words` needs no model; `minilm` are sentence embeddings of all-MiniLM-L6-v2; those of
+    another checkpoint, such as the paper's MPNet, are of a folder. Embeddings are kept in the store by text."""
     nearest: int = Field(20, ge=1)
     """Most similar captions that people look at, for each caption of a pair."""
 

@@ -10,9 +10,9 @@ from reprise.core.errors import UserError
 from reprise.core.store import Store
 from reprise.models import embeddings
 from reprise.models.embeddings import Checkpoint, embed
+from transformers import BertConfig, BertModel, MPNetConfig, MPNetModel
 
 from tests.unit.models.adapters import tiny
-from transformers import BertConfig, BertModel, MPNetConfig, MPNetModel
 
 WORDS = {**tiny.WORDS, "vocab_size": tiny.MANY_WORDS}
 KINDS: dict[str, Any] = {

@@ -1,7 +1,8 @@
 """Similarity of two texts by all-MiniLM-L6-v2 or another checkpoint, each text embedded once and kept in the store.
 
-What sentence-transformers does with such a model's files: at most so many word pieces (256 of all-MiniLM-L6-v2), the mean
-of the last layer over all of them, scaled to length 1. A text is embedded alone, so that its numbers never depend on its neighbours.
+What sentence-transformers does with such a model's files: at most so many word pieces (256 of all-MiniLM-L6-v2), the
+mean of the last layer over all of them, scaled to length 1. A text is embedded alone, so that its numbers never depend
+on its neighbours.
 """
 
 import os
@@ -44,9 +45,7 @@ def similarities(left: Sequence[str], right: Sequence[str], version: str, store:
     return [float(vectors[one] @ vectors[other]) for one, other in zip(left, right, strict=True)]
 
 
-def embed(
-    texts: Iterable[str], version: str, store: Store, checkpoint: Checkpoint | None = None
-) -> dict[str, Vector]:
+def embed(texts: Iterable[str], version: str, store: Store, checkpoint: Checkpoint | None = None) -> dict[str, Vector]:
     """The vector of every text; the model is loaded only for those that are not in the store.
 
     Without a checkpoint it is all-MiniLM-L6-v2; the version of another one is the digest of its folder.

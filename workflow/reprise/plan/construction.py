@@ -22,13 +22,13 @@ from reprise.construction.keys import (
 )
 from reprise.construction.registry import MEASURED
 from reprise.construction.settings import (
+    CheckpointEncoder,
     Constructing,
     Construction,
     Making,
     MmbenchVideoSettings,
     OtherSets,
     ReviewSettings,
-    SentenceEncoder,
     VinogroundSettings,
 )
 from reprise.core.errors import UserError
@@ -139,11 +139,11 @@ def step_keys(plan: Plan, benchmark: str) -> Iterator[tuple[Path, Key]]:
 
 def _embedder(plan: Plan, benchmark: str, settings: Construction) -> str | None:
     """The version of the model that compares captions, where one does; that of a folder is its digest."""
-    if not isinstance(settings, VinogroundSettings) or settings.encoder == "words":
+    if not isinstance(settings, VinogroundSettings) or settings.encoder.kind == "words":
         return None
-    if isinstance(settings.encoder, SentenceEncoder):
+    if isinstance(settings.encoder, CheckpointEncoder):
         where = f"config/suites/{plan.config.name}.yaml: benchmarks.{benchmark}.construction.encoder.folder"
-        return local_weights(Path(settings.encoder.folder), where, "or write `encoder: words`", plan.store)
+        return local_weights(Path(settings.encoder.folder), where, "or write `encoder: {kind: words}`", plan.store)
     try:
         return version(DISTRIBUTION)
     except PackageNotFoundError:

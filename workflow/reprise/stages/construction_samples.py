@@ -11,7 +11,7 @@ import numpy as np
 from reprise.construction.filters import kept
 from reprise.construction.keys import SamplesKey
 from reprise.construction.registry import load_step, read_tables, write_tables
-from reprise.construction.settings import SentenceEncoder, VinogroundSettings
+from reprise.construction.settings import CheckpointEncoder, VinogroundSettings
 from reprise.core.errors import run_command
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
@@ -42,7 +42,7 @@ def encoder_of(key: SamplesKey, store: Store) -> Any:
 
     assert isinstance(key.settings, VinogroundSettings)  # no other compares captions
     named = key.settings.encoder
-    checkpoint = Checkpoint(Path(named.folder), named.tokens) if isinstance(named, SentenceEncoder) else None
+    checkpoint = Checkpoint(Path(named.folder), named.tokens) if isinstance(named, CheckpointEncoder) else None
     return partial(vectors_of, key.embedder, store, checkpoint=checkpoint)
 
 

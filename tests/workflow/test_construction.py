@@ -58,6 +58,17 @@ def test_the_chain_makes_a_release_and_counts(project: Project) -> None:
     assert set(reviewed["filter"]) <= {"", "not_reviewed", "not_written"}
 
 
+def test_a_plan_names_a_round_whose_writer_changed(project: Project) -> None:
+    project.edit("config/models/toy-writer.yaml", "says: slides left,", "says: moves left,")
+    said = project.reprise("reprise", "plan").stdout
+    assert (
+        "toy-writer: settings changed (" in said and "slides left -> moves left), and at most 1 rounds after it" in said
+    )
+    assert said.count("velociti/construction/round") == 1 and "velociti/construction/round1" in said
+    project.edit("config/models/toy-writer.yaml", "says: moves left,", "says: slides left,")
+    assert "toy-writer" not in project.reprise("reprise", "plan").stdout
+
+
 def test_a_verdict_asks_nobody_again(project: Project) -> None:
     tasks = list(csv.DictReader((project.root / f"{FOLDER}/review/tasks.csv").open()))
     rows = [f"{row['task_id']},{row['digest']},ann,both are wrong" for row in tasks if row["negative"]]

@@ -309,6 +309,8 @@ def judged(row: dict[str, str], shown: dict[str, str]) -> str:
     """What somebody says who has seen the videos: every sample fits, and each video shows its caption of the csv."""
     if row["task_id"].startswith("category/"):
         return "action"
+    if "option" in row:
+        return "fits" if shown.get(row["video"]) == row["option"] else "does not fit"
     if "caption" in row:
         return "shows it" if shown[row["video"]] == row["text"] else "does not show it"
     return row["choices"].partition(" | ")[0]
@@ -316,8 +318,11 @@ def judged(row: dict[str, str], shown: dict[str, str]) -> str:
 
 def review(project: Project, benchmark: str) -> None:
     """Fill in a copy of the tasks, as the page says."""
-    captions = csv.DictReader(BUILD.files["my/captions/captions.csv"].splitlines())
+    captions, clips = (
+        csv.DictReader(BUILD.files[path].splitlines()) for path in ("my/captions/captions.csv", "my/clips/clips.csv")
+    )
     shown = {row["video"]: row["caption"] for row in captions}
+    shown |= {f"own/{row['video']}.short-{row['start']}-{row['end']}": row["caption"] for row in clips}
     with (project.root / f"results/mine/construction/{benchmark}/review/tasks.csv").open() as stream:
         rows = list(csv.DictReader(stream))
     target = project.root / f"my/reviews/{benchmark}/ann.csv"
@@ -334,7 +339,7 @@ def test_building_a_benchmark_of_one_s_own_clips(tmp_path: Path) -> None:
     *render, tasks, statistics, tables = BUILD.commands
     for command in (*render, tasks):
         typed(project, command)
-    for benchmark in ("velociti", "vinoground"):
+    for benchmark in ("velociti", "vinoground", "temporalbench"):
         review(project, benchmark)
     for command in (statistics, tables):
         typed(project, command)
@@ -346,6 +351,14 @@ def test_building_a_benchmark_of_one_s_own_clips(tmp_path: Path) -> None:
     with (project.root / "results/mine/release/vinoground/vinoground.csv").open() as stream:
         pairs = [{row["pos_vid"], row["neg_vid"]} for row in csv.DictReader(stream)]
     assert sorted(map(sorted, pairs)) == [["four", "three"], ["one", "two"]]
+    found = numbers(project, "temporalbench/table2")
+    assert [found[row, column] for row in ("Oracle", "Oracle, long") for column in ("BA", "MBA")] == [100] * 4
+    items = pl.read_parquet(project.root / "results/mine/annotations/temporalbench/items.parquet")
+    assert items["flaws"].explode(empty_as_null=False).to_list() == []
+    asked = items.filter(pl.col("task") == "long").group_by("clip_id").len().sort("clip_id").rows()
+    assert asked == [
+        (f"own/{name}", 4) for name in ("four.long-2-10", "one.long-0-10", "three.long-2-10", "two.long-0-10")
+    ]
 
 
 # --- cluster.md ----------------------------------------------------------------------------------------------------

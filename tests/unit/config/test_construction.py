@@ -31,6 +31,8 @@ MISTAKES = [
     (SUITE, "static: {model: toy-llava-ov, samplings: [still0, still1]}", "static: {model: oracle, protocol: mmstar}", "benchmarks.mmbench_video.construction.static.protocol: 'mmstar' has no judge. Allowed: unpacked, "),
     (SUITE, "static: {model: toy-llava-ov, samplings: [still0, still1]}", "static: {model: oracle, samplings: [interior1]}", "benchmarks.mmbench_video.construction.static.samplings: 'interior1' is no random frame. Allowed: random1, still0, still1, still2, still3."),
     (SUITE, "static: {model: toy-llava-ov, samplings: [still0, still1]}", "static: {model: oracle, least: 4}", "benchmarks.mmbench_video.construction.static.least: should be less than or equal to 3, found 4."),
+    (SUITE, "pairs: 12", "pairs: 12\n      encoder: {kind: mpnet}", "benchmarks.vinoground.construction.encoder.kind: should be 'words', 'minilm', 'checkpoint', found 'mpnet'."),
+    (SUITE, "pairs: 12", "pairs: 12\n      encoder: {kind: checkpoint, folder: x, tokens: 0}", "benchmarks.vinoground.construction.encoder.tokens: should be greater than or equal to 3, found 0."),
     (SUITE, "judges: [wordmatch]", "judges: []", "benchmarks.mmbench_video.construction.static: nobody rates its answers. Name a judge in `judges:` of the suite or of the benchmark."),
     (SUITE, "categories: [Animation", "other_sets: {folder: full, scoring: {msvd: 0 to 5}}\n      categories: [Animation", "benchmarks.mmbench_video.construction.other_sets.scoring.msvd: no file 'full/msvd.csv' with the questions of this set."),
     (SUITE, "categories: [Animation", "other_sets: {folder: full, scoring: {msvd: 0 to 9}}\n      categories: [Animation", "benchmarks.mmbench_video.construction.other_sets.scoring.msvd: should be '0 to 3', '0 to 5' or 'accuracy', found '0 to 9'."),
@@ -106,6 +108,22 @@ def test_a_change_makes_again_what_it_shapes(here: Project, change: str | tuple[
         here.edit(SUITE, *change)
     benchmark = "mmbench_video" if steps == {"static"} else "vinoground" if change == "annotation" else "velociti"
     assert changed(before, texts(plan_of(here))) == {f"construction/{benchmark}/{step}.json" for step in steps}
+
+
+def test_an_encoder_is_named_by_the_digest_of_its_folder(here: Project) -> None:
+    where = "benchmarks.vinoground.construction.encoder.folder"
+    here.edit(SUITE, "pairs: 12", "pairs: 12\n      encoder: {kind: checkpoint, folder: checkpoints/mpnet}")
+    with pytest.raises(
+        UserError, match=rf"{where}: no folder 'checkpoints/mpnet'. .* or write `encoder: {{kind: words}}`"
+    ):
+        texts(plan_of(here))
+    here.write("checkpoints/mpnet/config.json", "{}")
+    with pytest.raises(UserError, match=rf"{where}: 'checkpoints/mpnet' holds no weights .*Found: config.json"):
+        texts(plan_of(here))
+    here.write("checkpoints/mpnet/model.safetensors", "one")
+    before = texts(plan_of(here))
+    here.write("checkpoints/mpnet/model.safetensors", "another")
+    assert changed(before, texts(plan_of(here))) == {"construction/vinoground/samples.json"}
 
 
 def test_another_suite_knows_nothing_of_it(here: Project) -> None:

@@ -393,13 +393,13 @@ def test_static_questions_leave_the_release(toy: dict[str, pl.DataFrame]) -> Non
     [text] = release(filtered, HOW).values()
     left = {row["index"] for row in csv.DictReader(io.StringIO(text), delimiter="\t")}
     assert left == set(indices[3:])
-    numbers = {(row["what"], row["group"]): (row["paper"], row["ours"]) for row in statistics(toy | filtered)}
+    numbers = {(row["what"], row["group"]): (row["paper"], row["ours"]) for row in statistics(toy | filtered, HOW)}
     assert numbers["static questions removed", "all"] == (246, 3) and numbers["questions", "all"] == (1998, 27)
     assert filter_counts(toy | filtered)[-2]["dropped"] == 3 and filter_counts(toy | filtered)[-1]["left"] == 27
 
 
 def test_numbers_stand_beside_the_paper_s(toy: dict[str, pl.DataFrame]) -> None:
-    numbers = {(row["what"], row["group"]): (row["paper"], row["ours"]) for row in statistics(toy)}
+    numbers = {(row["what"], row["group"]): (row["paper"], row["ours"]) for row in statistics(toy, HOW)}
     assert numbers["video clips", "all"] == (609, 6) and numbers["leaf abilities", "all"] == (26, 24)
     assert numbers["duration of a clip (s)", "mean"] == (165.4, 10) and numbers["categories of videos", "all"] == (
         16,
@@ -414,5 +414,5 @@ def test_numbers_stand_beside_the_paper_s(toy: dict[str, pl.DataFrame]) -> None:
 def test_numbers_of_nothing_are_empty(tmp_path: Path) -> None:
     here = of_rows(tmp_path, QUESTION | {"video": "v9"})
     here |= tables({"reviewed": review(here, [], settings()).reviewed, "votes": []})
-    numbers = {(row["what"], row["group"]): row["ours"] for row in statistics(here)}
+    numbers = {(row["what"], row["group"]): row["ours"] for row in statistics(here, settings())}
     assert numbers["questions", "all"] == 0 and numbers["words of a question", "mean"] is None

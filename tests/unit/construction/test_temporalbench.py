@@ -305,4 +305,4 @@ def test_empty_tables_count_nothing(tmp_path: Path) -> None:
 
     made = chain(tmp_path, writer())
     empty = {name: table.clear() for name, table in made.items()} | as_tables({"reviewed": []})
-    assert {row["ours"] for row in statistics(empty)} <= {None, 0, 1}
+    assert {row["ours"] for row in statistics(empty, settings())} <= {None, 0, 1}

@@ -182,7 +182,7 @@ def test_no_sample_is_in_the_training_set(made: Tables) -> None:
 
 
 def test_numbers_stand_beside_the_paper_s(judged: Tables) -> None:
-    rows = {(row["what"], row["group"]): (row["paper"], row["ours"]) for row in statistics(judged)}
+    rows = {(row["what"], row["group"]): (row["paper"], row["ours"]) for row in statistics(judged, HOW)}
     videos = {row["clip"] for row in kept(judged["reviewed"])}
     assert rows["videos (Table 1)", "all"] == (2179, len(videos))
     questions = [row for row in kept(judged["reviewed"]) if row["level"] != "central"]
@@ -198,6 +198,11 @@ def test_numbers_stand_beside_the_paper_s(judged: Tables) -> None:
         assert numbers == [clips_of, original, ours]
     assert sum(TABLE5.values()) == 9918 and sum(row[0] for row in TABLE1.values()) == 2179
     assert rows["negatives of a caption as written, most", "words"][1] <= 9
+    joined = Counter(one.dataset for one in long_videos(judged["reviewed"], HOW))
+    assert rows["data sets of long videos", "all"] == (4, 4) and rows["negatives of a long video", "all"] == (4, 4)
+    assert {name: rows["long videos", name] for name in joined} == {
+        name: (None, count) for name, count in joined.items()
+    }
     counts = filter_counts(judged)
     assert all(row["entered"] - row["dropped"] == row["left"] for row in counts)
     assert counts[-1]["left"] == judged["reviewed"].filter(pl.col("filter") == "").height

@@ -130,7 +130,7 @@ def test_the_release_is_read_by_the_unchanged_reader(found: Candidates, made: Ma
 
 def test_numbers_stand_beside_the_paper_s(found: Candidates, made: Made) -> None:
     here = reviewed(found, made)
-    rows = {(row["what"], row["group"]): (row["paper"], row["ours"]) for row in statistics(here)}
+    rows = {(row["what"], row["group"]): (row["paper"], row["ours"]) for row in statistics(here, HOW)}
     assert rows[("videos with a caption", "all")] == (864, 24)
     assert rows[("videos and captions, before the tests", "all")][0] == 3101
     assert [rows[("captions judged", one)][0] for one in ("positive", "neutral", "negative")] == [356, 21, 3]

@@ -13,7 +13,7 @@ import pytest
 from reprise.benchmarks.prompts import load_prompts
 from reprise.benchmarks.vinoground.release import read_release
 from reprise.construction.review import Verdict, counted
-from reprise.construction.settings import Columns, ReviewSettings, VinogroundSettings
+from reprise.construction.settings import Columns, MinilmEncoder, ReviewSettings, VinogroundSettings
 from reprise.construction.vinoground.candidates import candidates
 from reprise.construction.vinoground.release import release
 from reprise.construction.vinoground.requests import chosen, pairs, requests
@@ -175,7 +175,7 @@ def test_sentence_embeddings_go_by_meaning_and_are_kept_by_text(
 
 
 def test_the_encoder_of_the_suite_finds_the_videos(made: dict[str, pl.DataFrame], tmp_path: Path) -> None:
-    how = settings(pairs=SUITE["pairs"], rounds=SUITE["rounds"], encoder="minilm", nearest=2)
+    how = settings(pairs=SUITE["pairs"], rounds=SUITE["rounds"], encoder=MinilmEncoder(kind="minilm"), nearest=2)
     given = conversation(how)
     few = vatex() | {"pool": vatex()["pool"].head(4)}
     done = samples(few, given, PROMPTS, how, partial(vectors_of, "1", Store(tmp_path)))
@@ -252,7 +252,7 @@ def test_the_release_is_read_by_the_unchanged_reader_and_balanced(
 
 def test_numbers_stand_beside_the_paper_s(made: dict[str, pl.DataFrame]) -> None:
     here, _ = reviewed(made)
-    rows = {(row["what"], row["group"]): (row["paper"], row["ours"]) for row in statistics(here)}
+    rows = {(row["what"], row["group"]): (row["paper"], row["ours"]) for row in statistics(here, settings())}
     assert rows["pairs released", "all"] == (500, 12) and rows["videos and captions released", "all"] == (1000, 24)
     assert [rows["pairs (Table 2)", name][0] for name in TABLE2] == list(TABLE2.values())
     assert all(row["entered"] - row["dropped"] == row["left"] for row in filter_counts(here))

@@ -169,6 +169,9 @@ def test_a_text_is_embedded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     asked = []
 
     class Model:
+        def __init__(self, checkpoint: object) -> None:
+            pass
+
         def vector(self, text: str) -> "np.ndarray":
             asked.append(text)
             return np.array([1.0, len(text)], dtype=np.float32)

@@ -13,9 +13,10 @@ from reprise.core.paths import RESULTS, Scored
 from reprise.core.plain import safe
 from reprise.plan.agreement import compared
 from reprise.plan.asking import Asking, Askings, askings, writings
+from reprise.plan.changes import KeyChanges
 from reprise.plan.construction import constructed
 from reprise.plan.costs import estimate, tokens_by
-from reprise.plan.keys import collect_keys
+from reprise.plan.keys import collect_keys, key_texts
 from reprise.plan.naming import fitting, listed, nearest
 from reprise.plan.runs import Plan
 from reprise.plan.states import States
@@ -34,8 +35,8 @@ def plans(plan: Plan, targets: Sequence[str]) -> tuple[Askings, list[Planned]]:
     """What making these targets, or everything, asks, and what that takes."""
     keys = collect_keys(plan)
     numbers = chosen(plan, targets)
-    found = askings(plan, States(plan, keys), numbers)
-    found = found._replace(asked=[*writings(plan, _made(plan, targets, numbers)), *found.asked])
+    found, changes = askings(plan, States(plan, keys), numbers), KeyChanges(plan.results, key_texts(keys))
+    found = found._replace(asked=[*writings(plan, changes, _made(plan, targets, numbers)), *found.asked])
     questions = Questions(plan, keys)
     return found, [_planned(questions, asking) for asking in found.asked]
 

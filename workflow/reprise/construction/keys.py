@@ -46,7 +46,7 @@ class SamplesKey(StepKey):
     STEP = "samples"
     prompts: dict[str, Prompt]
     embedder: str | None = None
-    """version of the model of embeddings, where captions are compared by it"""
+    """version of the model of embeddings, or the digest of its folder, where captions are compared by one"""
 
 
 class ReviewKey(StepKey):

@@ -99,6 +99,34 @@ class Columns(Settings):
     """Where it ends."""
 
 
+class WordsEncoder(Settings):
+    """Captions are compared by their words, which needs no model."""
+
+    kind: Literal["words"]
+    """`words`: words and pairs of neighbouring words, weighted by how rare they are."""
+
+
+class MinilmEncoder(Settings):
+    """Captions are compared by the model of sentences that is installed with this library."""
+
+    kind: Literal["minilm"]
+    """`minilm`: sentence embeddings of all-MiniLM-L6-v2."""
+
+
+class CheckpointEncoder(Settings):
+    """Captions are compared by a checkpoint: the mean of its last layer over all tokens, scaled to length 1."""
+
+    kind: Literal["checkpoint"]
+    """`checkpoint`: sentence embeddings of a folder, such as the paper's MPNet."""
+    folder: str
+    """Folder of a transformers checkpoint with its tokenizer, such as all-mpnet-base-v2; it is not fetched."""
+    tokens: int = Field(384, ge=3)
+    """Longest text in tokens, what marks its ends included; the rest is cut. 384 is what all-mpnet-base-v2 has."""
+
+
+Encoder = Annotated[WordsEncoder | MinilmEncoder | CheckpointEncoder, Field(discriminator="kind")]
+
+
 class VinogroundSettings(Constructing):
     """Vinoground, from videos with captions such as VATEX's."""
 
@@ -115,9 +143,8 @@ class VinogroundSettings(Constructing):
     """Captions of a video that are searched, the first ones."""
     pairs: int = Field(500, ge=1)
     """Pairs of captions that are wanted of the writer; `rounds:` is the longest conversation."""
-    encoder: Literal["words", "minilm"] = "words"
-    """How captions are compared: `words` needs no model; `minilm` are sentence embeddings of all-MiniLM-L6-v2, kept in
-    the store by text. The paper's encoder is MPNet."""
+    encoder: Encoder = WordsEncoder(kind="words")
+    """How captions are compared. Embeddings of a model are kept in the store by text. The paper's encoder is MPNet."""
     nearest: int = Field(20, ge=1)
     """Most similar captions that people look at, for each caption of a pair."""
 
@@ -150,8 +177,9 @@ class TemporalBenchSettings(Constructing):
     """`temporalbench`: from clips of several data sets, with captions by people."""
     files: list[str] = Field(["*annotations*.json", "*annotations*.jsonl", "*annotations*.csv"])
     """Glob patterns of the files of clips and captions."""
-    columns: ClipColumns = ClipColumns()
-    """Their columns. How the paper's authors call them is not known."""
+    columns: ClipColumns | None = ClipColumns()
+    """Their columns. How the paper's authors call them is not known. Null where they are csv files of clips of your
+    own, with the columns `video`, `start`, `end`, `caption`: what is said here of data sets does not concern these."""
     datasets: list[str] = Field(
         ["ActivityNet", "Charades", "FineGym", "Movie_Description", "Oops", "COIN", "EgoExo4D"], min_length=1
     )

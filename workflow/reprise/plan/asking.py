@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from reprise.core.paths import Scored
 from reprise.plan.answers import Job, job_of, writer_jobs
-from reprise.plan.changes import Change, KeyChange
+from reprise.plan.changes import Change, KeyChange, KeyChanges
 from reprise.plan.runs import Plan
 from reprise.plan.states import State, States
 
@@ -53,15 +53,33 @@ def askings(plan: Plan, states: States, numbers: Iterable[Scored]) -> Askings:
     return Askings(list(found.values()), done, counted)
 
 
-def writings(plan: Plan, benchmarks: Iterable[str]) -> Iterator[Asking]:
+def writings(plan: Plan, changes: KeyChanges, benchmarks: Iterable[str]) -> Iterator[Asking]:
     """Of each construction the round of writing that is made next; what is asked after it depends on its replies."""
-    waiting: dict[str, list[Job]] = {}
+    rounds: dict[str, list[Job]] = {}
     for job in writer_jobs(plan):
-        if job.scored.run.benchmark in benchmarks and not job.responses.is_file():
-            waiting.setdefault(job.scored.run.benchmark, []).append(job)
-    for first, *later in waiting.values():
-        more = f"{NEW}, and at most {len(later)} rounds after it" if later else NEW
-        yield Asking(first, first.scored.run.model, (more,), is_remade=False)
+        if job.scored.run.benchmark in benchmarks:
+            rounds.setdefault(job.scored.run.benchmark, []).append(job)
+    for jobs in rounds.values():
+        for later, job in zip(reversed(range(len(jobs))), jobs, strict=True):
+            asking = _of_round(changes, job)
+            if asking.why:
+                *why, last = asking.why
+                yield asking._replace(why=(*why, f"{last}, and at most {later} rounds after it" if later else last))
+                break
+
+
+def _of_round(changes: KeyChanges, job: Job) -> Asking:
+    """A round of writing, and why it is made: nothing is said where its replies are there and stay."""
+    model = job.scored.run.model
+    if not job.responses.is_file():
+        return Asking(job, model, (NEW,), is_remade=False)
+    why = [words for change in changes.since(job.responses) for words in _changed(change)]
+    folder = job.responses.parents[1]
+    before = {"candidates": folder / "texts.parquet", "requests": folder / "requests" / job.responses.name}
+    remade = [name for name, path in before.items() if changes.since(path)]
+    if remade:
+        why.append(f"made again before it: {', '.join(remade)}")
+    return Asking(job, model, tuple(dict.fromkeys(why)), is_remade=bool(remade))
 
 
 def _of_state(plan: Plan, state: State, steps: Sequence[str]) -> Iterator[Asking]:

@@ -22,6 +22,7 @@ from reprise.construction.keys import (
 )
 from reprise.construction.registry import MEASURED
 from reprise.construction.settings import (
+    CheckpointEncoder,
     Constructing,
     Construction,
     Making,
@@ -38,6 +39,7 @@ from reprise.core.paths import Run
 from reprise.fetch.keys import ReleaseKey
 from reprise.fetch.settings import ReleaseFolder
 from reprise.models.embeddings import DISTRIBUTION
+from reprise.plan.identity import local_weights
 from reprise.plan.runs import Plan
 
 Wildcards = Any
@@ -113,7 +115,7 @@ def step_keys(plan: Plan, benchmark: str) -> Iterator[tuple[Path, Key]]:
         SOURCE: _source(plan, benchmark, settings),
         **({"clips": PoolClipsKey(settings=settings)} if settings.kind in MEASURED else {}),
         "candidates": CandidatesKey(settings=settings),
-        "samples": SamplesKey(settings=settings, prompts=prompts, embedder=_embedder(settings)),
+        "samples": SamplesKey(settings=settings, prompts=prompts, embedder=_embedder(plan, benchmark, settings)),
         "review": ReviewKey(settings=settings, verdicts=verdicts),
         "release": ConstructedReleaseKey(settings=settings),
         "statistics": ConstructionStatisticsKey(settings=settings, title=title, notice=plan.config.suite.notice),
@@ -135,10 +137,13 @@ def step_keys(plan: Plan, benchmark: str) -> Iterator[tuple[Path, Key]]:
         yield plan.results.construction_key(benchmark, step), _lean(key)
 
 
-def _embedder(settings: Construction) -> str | None:
-    """The version of the model that compares captions, where one does."""
-    if not isinstance(settings, VinogroundSettings) or settings.encoder == "words":
+def _embedder(plan: Plan, benchmark: str, settings: Construction) -> str | None:
+    """The version of the model that compares captions, where one does; that of a folder is its digest."""
+    if not isinstance(settings, VinogroundSettings) or settings.encoder.kind == "words":
         return None
+    if isinstance(settings.encoder, CheckpointEncoder):
+        where = f"config/suites/{plan.config.name}.yaml: benchmarks.{benchmark}.construction.encoder.folder"
+        return local_weights(Path(settings.encoder.folder), where, "or write `encoder: {kind: words}`", plan.store)
     try:
         return version(DISTRIBUTION)
     except PackageNotFoundError:

@@ -29,20 +29,25 @@ def weights_identity(slug: str, model: Model, store: Store) -> dict[str, str]:
         return {"repo": model.repo, "revision": model.revision or UNPINNED}
     if model.checkpoint is None:
         return {}
-    folder = Path(model.checkpoint)
+    path, cure = f"config/models/{slug}.yaml: checkpoint", f"or write `skip: [{slug}]` in the suite's file"
+    return {"checkpoint": local_weights(Path(model.checkpoint), path, cure, store)}
+
+
+def local_weights(folder: Path, where: str, cure: str, store: Store) -> str:
+    """The digest of a checkpoint's folder, which must hold weights."""
     if not folder.is_dir():
         is_inside = not folder.is_absolute() and ".." not in folder.parts
         there = [str(path) for path in folder.parent.glob("*/")] if is_inside else []
         raise UserError(
-            f"config/models/{slug}.yaml: checkpoint: no folder '{folder}'.{suggestion(str(folder), there)} "
-            f"Put the weights there, correct the path, or write `skip: [{slug}]` in the suite's file."
+            f"{where}: no folder '{folder}'.{suggestion(str(folder), there)} "
+            f"Put the weights there, correct the path, {cure}."
         )
     if not any(folder.glob("*.safetensors")):
         raise UserError(
-            f"config/models/{slug}.yaml: checkpoint: '{folder}' holds no weights (*.safetensors). "
+            f"{where}: '{folder}' holds no weights (*.safetensors). "
             f"Found: {', '.join(sorted(path.name for path in folder.iterdir())) or 'nothing'}."
         )
-    return {"checkpoint": store.folder_digest(folder)}
+    return store.folder_digest(folder)
 
 
 def server_of(model: Model, identity: dict[str, str], store: Store) -> ModelServer:

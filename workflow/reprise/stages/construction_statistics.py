@@ -23,7 +23,7 @@ def main() -> None:
     key = read_key(args.key, ConstructionStatisticsKey)
     step = load_step(key.settings.kind, "statistics")
     tables = read_tables(key.settings.kind, args.tables)
-    numbers, counts = step.statistics(tables), step.filter_counts(tables)
+    numbers, counts = step.statistics(tables, key.settings), step.filter_counts(tables)
     write_table(table_of(numbers, STATISTICS), args.out, STATISTICS, args.made_under)
     write_text(args.filters, as_csv(counts, list(COUNTS)))
     write_text(args.csv, as_csv(numbers, list(STATISTICS)))

@@ -14,6 +14,7 @@ from reprise.construction.mmbench_video.collection import POOL_FILTERS
 from reprise.construction.mmbench_video.guidelines import SAMPLE_FILTERS
 from reprise.construction.mmbench_video.static import STATIC_FILTERS
 from reprise.construction.review import REVIEW_FILTERS
+from reprise.construction.settings import MmbenchVideoSettings
 
 HOUR = 3600
 SHOTS = "counted on the videos: Table 1 of the benchmark"
@@ -34,7 +35,7 @@ def filter_counts(tables: Mapping[str, pl.DataFrame]) -> list[Row]:
     return [row for step, table, names in steps for row in counts(step, table, names)]
 
 
-def statistics(tables: Mapping[str, pl.DataFrame]) -> list[Row]:
+def statistics(tables: Mapping[str, pl.DataFrame], settings: MmbenchVideoSettings) -> list[Row]:
     """The paper's numbers and ours."""
     released = kept(tables.get("static", tables["reviewed"]))
     videos = kept(tables["pool"]).join(released, on="video", how="semi")

@@ -5,9 +5,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reprise.benchmarks.rows import Clip
-from reprise.construction.settings import TemporalBenchSettings
+from reprise.construction.settings import ClipColumns, TemporalBenchSettings
+from reprise.construction.sheets import read_sheet
 from reprise.core.errors import UserError
 from reprise.core.tabular import read_rows
+
+OWN = "own"
+"""stands for the data set of clips of one's own"""
+OWN_COLUMNS = ("video", "start", "end", "caption")
 
 
 class Annotated(NamedTuple):
@@ -45,7 +50,7 @@ def read_clips(files: Mapping[str, Path], settings: TemporalBenchSettings) -> li
     """The clips of all files; rows of one clip add up, so that captions may come in files of their own."""
     found: dict[tuple[Any, ...], Annotated] = {}
     for path in files.values():
-        for one in _rows(path, settings):
+        for one in _own_rows(path) if settings.columns is None else _rows(path, settings.columns):
             name = (one.dataset, one.video, one.start_s, one.end_s)
             found[name] = _both(found[name], one) if name in found else one
     if not found:
@@ -53,8 +58,15 @@ def read_clips(files: Mapping[str, Path], settings: TemporalBenchSettings) -> li
     return list(found.values())
 
 
-def _rows(path: Path, settings: TemporalBenchSettings) -> Iterator[Annotated]:
-    table, columns = read_rows(path), settings.columns
+def _own_rows(path: Path) -> Iterator[Annotated]:
+    for row in read_sheet(path, OWN_COLUMNS, ()):
+        start, end = row.span("start", "end")
+        caption = row.cells["caption"]
+        yield Annotated(OWN, "", row.video("video"), start, end, (), (caption,) if caption else (), ())
+
+
+def _rows(path: Path, columns: ClipColumns) -> Iterator[Annotated]:
+    table = read_rows(path)
     names = columns.model_dump()
     needed = {name for key, name in names.items() if key != "refined"}
     missing = sorted(needed - set(table.columns))

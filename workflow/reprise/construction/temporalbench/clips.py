@@ -58,9 +58,10 @@ def _filters(settings: TemporalBenchSettings) -> list[Filter]:
         length = row["end_s"] - row["start_s"]
         return f"{length:g} s, more than {settings.longest_s:g}" if length > settings.longest_s else ""
 
+    is_own = settings.columns is None
     found: dict[str, Callable[[Mapping[str, Any]], str]] = {
-        "other_dataset": lambda row: "" if row["dataset"] in settings.datasets else f"'{row['dataset']}'",
-        "other_split": lambda row: "" if row["split"] in settings.splits else f"'{row['split']}'",
+        "other_dataset": lambda row: "" if is_own or row["dataset"] in settings.datasets else f"'{row['dataset']}'",
+        "other_split": lambda row: "" if is_own or row["split"] in settings.splits else f"'{row['split']}'",
         "no_span": no_span,
         "too_long": too_long,
     }

@@ -27,7 +27,7 @@ def long_videos(reviewed: pl.DataFrame, settings: TemporalBenchSettings) -> list
     """One of each source video with two clips or more, in the order of their names."""
     by_video: dict[tuple[str, str], dict[str, list[Row]]] = {}
     for row in kept(reviewed).filter(pl.col("level") != CENTRAL).iter_rows(named=True):
-        if row["dataset"] in settings.long_datasets:
+        if settings.columns is None or row["dataset"] in settings.long_datasets:
             by_video.setdefault((row["dataset"], row["video"]), {}).setdefault(row["clip"], []).append(row)
     chosen = {name: _in_a_row(clips, settings) for name, clips in sorted(by_video.items())}
     return [_joined(name, clips, settings) for name, clips in chosen.items() if len(clips) > 1]

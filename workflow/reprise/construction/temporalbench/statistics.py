@@ -1,14 +1,16 @@
 """Numbers of the construction beside the paper's: sections 3 and 4.5, Tables 1 and 5."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import polars as pl
 
 from reprise.benchmarks.temporalbench.taxonomy import CATEGORIES
 from reprise.construction.filters import Row, counts, kept
 from reprise.construction.replies import LIST_PROBLEMS
+from reprise.construction.settings import TemporalBenchSettings
 from reprise.construction.temporalbench.candidates import EVENTS, POOL_FILTERS, WORDS
+from reprise.construction.temporalbench.long_videos import LongVideo, long_videos
 from reprise.construction.temporalbench.negatives import CATEGORY_PROBLEMS, CENTRAL, NEGATIVE_FILTERS
 from reprise.construction.temporalbench.review import OPTION_FILTERS
 from reprise.construction.temporalbench.samples import SAMPLE_FILTERS
@@ -20,6 +22,7 @@ TABLE1 = {
     "Movie_Description": (326, 12.39, 35.33), "Oops": (294, 10.06, 43.27), "COIN": (385, 5.01, 50.06),
     "FineGym": (288, 21.92, 21.92),
 }  # fmt: skip
+LONG_DATASETS = ("ActivityNet", "Charades", "COIN", "FineGym")
 VIDEOS, QUESTIONS = 2179, 9918
 # Table 5: category -> questions.
 TABLE5 = {
@@ -41,7 +44,7 @@ def filter_counts(tables: Mapping[str, pl.DataFrame]) -> list[Row]:
     return [row for step, table, names in steps for row in counts(step, table, names)]
 
 
-def statistics(tables: Mapping[str, pl.DataFrame]) -> list[Row]:
+def statistics(tables: Mapping[str, pl.DataFrame], settings: TemporalBenchSettings) -> list[Row]:
     """The paper's numbers and ours."""
     pool = kept(tables["pool"])
     released = kept(tables["reviewed"]).filter(pl.col("level") != CENTRAL)
@@ -58,6 +61,7 @@ def statistics(tables: Mapping[str, pl.DataFrame]) -> list[Row]:
         _row("questions (Table 5)", "all", QUESTIONS, released.height, "9,867 in the authors' release"),
         _row("questions of a video", "all", round(QUESTIONS / VIDEOS, 2), _share(released.height, videos.height)),
         _row("chance that all questions of a video are right, %", "all", 9.4, _chance(released)),
+        *_of_long_videos(long_videos(tables["reviewed"], settings)),
     ]  # fmt: skip
     return rows
 
@@ -78,6 +82,13 @@ def _table1(videos: pl.DataFrame) -> list[Row]:
         _row("videos (Table 1)", "all", VIDEOS, videos.height),
         *(_row(f"{what} (Table 1)", "all", number, means[what], note) for what, number in WORDS_OF.items()),
     ]
+
+
+def _of_long_videos(found: Sequence[LongVideo]) -> Iterator[Row]:
+    counted = Counter(one.dataset for one in found)
+    yield _row("data sets of long videos", "all", len(LONG_DATASETS), len(counted))
+    yield from (_row("long videos", name, None, counted[name], "how many: not in the paper") for name in LONG_DATASETS)
+    yield _row("negatives of a long video", "all", 4, _mean(len(one.negatives) for one in found), "about 4; our mean")
 
 
 def _table5(released: pl.DataFrame) -> list[Row]:

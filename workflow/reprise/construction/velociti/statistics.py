@@ -8,6 +8,7 @@ import polars as pl
 from reprise.benchmarks.velociti.taxonomy import CONTROL
 from reprise.construction.filters import Row, counts, kept
 from reprise.construction.review import REVIEW_FILTERS
+from reprise.construction.settings import VelocitiSettings
 from reprise.construction.velociti.candidates import CANDIDATE_FILTERS, EVENT_FILTERS
 from reprise.construction.velociti.captions import WRITTEN_FILTERS
 from reprise.construction.velociti.dictionaries import CAPTION
@@ -38,7 +39,7 @@ def filter_counts(tables: Mapping[str, pl.DataFrame]) -> list[Row]:
     return [row for step, table, names in steps for row in counts(step, table, names)]
 
 
-def statistics(tables: Mapping[str, pl.DataFrame]) -> list[Row]:
+def statistics(tables: Mapping[str, pl.DataFrame], settings: VelocitiSettings) -> list[Row]:
     """The paper's numbers and ours."""
     released = kept(tables["reviewed"])
     described = _described(tables)

@@ -2,8 +2,8 @@
 
 The paper's encoder is MPNet. Ours is `words`: a vector of the caption's words and pairs of neighbouring words, each at
 a place by its digest, weighted by how rare it is in the pool. It needs no model and is the same everywhere. Its vectors
-are of one pool, so that nothing of them is kept; those of a model of sentences (`encoder: minilm`) are of their text
-alone, and are.
+are of one pool, so that nothing of them is kept; those of a model of sentences (`minilm`, `checkpoint`) are
+of their text alone, and are.
 """
 
 import hashlib

@@ -7,6 +7,7 @@ import polars as pl
 
 from reprise.benchmarks.vinoground.taxonomy import MAJOR, MINOR
 from reprise.construction.filters import Row, counts, kept
+from reprise.construction.settings import VinogroundSettings
 from reprise.construction.vinoground.candidates import POOL_FILTERS
 from reprise.construction.vinoground.requests import PAIR_FILTERS
 from reprise.construction.vinoground.review import VIDEO_FILTERS
@@ -30,7 +31,7 @@ def filter_counts(tables: Mapping[str, pl.DataFrame]) -> list[Row]:
     return [row for step, table, names in steps for row in counts(step, table, names)]
 
 
-def statistics(tables: Mapping[str, pl.DataFrame]) -> list[Row]:
+def statistics(tables: Mapping[str, pl.DataFrame], settings: VinogroundSettings) -> list[Row]:
     """The paper's numbers and ours."""
     pool, released = kept(tables["pool"]), kept(tables["reviewed"])
     categories = released.unique("pair", maintain_order=True)["category"].to_list()

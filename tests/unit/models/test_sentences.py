@@ -1,0 +1,80 @@
+"""Sentence embeddings of a checkpoint's folder: tiny ones of MPNet and BERT, against a mean written by hand."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from reprise.core.errors import UserError
+from reprise.core.store import Store
+from reprise.models import embeddings
+from reprise.models.embeddings import Checkpoint, embed
+from transformers import BertConfig, BertModel, MPNetConfig, MPNetModel
+
+from tests.unit.models.adapters import tiny
+
+WORDS = {**tiny.WORDS, "vocab_size": tiny.MANY_WORDS}
+KINDS: dict[str, Any] = {
+    "mpnet": partial(MPNetModel, MPNetConfig(**WORDS)),
+    "bert": partial(BertModel, BertConfig(**WORDS), add_pooling_layer=False),
+}
+TEXTS = ["The red circle slides left quickly.", "The blue star jumps high.", "The red circle slides. " * 9]
+TOKENS = 20
+
+
+def checkpoint(folder: Path, kind: str = "mpnet", tokens: int = TOKENS) -> Checkpoint:
+    return Checkpoint(tiny.save(folder, KINDS[kind], tiny.tokenizer()), tokens)
+
+
+def by_hand(model: Any, words: Any, text: str) -> list[float]:
+    """The mean over all tokens of the last layer, scaled to length 1."""
+    tokens = words(text)["input_ids"]
+    if len(tokens) > TOKENS:  # the mark of the end stays
+        tokens = [*tokens[: TOKENS - 1], tokens[-1]]
+    with tiny.torch.no_grad():
+        layer = model(tiny.torch.tensor([tokens])).last_hidden_state[0].tolist()
+    mean = [sum(column) / len(layer) for column in zip(*layer, strict=True)]
+    length = sum(value * value for value in mean) ** 0.5
+    return [value / length for value in mean]
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_a_vector_is_the_mean_over_the_tokens(kind: str, tmp_path: Path) -> None:
+    given = checkpoint(tmp_path / kind, kind)
+    found = embed(TEXTS, "digest", Store(tmp_path), given)
+    model = type(KINDS[kind]()).from_pretrained(given.folder).eval()
+    for text in TEXTS:
+        assert found[text].tolist() == pytest.approx(by_hand(model, tiny.tokenizer(), text.strip()), abs=1e-5)
+    assert np.abs(found[TEXTS[0]] - found[TEXTS[1]]).max() > 1e-3
+
+
+def test_a_text_is_embedded_once_for_each_checkpoint_and_length(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, given = Store(tmp_path), checkpoint(tmp_path / "mpnet")
+    before = embed(TEXTS[:1], "digest", store, given)
+    monkeypatch.setattr(embeddings, "_Model", None)  # nothing can be embedded
+    assert embed(TEXTS[:1], "digest", store, given)[TEXTS[0]].tolist() == before[TEXTS[0]].tolist()
+    for version, other in (("other", given), ("digest", given._replace(tokens=5)), ("digest", None)):
+        with pytest.raises(TypeError):
+            embed(TEXTS[:1], version, store, other)
+
+
+def test_a_checkpoint_with_too_few_positions_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"it has 24 positions, 384 tokens were asked for. Set `tokens:` .* at most 22"):
+        embed(TEXTS, "digest", Store(tmp_path), checkpoint(tmp_path / "mpnet", tokens=384))
+
+
+def test_weights_that_are_not_there_are_no_random_numbers(tmp_path: Path) -> None:
+    given = checkpoint(tmp_path / "mpnet")
+    tiny.change(given.folder / "config.json", num_hidden_layers=3)
+    with pytest.raises(UserError, match="weights are not in its files, or have another shape, first encoder.layer.2"):
+        embed(TEXTS, "digest", Store(tmp_path), given)
+
+
+def test_a_damaged_checkpoint_is_named(tmp_path: Path) -> None:
+    given = checkpoint(tmp_path / "mpnet")
+    (given.folder / "model.safetensors").write_bytes(b"not weights")
+    with pytest.raises(UserError, match="mpnet: cannot be loaded to compare captions: .* Fetch it again"):
+        embed(TEXTS, "digest", Store(tmp_path), given)

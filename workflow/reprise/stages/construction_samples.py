@@ -40,7 +40,7 @@ def encoder_of(key: SamplesKey, store: Store) -> Any:
     """The model by which captions are compared."""
     from reprise.models.embeddings import Checkpoint
 
-    assert isinstance(key.settings, VinogroundSettings)  # no other compares captions
+    assert key.embedder is not None and isinstance(key.settings, VinogroundSettings)  # no other compares captions
     named = key.settings.encoder
     checkpoint = Checkpoint(Path(named.folder), named.tokens) if isinstance(named, CheckpointEncoder) else None
     return partial(vectors_of, key.embedder, store, checkpoint=checkpoint)

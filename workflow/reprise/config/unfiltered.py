@@ -1,5 +1,7 @@
 """A benchmark that is filtered by what a model answers is there twice: before the filter and after it."""
 
+from typing import Any
+
 from reprise.config.configuration import Configuration
 from reprise.construction.settings import MmbenchVideoSettings, StaticFilter
 from reprise.core.names import UNFILTERED
@@ -19,7 +21,7 @@ def with_unfiltered(found: Configuration) -> Configuration:
     for name, how in static_filters(found).items():
         before = f"{name}{UNFILTERED}"
         nothing = dict.fromkeys(("construction", "figures", "ratings", "subset"))
-        changes = {**nothing, "extra_runs": how.runs(), "people": {}}
+        changes: dict[str, Any] = {**nothing, "extra_runs": how.runs(), "people": {}}
         entries[before] = suite.benchmarks[name].model_copy(update=changes)
         benchmarks[before] = found.benchmarks[name]
         tables[before] = found.tables[name].model_copy(update={"benchmark": before, "tables": {}, "overview": None})

@@ -95,6 +95,8 @@ def _words(error: Mapping[str, Any], allowed: Sequence[str]) -> str:
     if kind in ("literal_error", "union_tag_invalid"):
         expected = context.get("expected", context.get("expected_tags", ""))
         found = context.get("tag", error["input"])
+        if kind == "union_tag_invalid":  # a tag of ours is in parentheses
+            expected, found = re.sub(r"'\(|\)'", "'", expected), str(found).strip("()")
         names = re.findall(r"'([^']+)'", expected)
         return f"should be {expected}, found {_shown(found)}.{suggestion(str(found), names)}"
     if kind == "string_pattern_mismatch" and context["pattern"] in WORDS:

@@ -73,9 +73,10 @@ class RatingDesign(Asked):
 
 def kind(found: Any) -> str:
     """The kind of a group, which is the usual one where none is named."""
-    return str(found.get("kind", "answers") if isinstance(found, dict) else getattr(found, "kind", "answers"))
+    named = found.get("kind", "answers") if isinstance(found, dict) else getattr(found, "kind", "answers")
+    return f"({named})"  # in parentheses, since a group has a key `answers` too
 
 
 Design: TypeAlias = Annotated[
-    Annotated[AnswerDesign, Tag("answers")] | Annotated[RatingDesign, Tag("rating")], Discriminator(kind)
+    Annotated[AnswerDesign, Tag("(answers)")] | Annotated[RatingDesign, Tag("(rating)")], Discriminator(kind)
 ]

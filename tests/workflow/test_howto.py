@@ -354,7 +354,7 @@ def test_building_a_benchmark_of_one_s_own_clips(tmp_path: Path) -> None:
     found = numbers(project, "temporalbench/table2")
     assert [found[row, column] for row in ("Oracle", "Oracle, long") for column in ("BA", "MBA")] == [100] * 4
     items = pl.read_parquet(project.root / "results/mine/annotations/temporalbench/items.parquet")
-    assert items["flaws"].explode(empty_as_null=False).to_list() == []
+    assert items["flaws"].list.len().sum() == 0
     asked = items.filter(pl.col("task") == "long").group_by("clip_id").len().sort("clip_id").rows()
     assert asked == [
         (f"own/{name}", 4) for name in ("four.long-2-10", "one.long-0-10", "three.long-2-10", "two.long-0-10")

@@ -10,9 +10,12 @@ from reprise.core.errors import UserError
 from reprise.core.store import Store
 from reprise.models import embeddings
 from reprise.models.embeddings import Checkpoint, embed
-from transformers import BertConfig, BertModel, MPNetConfig, MPNetModel
 
 from tests.unit.models.adapters import tiny
+
+tiny.prepare()
+
+from transformers import BertConfig, BertModel, MPNetConfig, MPNetModel  # noqa: E402  prepare() must come first
 
 WORDS = {**tiny.WORDS, "vocab_size": tiny.MANY_WORDS}
 KINDS: dict[str, Any] = {

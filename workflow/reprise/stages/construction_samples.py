@@ -11,7 +11,7 @@ import numpy as np
 from reprise.construction.filters import kept
 from reprise.construction.keys import SamplesKey
 from reprise.construction.registry import load_step, read_tables, write_tables
-from reprise.construction.settings import CheckpointEncoder, VinogroundSettings
+from reprise.construction.settings import CheckpointEncoder, Construction, VinogroundSettings
 from reprise.core.errors import run_command
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
@@ -28,7 +28,7 @@ def main() -> None:
     tables = read_tables(key.settings.kind, args.tables)
     given = [read_table(path, RESPONSES) for path in args.replies]
     step = load_step(key.settings.kind, "samples")
-    encoder = {} if key.embedder is None else {"vectors": encoder_of(key, Store(args.store))}
+    encoder = {} if key.embedder is None else {"vectors": encoder_of(key.embedder, key.settings, Store(args.store))}
     found = step.samples(tables, given, key.prompts, key.settings, **encoder)
     for name, table in write_tables(key.settings.kind, found._asdict(), args.out, args.made_under).items():
         dropped = Counter(table.filter(table["filter"] != "")["filter"])
@@ -36,14 +36,14 @@ def main() -> None:
         log.info(f"{name}: {table.height} rows, {kept(table).height} kept{f'; dropped: {listed}' if listed else ''}")
 
 
-def encoder_of(key: SamplesKey, store: Store) -> Any:
+def encoder_of(embedder: str, settings: Construction, store: Store) -> Any:
     """The model by which captions are compared."""
     from reprise.models.embeddings import Checkpoint
 
-    assert key.embedder is not None and isinstance(key.settings, VinogroundSettings)  # no other compares captions
-    named = key.settings.encoder
+    assert isinstance(settings, VinogroundSettings)  # no other compares captions
+    named = settings.encoder
     checkpoint = Checkpoint(Path(named.folder), named.tokens) if isinstance(named, CheckpointEncoder) else None
-    return partial(vectors_of, key.embedder, store, checkpoint=checkpoint)
+    return partial(vectors_of, embedder, store, checkpoint=checkpoint)
 
 
 def vectors_of(embedder: str, store: Store, texts: Sequence[str], checkpoint: Any = None) -> Any:

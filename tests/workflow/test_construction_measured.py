@@ -36,7 +36,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     head, _, rest = suite.read_text().partition("  velociti:\n")
     suite.write_text(head + "  temporalbench:\n" + rest.partition("  temporalbench:\n")[2])
     for old, new in (
-        ("shards: 4", "shards: 1"),
+        ("shards: 2", "shards: 1"),
         ("rounds: 3", "rounds: 2\n      datasets: [Charades]\n      measured: 4"),
     ):
         made.edit("config/suites/construction.yaml", old, new)

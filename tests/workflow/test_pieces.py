@@ -75,7 +75,6 @@ def test_a_piece_that_only_fails_stops_the_run_with_the_reason(small: Project) -
     assert done.returncode != 0 and f"{RUN}: the first " in done.stdout + done.stderr
     text = said(small, "why", RUN)
     assert text.startswith(f"{RUN}: failed\n") and f"logs/infer_piece/{RUN}/" in text
-    assert not (small.root / "resources/store/failures").exists()
     (small.root / "down").unlink()
     small.made(TABLE)
     assert errors(small) == []

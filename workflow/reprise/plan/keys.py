@@ -8,24 +8,22 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, TypeVar
 
-from reprise.benchmarks.keys import AnnotationsKey, JudgeRequestsKey, MetricsKey, RequestsKey, StatisticsKey
+from reprise.benchmarks.keys import JudgeRequestsKey, MetricsKey, RequestsKey, StatisticsKey
 from reprise.benchmarks.prompts import Prompt, load_prompts
 from reprise.config.figures import Figure
 from reprise.config.model import Model
-from reprise.config.suite import SubsetFile
 from reprise.config.tables import TableSpec
 from reprise.construction.keys import SubsetKey
 from reprise.core.code_digest import CodeDigests
 from reprise.core.errors import UserError
-from reprise.core.files import canonical_json, is_other, matching_files, write_text
+from reprise.core.files import canonical_json, is_other, write_text
 from reprise.core.keyfile import Key
 from reprise.core.paths import JUDGES, OVERVIEW, Run
 from reprise.core.settings import Settings
 from reprise.core.store import append_line, read_lines
 from reprise.external import FOLDER
 from reprise.external.keys import ImportedRatingsKey, ImportedRunKey, RatingFiles, RunFiles
-from reprise.fetch.keys import BenchmarkLedgers, Extras, MissingKey, ReleaseKey, SourcesKey
-from reprise.fetch.settings import ReleaseFolder
+from reprise.fetch.keys import BenchmarkLedgers, MissingKey, SourcesKey
 from reprise.figures.keys import FigureKey
 from reprise.media.keys import ClipsKey, FactsKey, FramesKey
 from reprise.media.sampling import frames_shown
@@ -37,6 +35,7 @@ from reprise.plan.agreement import agreement_key
 from reprise.plan.changes import remember
 from reprise.plan.construction import step_keys, writing, written
 from reprise.plan.identity import server_of, weights_identity
+from reprise.plan.released import annotations_key, digest_of, release_key
 from reprise.plan.reported import report_key
 from reprise.plan.reproduction import reproduction_key
 from reprise.plan.runs import Plan
@@ -135,7 +134,7 @@ class _Keys:
         if entry.construction is not None:
             yield from ((path, self._coded(one)) for path, one in step_keys(self._plan, benchmark))
         elif entry.release.kind != "constructed":
-            yield key("release", benchmark), self._coded(self._release(benchmark))
+            yield key("release", benchmark), self._coded(release_key(self._plan, benchmark))
         if benchmark in written(self._plan):
             own = writing(self._plan, benchmark, NO_FRAMES)
             yield own.path, self._model_run(*own[1:])
@@ -143,7 +142,7 @@ class _Keys:
             path = self._plan.results.construction_key(benchmark, "subset")
             yield path, self._coded(SubsetKey(settings=entry.subset_search))
         stages: dict[str, Key] = {
-            "annotations": self._annotations(benchmark),
+            "annotations": annotations_key(self._plan, benchmark),
             "sources": SourcesKey(shards=suite.shards, route=entry.route, limits=suite.limits),
             "clips": ClipsKey(shards=suite.shards, **dict(suite.clip_settings)),
             "facts": FactsKey(**dict(suite.fact_settings)),
@@ -155,33 +154,6 @@ class _Keys:
             yield from ((path, self._coded(one)) for path, one in group_keys(self._plan, group))
         for name, rule in self._config.main.samplings.items():
             yield key("frames", benchmark, name), self._coded(FramesKey(rule=rule))
-
-    def _release(self, benchmark: str) -> ReleaseKey:
-        entry, patterns = self._config.suite.benchmarks[benchmark], self._config.benchmarks[benchmark].release_files
-        extras = None
-        if entry.extras is not None:
-            extras = Extras(folder=entry.extras, files=self._folder_digests(entry.extras, patterns))
-        found = self._folder_digests(entry.release.path, patterns) if isinstance(entry.release, ReleaseFolder) else {}
-        return ReleaseKey(benchmark=benchmark, release=entry.release, files=tuple(patterns), extras=extras, found=found)
-
-    def _folder_digests(self, folder: str, patterns: Sequence[str]) -> dict[str, str]:
-        """The files of a user's folder by name and content."""
-        return {name: self._plan.store.digest(path) for name, path in matching_files(Path(folder), patterns).items()}
-
-    def _annotations(self, benchmark: str) -> AnnotationsKey:
-        entry = self._config.suite.benchmarks[benchmark]
-        subset = entry.subset
-        return AnnotationsKey(
-            benchmark=benchmark,
-            clips=entry.clips,
-            options=self._config.benchmarks[benchmark].options | {"subset": subset.model_dump() if subset else None},
-            subset_sha256=self._digest_of(subset.file) if isinstance(subset, SubsetFile) else "",
-            text_chars_max=self._config.suite.text_chars_max,
-        )
-
-    def _digest_of(self, file: str | Path | None) -> str:
-        """The digest of a file that a stage reads; where it is missing, the stage says so."""
-        return self._plan.store.digest(Path(file)) if file and Path(file).is_file() else ""
 
     def _missing(self) -> MissingKey:
         shards, ledger = range(self._config.suite.shards), self._plan.results.ledger
@@ -348,7 +320,7 @@ class _Keys:
             paper=settings.paper,
             table=table,
             show_published=suite.show_published,
-            published_sha256=self._digest_of(published_file(benchmark) if suite.show_published else None),
+            published_sha256=digest_of(self._plan, published_file(benchmark) if suite.show_published else None),
             spec=spec,
             forms={name: protocol.form for name, protocol in settings.protocols.items()},
             runs=tuple(one.name for one in scored),
@@ -385,7 +357,7 @@ class _Keys:
             ),
             frames={name: count for name, count in counts.items() if count is not None},
             show_published=suite.show_published,
-            published_sha256=self._digest_of(published_file(benchmark) if suite.show_published else None),
+            published_sha256=digest_of(self._plan, published_file(benchmark) if suite.show_published else None),
         )
 
     def _overview(self, runs: dict[Run, RunKey], adopted: dict[str, str]) -> OverviewKey:

@@ -21,6 +21,7 @@ WHOLE = (*SHORT, "killed", "slow", "lost")
 LONGEST_S = 600
 FORM = os.environ.get("CLUSTER", "short")
 NAMES = SHORT if FORM == "short" else WHOLE
+collect_ignore = ["test_rehearsal.py"] if FORM == "short" else []  # it takes minutes
 
 
 @dataclass(frozen=True)

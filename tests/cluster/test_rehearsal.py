@@ -17,8 +17,6 @@ LONGEST_S = 7200
 AT_ONCE = "8"
 ON_NODES = {"sources", "clips", "facts", "infer", "judge"}
 
-pytestmark = pytest.mark.skipif(FORM == "short", reason="minutes; see `make test-cluster`")
-
 
 @dataclass(frozen=True)
 class Rehearsed:

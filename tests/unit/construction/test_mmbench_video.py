@@ -295,6 +295,20 @@ def test_what_people_see_by_hand_counts_more_than_ratings(tmp_path: Path) -> Non
     assert [row["filter"] for row in static(reviewed, ratings, checked, 2.5, two).reviewed] == ["static", ""]
 
 
+def test_people_who_disagree_by_hand_leave_it_to_the_ratings(tmp_path: Path) -> None:
+    reviewed, index = questions(tmp_path, "static", "moving")
+    ratings = rated({index["static"]: 3.0, index["moving"]: 0.0})
+    listed = static(reviewed, ratings, [], 2.5, settings()).tasks
+    checked = [
+        verdicts(tmp_path / "1.csv", listed, "needs the video", "ann"),
+        verdicts(tmp_path / "2.csv", listed, "one frame is enough", "bob"),
+    ]
+    found = static(reviewed, ratings, checked, 2.5, settings()).reviewed
+    assert [row["filter"] for row in found] == ["static", ""]
+    agreed = static(reviewed, ratings, checked[1:], 2.5, settings()).reviewed
+    assert [row["filter"] for row in agreed] == ["static", "static_by_hand"], "the ratings dropped the first already"
+
+
 def test_the_filter_is_that_of_the_paper() -> None:
     how = StaticFilter(model="m")
     assert how.least == 2.5 and how.runs() == [f"unpacked/still{seed}/m" for seed in range(4)]

@@ -101,3 +101,16 @@ def test_a_file_that_is_no_export_is_refused(tmp_path: Path, name: str, mistake:
     with pytest.raises(UserError) as error:
         read_verdicts([tmp_path / name])
     assert mistake[1] in str(error.value) and name in str(error.value)
+
+
+def test_a_rating_of_0_may_be_a_number(tmp_path: Path) -> None:
+    row = {"task_id": "a", "digest": "d", "reviewer": "ann"}
+    (tmp_path / "a.json").write_text(json.dumps([{**row, "verdict": 0}, {**row, "verdict": None}]))
+    assert [one.verdict for one in read_verdicts([tmp_path / "a.json"])] == ["0"]
+
+
+@pytest.mark.parametrize("content", ['[{"task_id": "a", ', "[" * 100_000])
+def test_half_an_export_is_to_be_exported_again(tmp_path: Path, content: str) -> None:
+    (tmp_path / "a.json").write_text(content)
+    with pytest.raises(UserError, match=r"a.json: not whole JSON .*Export it again; the other files of verdicts stay"):
+        read_verdicts([tmp_path / "a.json"])

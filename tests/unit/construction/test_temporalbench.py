@@ -156,6 +156,14 @@ def test_a_reply_that_stays_bad_becomes_no_sample(tmp_path: Path, reply: str, pr
     assert set(made["samples"]["level"]) == {"events"}
 
 
+def test_one_event_has_no_other_order_and_is_not_asked_again(tmp_path: Path) -> None:
+    """The prompt asks for the caption itself there; it is dropped by name, and the reply is no mistake."""
+    made = chain(tmp_path, lambda one: f"1. {CAPTION}" if one["item_id"].startswith("events/") else writer()(one))
+    row = row_of(made, "events")
+    assert (row["rounds"], row["filter"], row["problems"]) == (1, "", [])
+    assert set(made["samples"].filter(level="events")["filter"]) == {"unchanged"}
+
+
 def test_a_json_list_and_other_marks_are_read_too(tmp_path: Path) -> None:
     for reply in (
         json.dumps([THRICE, STANDS]),

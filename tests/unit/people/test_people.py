@@ -13,7 +13,7 @@ from reprise.media.slides import has_sound, slides
 from reprise.people.answers import TIE, TOO_FEW, Counted, counting, modes, people_named, replies
 from reprise.people.settings import AnswerDesign, Qualification
 from reprise.people.statistics import BY_DESIGN, agreement, numbers, worker_rows
-from reprise.people.surveys import address, survey_rows
+from reprise.people.surveys import Shown, address, survey_rows
 from reprise.people.tasks import NOT_TESTED, QUALIFICATION, Qualifying, qualification_tasks
 from reprise.stats.reliability import alpha
 
@@ -144,21 +144,31 @@ def test_people_left_out_are_those_of_a_column(tmp_path: Path) -> None:
 
 # Surveys
 
+VIDEO = Shown(Path("resources/a.mp4"), has_sound=True)
+
 
 def test_velocitis_pairs_go_to_three_people_without_overlap() -> None:
     tasks = [Task(str(n), AB, {"clip": "", "question": ""}) for n in range(2100)]
-    rows = survey_rows(tasks, NOT_TESTED, design(surveys=3), {})
+    rows = survey_rows(tasks, NOT_TESTED, design(surveys=3), {"": VIDEO})
     people = {number: {row["task_id"] for row in rows if row["survey"] == number} for number in "123"}
     assert [len(one) for one in people.values()] == [700, 700, 700] and len(set.union(*people.values())) == 2100
 
 
+def test_a_clip_that_comes_later_moves_no_other_question() -> None:
+    tasks = [Task(str(n), AB, {"clip": str(n), "question": ""}) for n in range(30)]
+    videos = {str(n): VIDEO for n in range(30)}
+    whole = survey_rows(tasks, NOT_TESTED, design(surveys=3), videos)
+    del videos["7"]
+    assert survey_rows(tasks, NOT_TESTED, design(surveys=3), videos) == [row for row in whole if row["task_id"] != "7"]
+
+
 def test_vinogrounds_questions_fill_fifty_surveys_in_a_drawn_order() -> None:
     tasks = [Task(str(n), AB, {"clip": "", "question": ""}) for n in range(2000)]
-    rows = survey_rows(tasks, TEST, design(per_survey=40), {})
+    rows = survey_rows(tasks, TEST, design(per_survey=40), {"": VIDEO})
     assert [row["survey"] for row in rows[:2]] == ["qualification", "qualification"]
     assert [sum(row["survey"] == str(n) for row in rows) for n in range(1, 51)] == [40] * 50
-    assert rows == survey_rows(tasks[::-1], TEST, design(per_survey=40), {})
-    other = survey_rows(tasks, TEST, design(per_survey=40, seed=1), {})
+    assert rows == survey_rows(tasks[::-1], TEST, design(per_survey=40), {"": VIDEO})
+    other = survey_rows(tasks, TEST, design(per_survey=40, seed=1), {"": VIDEO})
     assert [row["task_id"] for row in rows] != [row["task_id"] for row in other] and len(other) == 2002
 
 

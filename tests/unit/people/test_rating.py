@@ -16,7 +16,7 @@ from reprise.people.keys import Inputs
 from reprise.people.rating import rated, rating_requests, waiting
 from reprise.people.rating_statistics import rater_rows, rating_numbers
 from reprise.people.settings import RatingDesign
-from reprise.people.surveys import label_studio_tasks, survey_rows
+from reprise.people.surveys import Shown, label_studio_tasks, survey_rows
 from reprise.people.tasks import NOT_TESTED, question_tasks
 from reprise.stats.reliability import alpha
 
@@ -150,7 +150,8 @@ def test_two_ratings_by_one_person_count_for_nothing() -> None:
 
 def test_files_of_two_raters_add_up(tmp_path: Path) -> None:
     """One as a csv file, one as Label Studio exports it; the third file is of nobody."""
-    rows = survey_rows(TASKS, NOT_TESTED, DESIGN, {})
+    videos = {task.shown["clip"]: Shown(Path("resources/a.mp4"), has_sound=True) for task in TASKS}
+    rows = survey_rows(TASKS, NOT_TESTED, DESIGN, videos)
     sheet = [{**row, "reviewer": "ann", "verdict": "3"} for row in rows]
     (tmp_path / "ann.csv").write_text(as_csv(sheet, list(rows[0])))
     exported = [

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+from urllib.parse import quote
 from xml.sax.saxutils import quoteattr
 
 LOCAL_FILES = "/data/local-files/?d="
@@ -15,7 +16,7 @@ def as_task(row: Mapping[str, Any], video: str, choices: Sequence[str]) -> dict[
     shown = {name: value for name, value in row.items() if name not in NO_TEXT}
     return {
         **shown,
-        "video_url": f"{LOCAL_FILES}{video}" if video else "",
+        "video_url": f"{LOCAL_FILES}{quote(video)}" if video else "",
         "options": [{"value": choice} for choice in choices],
     }
 

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from reprise.construction.filters import KEPT, Row
 from reprise.construction.label_studio import exported_rows, is_export
 from reprise.core.errors import UserError
-from reprise.core.files import read_json
 from reprise.core.plain import as_cell, of_cell
 from reprise.core.tabular import refuse_other_encoding
 
@@ -84,15 +83,29 @@ def read_verdicts(paths: Iterable[Path]) -> list[Verdict]:
     found = []
     for path in paths:
         for number, row in enumerate(_rows(path), start=1):
-            values = {name: of_cell(str(row.get(name) or "").strip()) for name in COLUMNS}
+            values = {name: of_cell(_text(row.get(name)).strip()) for name in COLUMNS}
             if values["verdict"]:
                 found.append(Verdict(**values, where=f"{path}: row {number}"))
     return found
 
 
+def _text(value: Any) -> str:
+    """A cell as a text; a rating of 0 may be a number."""
+    return "" if value is None else str(value)
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise UserError(
+            f"{path}: not whole JSON ({error}). Export it again; the other files of verdicts stay."
+        ) from error
+
+
 def _rows(path: Path) -> list[dict[str, Any]]:
     if path.suffix == ".json":
-        content = read_json(path)
+        content = _json(path)
         if is_export(content):
             return list(exported_rows(content))
         if not isinstance(content, list) or not all(isinstance(row, dict) for row in content):

@@ -27,14 +27,16 @@ class Shown(NamedTuple):
 def survey_rows(
     tasks: Sequence[Task], tested: Qualifying, design: Asked, videos: Mapping[str, Shown]
 ) -> list[dict[str, Any]]:
-    """All surveys, the qualification first; the order of the questions is drawn."""
+    """All surveys, the qualification first; the order of the questions is drawn.
+
+    A question without a video is dealt and left out, so that no other changes its survey when its clip comes or goes.
+    """
     known = {task.task_id: task for task in tasks}
     dealt = in_surveys(shuffled(list(known), design.seed), design.surveys, design.per_survey)
     rows = [_row(BEFORE, task, design, videos.get(task.task_id)) for task in tested.tasks]
     placed = sorted(dealt, key=dealt.__getitem__)  # of a survey, in the order that was drawn
-    return rows + [
-        _row(str(dealt[name]), known[name], design, videos.get(known[name].shown["clip"])) for name in placed
-    ]
+    there = [(name, videos.get(known[name].shown["clip"])) for name in placed]
+    return rows + [_row(str(dealt[name]), known[name], design, shown) for name, shown in there if shown]
 
 
 def _row(survey: str, task: Task, design: Asked, shown: Shown | None) -> dict[str, Any]:

@@ -68,4 +68,5 @@ class People:
 
 
 def _matching(pattern: str) -> list[Path]:
-    return sorted(path for path in Path().glob(pattern) if path.is_file())
+    """The files that fit; not the hidden ones that programs leave beside a file that is open."""
+    return sorted(path for path in Path().glob(pattern) if path.is_file() and not path.name.startswith("."))

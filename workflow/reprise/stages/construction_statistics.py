@@ -59,7 +59,7 @@ def _line(*cells: object) -> str:
 def _cell(value: object) -> str:
     if value is None:
         return "-"
-    return f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else plain(str(value)).replace("|", "\\|")
+    return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else plain(str(value)).replace("|", "\\|")
 
 
 if __name__ == "__main__":

@@ -46,15 +46,14 @@ def main() -> None:
     videos = {row["clip_id"]: _shown(row, plans, key, store) for row in clips.iter_rows(named=True)}
     videos |= {name: Shown(path, has_sound(path)) for name, path in tested.videos.items()}
     tasks = question_tasks(requests)
-    there = [task for task in tasks if task.shown["clip"] in videos]
-    rows = survey_rows(there, tested, key.design, videos)
+    rows = survey_rows(tasks, tested, key.design, videos)
     write_text(args.csv, as_sheet(rows, COLUMNS))
     write_text(args.json, as_json(label_studio_tasks(rows)))
     write_text(args.template, template(RATE if isinstance(key.design, RatingDesign) else ANSWER, TEXTS))
-    number, absent = len({row["survey"] for row in rows} - {BEFORE}), len(tasks) - len(there)
+    number, there = len({row["survey"] for row in rows} - {BEFORE}), len(rows) - len(tested.tasks)
     silent = sum(row["sound"] == "no" for row in rows)
     log.info(
-        f"{len(there)} questions in {number} surveys, {len(tested.tasks)} of a qualification; {absent} left out "
+        f"{there} questions in {number} surveys, {len(tested.tasks)} of a qualification; {len(tasks) - there} left out "
         f"because their clip is missing; {silent} with a video that has no sound"
     )
 

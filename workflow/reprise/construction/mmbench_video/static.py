@@ -70,9 +70,12 @@ def _decision(row: Row, votes: Votes, needed: int, least: float) -> Row:
     given = votes.by_task.get(_name(row), {})
     in_favour = sum(verdict == CHOICES[0] for verdict in given.values())
     found: Row = {"votes": len(given), "in_favour": in_favour, **KEPT}
-    if len(given) >= needed:
-        by_hand = {"filter": "static_by_hand", "why": f"{len(given) - in_favour} of {len(given)} say so"}
-        return found if 2 * in_favour > len(given) else found | by_hand
-    if row["mean"] is not None and row["mean"] >= least:
+    is_static = row["mean"] is not None and row["mean"] >= least
+    if len(given) >= needed and 2 * in_favour != len(given):  # as many of one as of the other decide nothing
+        if 2 * in_favour > len(given):
+            return found
+        if not is_static:
+            return found | {"filter": "static_by_hand", "why": f"{len(given) - in_favour} of {len(given)} say so"}
+    if is_static:
         return found | {"filter": "static", "why": f"mean rating {row['mean']:g} on one frame, {least:g} or more"}
     return found

@@ -97,6 +97,8 @@ def _read(text: Row, reply: str, shown: Mapping[str, str]) -> Reading:
         return Reading(problem=found.problem, why=found.why)
     level = CENTRAL if text["text_id"].startswith(f"{CENTRAL}/") else text["kind"]
     rows = as_negatives(text["video"], _value(text, "caption"), [(level, int(_value(text, "count")), found.found)])
+    if text["kind"] == EVENTS and [row["filter"] for row in rows] == ["unchanged"]:
+        return Reading(text=reply)  # the prompt asks for that where there is one event only
     if all(row["filter"] for row in rows):
         return Reading(problem=rows[0]["filter"], why=rows[0]["why"])
     return Reading(text=reply)

@@ -44,7 +44,7 @@ class Start:
         """The same after the last question, be they few: but a piece's few count with those of the run's others."""
         if self.is_over:
             return
-        if self._other_pieces is None or self._are_many():
+        if self._other_pieces is None or len(self._failed) >= FIRST_QUESTIONS:
             self._decide()
             return
         others = self._other_pieces()

@@ -257,7 +257,7 @@ def test_what_goes_wrong_is_one_clear_message(
     with ChatServer(faults.get(broken, vendor.well)) as server:
         key = paid(server, name, concurrency=2)
         with pytest.raises(UserError, match=said):
-            asked_here(key, blind_works(), tmp_path)
+            asked_here(key, blind_works(8), tmp_path)  # six in a row fail, wherever the answers about c0 come between
     kept = len(Journal(journal_path(Store(tmp_path), key.key)))
     answered = [prompt for prompt in prompts(server, name) if broken == "dies" and prompt[1] == "0"]
     assert kept == len(answered) and (kept > 0) == (broken == "dies"), "answers so far are kept"

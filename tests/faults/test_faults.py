@@ -44,6 +44,7 @@ NEEDS_MORE = {"tables_pdf", "suite_pdf", "serve_environment"}
 NOT_STRUCK = {
     "construction_clips", "construction_guidelines", "construction_draw", "construction_unfiltered",
     "construction_static", "construction_subset", "people_surveys", "people_statistics", "people_rated", "people_ratings",
+    "people_tasks",
 }  # fmt: skip
 MAKES_NOTHING = {"figures", "report"}  # they ask for the figures of a suite, and for its report
 KILLS_EACH = 10 if IS_WHOLE else 1

@@ -4,28 +4,34 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import av
+import polars as pl
 import pytest
 from reprise.construction.label_studio import exported_rows, is_export
-from reprise.construction.review import COLUMNS, Task, Verdict, as_csv, read_verdicts
+from reprise.construction.review import COLUMNS, Task, Verdict, as_csv, as_json, as_sheet, read_verdicts
 from reprise.core.errors import UserError
+from reprise.core.schemas import REQUESTS
 from reprise.media.settings import Encode
 from reprise.media.slides import has_sound, slides
 from reprise.people.answers import TIE, TOO_FEW, Counted, counting, modes, people_named, replies
 from reprise.people.settings import AnswerDesign, Qualification
 from reprise.people.statistics import BY_DESIGN, agreement, numbers, worker_rows
-from reprise.people.surveys import Shown, address, survey_rows
-from reprise.people.tasks import NOT_TESTED, QUALIFICATION, Qualifying, qualification_tasks
+from reprise.people.surveys import COLUMNS as SEEN
+from reprise.people.surveys import Shown, address, label_studio_tasks, survey_rows
+from reprise.people.tasks import NOT_TESTED, Qualifying, qualification_tasks, question_tasks, task_id
 from reprise.stats.reliability import alpha
 
+from tests.unit.rows import request_row
 from tests.unit.videos import barcode_video
 
 AB = ("A", "B")
-TASKS = [Task(name, AB, {"clip": f"{name}.mp4", "question": f"{name}?"}) for name in ("q1", "q2", "q3")]
-TEST = Qualifying(
-    [Task(f"{QUALIFICATION}{n}", AB, {"clip": "", "question": str(n)}) for n in "12"],
-    {f"{QUALIFICATION}{n}": "A" for n in "12"},
-    {},
-)
+
+
+def task(name: str, clip: str = "", question: str = "") -> Task:
+    return Task(name, AB, {"clip": clip, "question": question, "choices": "A | B"})
+
+
+TASKS = [task(name, f"{name}.mp4", f"{name}?") for name in ("q1", "q2", "q3")]
+TEST = Qualifying([task(f"t{n}", "", n) for n in "12"], {f"t{n}": "A" for n in "12"}, {})
 RECORDED = Path(__file__).parents[2] / "data/people"
 HEAD = "question_id,video,question,options,answer"
 
@@ -122,6 +128,15 @@ def test_who_fails_the_test_or_wrote_captions_does_not_count() -> None:
     assert [row["worker"] for row in rows] == [1, 2, 3, 4]
 
 
+def test_only_who_answered_a_known_task_has_a_number() -> None:
+    elsewhere = [said(who, task("x"), "A") for who in ("cy", "bob")]
+    found = counted_of([said("ann", TASKS[0], "A"), *elsewhere, said("bob", TASKS[1], "A")], design(), out={"bob"})
+    assert sorted(worker.number for worker in found.workers) == [1, 2] and [w.given for w in found.workers] == [1, 1]
+    problems = [(one.where, one.problem) for one in found.votes.problems]
+    foreign = [(f"file: {who} x", "foreign_task") for who in ("cy", "bob")]
+    assert problems == [*foreign, ("file: bob q2", "wrote_captions")]
+
+
 def test_a_half_finished_file_and_the_whole_one_add_up(tmp_path: Path) -> None:
     def saved(name: str, verdicts: list[Verdict]) -> Path:
         (tmp_path / name).write_text(as_csv([{c: one._asdict()[c] for c in COLUMNS} for one in verdicts], COLUMNS))
@@ -144,18 +159,73 @@ def test_people_left_out_are_those_of_a_column(tmp_path: Path) -> None:
 
 # Surveys
 
+
+def saved(rows: Sequence[dict[str, object]], folder: Path) -> Path:
+    (folder / "surveys.csv").write_text(as_sheet(rows, SEEN))
+    return folder / "surveys.csv"
+
+
 VIDEO = Shown(Path("resources/a.mp4"), has_sound=True)
+REQUESTS_OF_TWO = pl.DataFrame(
+    [
+        request_row(f"7_{part}/text#text_{part}", clip_id=f"7.{part}", prompt="Which?", options=["A", "B"])
+        for part in ("pos", "neg")
+    ],
+    schema=REQUESTS,
+)
+
+
+def test_nothing_that_people_see_tells_what_is_right(tmp_path: Path) -> None:
+    tasks = question_tasks("vinoground/full/all", REQUESTS_OF_TWO)
+    videos = {
+        f"7.{part}": Shown(Path(f"resources/store/clips/{n}.mp4"), has_sound=True)
+        for n, part in enumerate(("pos", "neg"))
+    }
+    rows = survey_rows(tasks, NOT_TESTED, design(), videos)
+    assert len(rows) == 2 and {row["question"] for row in rows} == {"Which?"}
+    for seen in (as_sheet(rows, SEEN), as_json(label_studio_tasks(saved(rows, tmp_path), "1"))):
+        assert "pos" not in seen and "neg" not in seen and "7." not in seen and "7_" not in seen
+
+
+def test_each_survey_is_a_file_for_label_studio(tmp_path: Path) -> None:
+    tasks = [task(str(n), question="=1+1\nor -2") for n in range(5)]
+    path = saved(survey_rows(tasks, TEST, design(surveys=2), {"": VIDEO}), tmp_path)
+    found = {name: label_studio_tasks(path, name) for name in ("qualification", "1", "2")}
+    assert {name: len(some) for name, some in found.items()} == {"qualification": 2, "1": 3, "2": 2}
+    assert {one["task_id"] for some in found.values() for one in some} == {*"01234", "t1", "t2"}
+    first = found["1"][0]
+    assert first["question"] == "=1+1\nor -2" and first["options"] == [{"value": "A"}, {"value": "B"}]
+    assert first["video_url"] == "/data/local-files/?d=a.mp4" and "reviewer" not in first
+    with pytest.raises(UserError, match=r"surveys.csv: no survey '3'. Found: qualification, 1, 2\."):
+        label_studio_tasks(path, "3")
+
+
+def test_a_task_of_another_benchmark_group_or_setting_is_another_task() -> None:
+    mine = question_tasks("vinoground/full/all", REQUESTS_OF_TWO)
+    for scope in ("velociti/full/all", "vinoground/frames32/all", "vinoground/full/linspace32"):
+        theirs = question_tasks(scope, REQUESTS_OF_TWO)
+        found = counting(mine, [said("ann", theirs[0], "A")], design(), NOT_TESTED, ())
+        assert [one.problem for one in found.votes.problems] == ["foreign_task"] and found.workers == []
+
+
+@pytest.mark.parametrize("change", [{"prompt": "Who?"}, {"options": ["A", "B", "C"]}, {"clip_id": "8.pos"}])
+def test_an_answer_to_another_text_or_clip_is_named(change: dict[str, object]) -> None:
+    rows = [row | change for row in REQUESTS_OF_TWO.to_dicts()]
+    others = question_tasks("vinoground/full/all", pl.DataFrame(rows, schema=REQUESTS))
+    mine = question_tasks("vinoground/full/all", REQUESTS_OF_TWO)
+    votes = counting(mine, [said("ann", others[0], "A")], design(), NOT_TESTED, ()).votes
+    assert [one.problem for one in votes.problems] == ["other_text"] and not votes.by_task
 
 
 def test_velocitis_pairs_go_to_three_people_without_overlap() -> None:
-    tasks = [Task(str(n), AB, {"clip": "", "question": ""}) for n in range(2100)]
+    tasks = [task(str(n)) for n in range(2100)]
     rows = survey_rows(tasks, NOT_TESTED, design(surveys=3), {"": VIDEO})
     people = {number: {row["task_id"] for row in rows if row["survey"] == number} for number in "123"}
     assert [len(one) for one in people.values()] == [700, 700, 700] and len(set.union(*people.values())) == 2100
 
 
 def test_a_clip_that_comes_later_moves_no_other_question() -> None:
-    tasks = [Task(str(n), AB, {"clip": str(n), "question": ""}) for n in range(30)]
+    tasks = [task(str(n), str(n)) for n in range(30)]
     videos = {str(n): VIDEO for n in range(30)}
     whole = survey_rows(tasks, NOT_TESTED, design(surveys=3), videos)
     del videos["7"]
@@ -163,7 +233,7 @@ def test_a_clip_that_comes_later_moves_no_other_question() -> None:
 
 
 def test_vinogrounds_questions_fill_fifty_surveys_in_a_drawn_order() -> None:
-    tasks = [Task(str(n), AB, {"clip": "", "question": ""}) for n in range(2000)]
+    tasks = [task(str(n)) for n in range(2000)]
     rows = survey_rows(tasks, TEST, design(per_survey=40), {"": VIDEO})
     assert [row["survey"] for row in rows[:2]] == ["qualification", "qualification"]
     assert [sum(row["survey"] == str(n) for row in rows) for n in range(1, 51)] == [40] * 50
@@ -194,13 +264,13 @@ def test_a_mistake_in_a_qualification_is_named(tmp_path: Path, row: str, message
     path = tmp_path / "test.csv"
     path.write_text(f"{HEAD}\n{row}\n")
     with pytest.raises(UserError) as caught:
-        qualification_tasks(path)
+        qualification_tasks("b/g/all", path)
     assert message in str(caught.value) and str(path) in str(caught.value)
 
 
 def test_a_qualification_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no such file, which should hold the questions of a qualification"):
-        qualification_tasks(tmp_path / "none.csv")
+        qualification_tasks("b/g/all", tmp_path / "none.csv")
 
 
 def test_frames_are_shown_as_a_silent_video_of_ten_seconds(tmp_path: Path) -> None:
@@ -285,13 +355,13 @@ def test_an_export_is_rows(task: dict[str, object], rows: list[tuple[str, str, s
 def test_a_recorded_export_of_label_studio_is_read() -> None:
     """One answer before, and all after: one skipped task, and one that the same person answered twice."""
     half, whole = (RECORDED / f"label-studio-{name}.json" for name in ("half", "whole"))
-    assert [(one.task_id, one.verdict) for one in read_verdicts([half])] == [("0_pos/text#text_pos", "A")]
     tasks = [
-        Task(f"{n}_pos/text#text_pos", AB, {"clip": f"{n}.pos", "question": f"Toy question {n}? A. one, B. two"})
+        task(task_id("toy/script/all", f"{n}_pos/text#text_pos"), f"{n}.pos", f"Toy question {n}? A. one, B. two")
         for n in range(4)
     ]
+    assert [(one.task_id, one.verdict) for one in read_verdicts([half])] == [(tasks[0].task_id, "A")]
     found = counting(tasks, read_verdicts([half, whole]), design(), NOT_TESTED, ())
-    assert found.votes.by_task == {"0_pos/text#text_pos": {"1": "A"}, "1_pos/text#text_pos": {"1": "B"}}
+    assert found.votes.by_task == {tasks[0].task_id: {"1": "A"}, tasks[1].task_id: {"1": "B"}}
     assert [one.problem for one in found.votes.problems] == ["two_verdicts"]
     assert counted_of(read_verdicts([whole]), design()).votes.problems[0].problem == "foreign_task"
 

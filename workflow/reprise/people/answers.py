@@ -10,7 +10,7 @@ from reprise.construction.review import Problem, Task, Verdict, Votes, counted
 from reprise.core.errors import UserError
 from reprise.core.tabular import read_rows
 from reprise.people.settings import AnswerDesign, Asked
-from reprise.people.tasks import QUALIFICATION, Qualifying
+from reprise.people.tasks import Qualifying
 
 # Why a question has no answer, and why a row does not count, besides what a review knows.
 TOO_FEW, TIE = "too_few_people", "tie"
@@ -46,11 +46,10 @@ class Reply(NamedTuple):
     people: int
 
 
-def numbered(verdicts: Sequence[Verdict], seed: int) -> tuple[list[Verdict], dict[str, str]]:
-    """The verdicts with numbers in the place of names, in a drawn order; which number each name has."""
-    names = shuffled(sorted({one.reviewer for one in verdicts} - {""}), seed)
-    numbers = {name: str(number) for number, name in enumerate(names, start=1)}
-    return [one._replace(reviewer=numbers.get(one.reviewer, "")) for one in verdicts], numbers
+def numbered(verdicts: Sequence[Verdict], known: Collection[str], seed: int) -> dict[str, str]:
+    """A number, in a drawn order, for each person who answered a known task."""
+    names = shuffled(sorted({one.reviewer for one in verdicts if one.task_id in known} - {""}), seed)
+    return {name: str(number) for number, name in enumerate(names, start=1)}
 
 
 def people_named(paths: Iterable[Path]) -> set[str]:
@@ -75,10 +74,12 @@ def counting(
     left_out: Collection[str],
 ) -> Counted:
     """The answers of those who may answer; of one person's two answers to a question neither counts."""
-    anonymous, numbers = numbered(verdicts, design.seed)
-    tests = [one for one in anonymous if one.task_id.startswith(QUALIFICATION)]
-    asked = [one for one in anonymous if not one.task_id.startswith(QUALIFICATION)]
-    of_tests = counted(tested.tasks, tests)
+    questions, tests = ({task.task_id for task in some} for some in (tasks, tested.tasks))
+    numbers = numbered(verdicts, questions | tests, design.seed)
+    anonymous = [one._replace(reviewer=numbers.get(one.reviewer, "")) for one in verdicts]
+    asked = [one for one in anonymous if one.task_id in questions]
+    of_tests = counted(tested.tasks, [one for one in anonymous if one.task_id in tests])
+    foreign = counted((), [one for one in anonymous if one.task_id not in questions | tests])
     right = _right_answers(of_tests, tested)
     refused = {number: (WROTE_CAPTIONS, "wrote captions") for name, number in numbers.items() if name in left_out}
     if design.qualification is not None:
@@ -98,7 +99,7 @@ def counting(
         Worker(int(number), right[number], refused.get(number, ("", ""))[0], given[number])
         for number in numbers.values()
     ]
-    return Counted(Votes(votes.by_task, [*of_tests.problems, *out, *votes.problems]), workers)
+    return Counted(Votes(votes.by_task, [*foreign.problems, *of_tests.problems, *out, *votes.problems]), workers)
 
 
 def _right_answers(votes: Votes, tested: Qualifying) -> Counter[str]:

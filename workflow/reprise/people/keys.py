@@ -28,6 +28,7 @@ class PeopleFiles(Answers):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     STAGE = "reprise.stages.people_answers"
+    scope: str
     design: AnswerDesign
     files: Inputs
 
@@ -43,9 +44,16 @@ class SurveysKey(Key):
     """Key of the stage `people_surveys`."""
 
     STAGE = "reprise.stages.people_surveys"
+    scope: str
     design: Design
     sampling: dict[str, Any]
     files: Inputs
+
+
+class TasksKey(Key):
+    """Key of the stage `people_tasks`."""
+
+    STAGE = "reprise.stages.people_tasks"
 
 
 class RatedKey(Key):
@@ -61,6 +69,7 @@ class RatingsKey(Key):
     """Key of the stage `people_ratings`."""
 
     STAGE = "reprise.stages.people_ratings"
+    scope: str
     design: RatingDesign
     files: Inputs
 
@@ -72,5 +81,6 @@ class PeopleStatisticsKey(Key):
     benchmark: str
     title: str
     notice: str
+    scope: str
     design: Design
     files: Inputs

@@ -24,7 +24,7 @@ def rating_numbers(
     """What was put to people, who rated, how far they agree, and how good they find each run."""
     paper, votes = PAPER.get(benchmark, {}), counted.votes
     counts = [len(given) for given in votes.by_task.values()]
-    unrated = waiting(requests, votes, design.workers)
+    unrated = waiting(requests, tasks, votes, design.workers)
     ours: list[tuple[str, float | None, str]] = [
         ("questions", requests["item_id"].n_unique(), f"to draw: {design.questions}"),
         ("answers to rate", len(tasks), "those that failed are left out"),
@@ -36,7 +36,7 @@ def rating_numbers(
         ("answers that too few people rated", len(unrated), f"needed: {design.workers}"),
         ("rows that do not count", len(votes.problems), "named in problems.csv"),
         ("Krippendorff's alpha", *agreement(tasks, votes, design, "interval")),
-        *_means(requests, rated(requests, votes, design.workers)),
+        *_means(requests, rated(requests, tasks, votes, design.workers)),
     ]
     return [Number(what, paper.get(what), value, note) for what, value, note in ours]
 

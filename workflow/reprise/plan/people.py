@@ -9,6 +9,9 @@ from reprise.core.store import Store
 from reprise.people.keys import Inputs
 from reprise.people.settings import AnswerDesign, Design, RatingDesign
 
+WHOLE = "all"
+"""the rule by which people see the whole clip"""
+
 
 class Group(NamedTuple):
     """A group of people, by the name that the suite gives it."""
@@ -22,6 +25,11 @@ class Group(NamedTuple):
         """The run whose answers these people give, or the runs whose answers they rate."""
         names = [self.design.run] if isinstance(self.design, AnswerDesign) else self.design.runs
         return [Run.parse(f"{self.benchmark}/{name}") for name in names]
+
+    @property
+    def scope(self) -> str:
+        """Whom an answer is from and what they saw, as far as the questions do not say it: tasks are named by it."""
+        return f"{self.benchmark}/{self.name}/{WHOLE if self.rates else self.runs[0].sampling}"
 
     @property
     def rates(self) -> bool:

@@ -48,15 +48,17 @@ def _is_task(one: Any) -> bool:
 
 
 def exported_rows(tasks: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, str]]:
-    """A row an annotation that was submitted; one that was skipped is none. Its user's number says whose."""
+    """A row an annotation; one that was skipped has no verdict. Its user's number says whose."""
     for task in tasks:
         for annotation in task["annotations"]:
-            if isinstance(annotation, dict) and not annotation.get("was_cancelled"):
+            if isinstance(annotation, dict):
                 yield {
                     "task_id": str(task["data"].get(TASK, "")),
                     "digest": str(task["data"].get("digest", "")),
                     "reviewer": _user(annotation.get("completed_by")),
-                    VERDICT: _choice(annotation.get("result")),
+                    VERDICT: "" if annotation.get("was_cancelled") else _choice(annotation.get("result")),
+                    "annotation": str(annotation.get("unique_id") or ""),
+                    "at": str(annotation.get("updated_at") or annotation.get("created_at") or ""),
                 }
 
 

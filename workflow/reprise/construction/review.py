@@ -6,6 +6,7 @@ import io
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from reprise.core.tabular import refuse_other_encoding
 
 COLUMNS = ("task_id", "digest", "reviewer", "verdict")
 """of a file of verdicts; other columns are not read"""
+SAVED = ("annotation", "at")
 MOST_LISTED = 16
 REVIEW_FILTERS = ("not_reviewed", "refused")
 
@@ -49,6 +51,10 @@ class Verdict(NamedTuple):
     reviewer: str
     verdict: str
     where: str
+    annotation: str = ""
+    """its name in Label Studio, where the same one in two exports is one that was corrected"""
+    at: str = ""
+    """when it was saved last"""
 
 
 class Problem(NamedTuple):
@@ -80,13 +86,36 @@ class Votes(NamedTuple):
 
 def read_verdicts(paths: Iterable[Path]) -> list[Verdict]:
     """The rows of all files of verdicts; a task without a verdict is not done yet, and no row."""
-    found = []
-    for path in paths:
-        for number, row in enumerate(_rows(path), start=1):
-            values = {name: of_cell(_text(row.get(name)).strip()) for name in COLUMNS}
-            if values["verdict"]:
-                found.append(Verdict(**values, where=f"{path}: row {number}"))
-    return found
+    found = [_verdict(path, number, row) for path in paths for number, row in enumerate(_rows(path), start=1)]
+    return [one for one in without_corrected(found) if one.verdict]
+
+
+def _verdict(path: Path, number: int, row: Mapping[str, Any]) -> Verdict:
+    columns = COLUMNS if path.suffix == ".csv" else (*COLUMNS, *SAVED)
+    values = {name: of_cell(_text(row.get(name)).strip()) for name in columns}
+    return Verdict(**values, where=f"{path}: row {number}")
+
+
+def without_corrected(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """The verdicts without the older states of those that a person changed or took back in Label Studio."""
+    saved = [(one, _identity(one), _moment(one.at) if one.annotation else None) for one in verdicts]
+    latest: dict[tuple[str, str, str], datetime] = {}
+    for _, name, moment in saved:
+        if moment:
+            latest[name] = max(latest.get(name, moment), moment)
+    return [one for one, name, moment in saved if moment in (None, latest.get(name))]
+
+
+def _identity(one: Verdict) -> tuple[str, str, str]:
+    return one.annotation, one.task_id, one.reviewer
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def _text(value: Any) -> str:

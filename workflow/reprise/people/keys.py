@@ -17,10 +17,11 @@ class Inputs(Settings):
     answers: dict[str, str]
     left_out: dict[str, str] = Field({})
     qualification: dict[str, str] = Field({})
+    names: dict[str, str] = Field({})
 
     def paths(self) -> list[Path]:
         """All of them."""
-        return [Path(name) for name in (*self.answers, *self.left_out, *self.qualification)]
+        return [Path(name) for name in (*self.answers, *self.left_out, *self.qualification, *self.names)]
 
 
 class PeopleFiles(Answers):

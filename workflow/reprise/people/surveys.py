@@ -7,9 +7,11 @@ from typing import Any, NamedTuple
 from reprise.construction.draws import shuffled
 from reprise.construction.label_studio import as_task
 from reprise.construction.review import Task
-from reprise.core.errors import UserError
+from reprise.core.errors import UserError, stop_on_fault
 from reprise.core.plain import of_cell
 from reprise.core.tabular import csv_rows
+from reprise.media.errors import MediaError
+from reprise.media.slides import has_sound
 from reprise.people.settings import Asked
 from reprise.people.tasks import BETWEEN, QUALIFICATION, Qualifying, in_surveys
 
@@ -24,6 +26,19 @@ class Shown(NamedTuple):
 
     path: Path
     has_sound: bool
+
+
+def qualification_videos(tested: Qualifying, questions: str = "") -> dict[str, Shown]:
+    """The videos of a qualification, whose file of questions this is; each must be one."""
+    found = {}
+    for number, task in enumerate(tested.tasks, start=1):
+        if path := tested.videos.get(task.task_id):
+            try:
+                found[task.task_id] = Shown(path, has_sound(path))
+            except MediaError as error:
+                stop_on_fault(error)
+                raise UserError(f"{questions}: row {number}: {path}: {error.status}: {error.message}.") from error
+    return found
 
 
 def survey_rows(

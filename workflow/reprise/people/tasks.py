@@ -57,13 +57,13 @@ def qualification_tasks(scope: str, path: Path) -> Qualifying:
     if not path.is_file():
         raise UserError(f"{path}: no such file, which should hold the questions of a qualification.")
     tasks, right, videos = [], {}, {}
-    for number, row in enumerate(csv_rows(path, QUESTION_COLUMNS), start=2):
+    for number, row in enumerate(csv_rows(path, QUESTION_COLUMNS), start=1):
         name, options = task_id(scope, QUALIFICATION, row["question_id"]), tuple(row["options"].split(BETWEEN))
         if row["answer"] not in options or len(options) < 2:
             allowed = "two options or more, and the answer among them"
-            raise UserError(f"{path}: line {number}: found '{row['answer']}' of '{row['options']}'; needed: {allowed}.")
+            raise UserError(f"{path}: row {number}: found '{row['answer']}' of '{row['options']}'; needed: {allowed}.")
         if name in right:
-            raise UserError(f"{path}: line {number}: question '{row['question_id']}' stands there twice.")
+            raise UserError(f"{path}: row {number}: question '{row['question_id']}' stands there twice.")
         tasks.append(_task(name, options, row["video"], row["question"]))
         right[name] = row["answer"]
         if row["video"]:
@@ -74,7 +74,7 @@ def qualification_tasks(scope: str, path: Path) -> Qualifying:
 def _video(path: Path, name: str, number: int) -> Path:
     found = inside(path.parent, name)
     if found is None or not found.is_file():
-        raise UserError(f"{path}: line {number}: no video '{name}' in {path.parent}/.")
+        raise UserError(f"{path}: row {number}: no video '{name}' in {path.parent}/.")
     return path.parent / name
 
 

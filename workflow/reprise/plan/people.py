@@ -69,6 +69,7 @@ class People:
             answers=self._digests(_matching(design.answers)),
             left_out=self._digests(_matching(design.left_out) if design.left_out else []),
             qualification=self._digests([path for path in questions if path.is_file()]),
+            names=self._digests([Path(design.names)] if design.names else []),
         )
 
     def _digests(self, paths: list[Path]) -> dict[str, str]:
@@ -77,4 +78,6 @@ class People:
 
 def _matching(pattern: str) -> list[Path]:
     """The files that fit; not the hidden ones that programs leave beside a file that is open."""
-    return sorted(path for path in Path().glob(pattern) if path.is_file() and not path.name.startswith("."))
+    anchor = Path(pattern).anchor  # empty where the pattern is relative, as Python's own glob needs it
+    found = Path(anchor).glob(str(Path(pattern).relative_to(anchor)))
+    return sorted(path for path in found if path.is_file() and not path.name.startswith("."))

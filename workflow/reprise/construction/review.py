@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reprise.construction.filters import KEPT, Row
-from reprise.construction.label_studio import exported_rows, is_export
+from reprise.construction.label_studio import TYPED, exported_rows, is_export
 from reprise.core.errors import UserError
 from reprise.core.plain import as_cell, of_cell
 from reprise.core.tabular import refuse_other_encoding
@@ -75,6 +75,8 @@ class Reviewed(NamedTuple):
     columns: Sequence[str]
     """of the tasks"""
     problems: list[Problem]
+    typed: str = ""
+    """what people type in a task, where they do"""
 
 
 class Votes(NamedTuple):
@@ -84,15 +86,25 @@ class Votes(NamedTuple):
     problems: list[Problem]
 
 
-def read_verdicts(paths: Iterable[Path]) -> list[Verdict]:
+def read_verdicts(paths: Iterable[Path], said: str = "verdict") -> list[Verdict]:
     """The rows of all files of verdicts; a task without a verdict is not done yet, and no row."""
-    found = [_verdict(path, number, row) for path in paths for number, row in enumerate(_rows(path), start=1)]
+    found = [_verdict(path, number, row, said) for path in paths for number, row in enumerate(_rows(path), start=1)]
     return [one for one in without_corrected(found) if one.verdict]
 
 
-def _verdict(path: Path, number: int, row: Mapping[str, Any]) -> Verdict:
+def read_typed(paths: Iterable[Path]) -> list[Verdict]:
+    """What people typed in Label Studio, in the place of verdicts."""
+    return read_verdicts(paths, TYPED)
+
+
+def is_exported(path: Path) -> bool:
+    """Whether this is a file that Label Studio exports."""
+    return path.suffix == ".json" and is_export(_json(path))
+
+
+def _verdict(path: Path, number: int, row: Mapping[str, Any], said: str) -> Verdict:
     columns = COLUMNS if path.suffix == ".csv" else (*COLUMNS, *SAVED)
-    values = {name: of_cell(_text(row.get(name)).strip()) for name in columns}
+    values = {name: of_cell(_text(row.get(said if name == "verdict" else name)).strip()) for name in columns}
     return Verdict(**values, where=f"{path}: row {number}")
 
 

@@ -1,5 +1,6 @@
 """Who is who: names in files of answers and in those that leave people out."""
 
+import json
 from pathlib import Path
 
 import polars as pl
@@ -25,6 +26,14 @@ def test_people_left_out_are_those_of_a_column(tmp_path: Path) -> None:
     path.write_text("clip,who\na,ann\n")
     with pytest.raises(UserError, match=r"captions.csv: column 'reviewer' is missing. Found: clip, who."):
         people_named([path])
+
+
+def test_who_typed_captions_in_label_studio_is_left_out(tmp_path: Path) -> None:
+    typed = [{"from_name": "typed", "value": {"text": ["A toy runs."]}}]
+    annotations = [{"completed_by": 3, "result": typed}, {"completed_by": 4, "result": []}]
+    path = tmp_path / "annotations-toy.json"
+    path.write_text(json.dumps([{"data": {"task_id": "caption/c", "digest": "d"}, "annotations": annotations}]))
+    assert people_named([path]) == {"label-studio 3"}
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from reprise.construction.review import Verdict
+from reprise.construction.review import Verdict, is_exported, read_typed
 from reprise.core.errors import UserError
 from reprise.core.tabular import csv_rows, read_rows
 
@@ -37,9 +37,12 @@ def named(verdicts: Sequence[Verdict], names: Mapping[str, str]) -> list[Verdict
 
 
 def people_named(paths: Iterable[Path]) -> set[str]:
-    """The people that files name in their column `reviewer`."""
+    """The people that files name in their column `reviewer`, and those who typed captions in Label Studio."""
     found: set[str] = set()
     for path in paths:
+        if is_exported(path):
+            found |= {known_as(one.reviewer) for one in read_typed([path])}
+            continue
         rows = read_rows(path)
         if REVIEWER not in rows.columns:
             raise UserError(

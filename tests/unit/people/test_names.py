@@ -42,8 +42,8 @@ def test_who_typed_captions_in_label_studio_is_left_out(tmp_path: Path) -> None:
         ("label-studio 3,Ann Smith\n7, BOB\n", {"label-studio 3": "ann smith", "7": "bob"}),
         ("3,Ann\n3 ,ann\n", {"3": "ann"}),
         ("", {}),
-        ("3,Ann\n3,Bob\n", "row 2: '3' is 'Bob' here, and 'ann' above."),
-        ("3,\n", "row 1: found '3' and ''; both need a text."),
+        ("3,Ann\n3,Bob\n", "row 2: this reviewer has another name in a row above."),
+        ("3,\n", "row 1: an empty cell. Both columns need a text."),
         ("3\n", "row 1: number of cells: found 1, expected 2: reviewer, name."),
     ],
 )

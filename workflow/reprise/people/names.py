@@ -22,11 +22,9 @@ def read_names(path: Path) -> dict[str, str]:
     for number, row in enumerate(csv_rows(path, COLUMNS), start=1):
         reviewer, name = known_as(row[REVIEWER]), known_as(row["name"])
         if not reviewer or not name:
-            raise UserError(f"{path}: row {number}: found '{row[REVIEWER]}' and '{row['name']}'; both need a text.")
+            raise UserError(f"{path}: row {number}: an empty cell. Both columns need a text.")
         if found.setdefault(reviewer, name) != name:
-            raise UserError(
-                f"{path}: row {number}: '{row[REVIEWER]}' is '{row['name']}' here, and '{found[reviewer]}' above."
-            )
+            raise UserError(f"{path}: row {number}: this reviewer has another name in a row above.")  # logs name nobody
     return found
 
 

@@ -15,7 +15,8 @@ from random import Random
 import polars as pl
 from reprise.core.files import file_digest
 
-from tests.faults.suite import NEWER_REVISION, REVISION, Job, Outcome, Reduced
+from tests.faults.runs import Job, Outcome, Reduced
+from tests.faults.suite import NEWER_REVISION, REVISION
 from tests.workflow.conftest import make_video
 
 STORE = "resources/store"

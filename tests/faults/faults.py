@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from random import Random
 
@@ -22,6 +23,7 @@ from tests.workflow.conftest import make_video
 STORE = "resources/store"
 UNHARMED = {"logs", "locks", "tmp"}  # what no job reads
 DIGEST = re.compile(r"[0-9a-f]{16,64}")
+STEPS = {"construction", "people"}
 JOBS_UNDONE = 6
 COMMAND = re.compile(r"[Rr]un `python -m reprise ([a-z -]+)`")  # a command without anything to fill in
 HOWS = ("flip", "truncate", "delete")
@@ -69,8 +71,12 @@ def kinds_of_files(root: Path) -> dict[str, list[str]]:
 
 
 def kind_of(name: str) -> str:
-    """The folder that says what a file is: `resources/store/clips`, `results/reduced/metrics`, `results/tables/vinoground`."""
-    return str(Path(*Path(name).parts[:-1][:3]))
+    """The folder that says what a file is: `resources/store/clips`, `results/reduced/metrics`, `results/tables/vinoground`.
+
+    Of a construction and of people each benchmark is a kind: they have many steps.
+    """
+    folders = Path(name).parts[:-1]
+    return str(Path(*folders[: 4 if STEPS & set(folders[:3]) else 3]))
 
 
 def readers_of(name: str, jobs: Sequence[Job], root: Path) -> list[Job]:
@@ -91,11 +97,14 @@ def readers_of(name: str, jobs: Sequence[Job], root: Path) -> list[Job]:
 
 
 def _mentions(path: Path, digests: Sequence[str]) -> bool:
-    if not digests or not path.is_file():
-        return False
+    return bool(digests) and path.is_file() and any(digest in _text(path) for digest in digests)
+
+
+@cache
+def _text(path: Path) -> str:
+    """The content of a file of the undisturbed run, which does not change."""
     is_table = path.suffix == ".parquet"
-    text = str(pl.read_parquet(path).to_dict(as_series=False)) if is_table else path.read_bytes().decode("latin-1")
-    return any(digest in text for digest in digests)
+    return str(pl.read_parquet(path).to_dict(as_series=False)) if is_table else path.read_bytes().decode("latin-1")
 
 
 def draw_damage(random: Random, reference: Reduced, jobs: Sequence[Job]) -> tuple[Damage, Job | None]:

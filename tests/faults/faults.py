@@ -110,13 +110,15 @@ def _text(path: Path) -> str:
 def draw_damage(random: Random, reference: Reduced, jobs: Sequence[Job]) -> tuple[Damage, Job | None]:
     """A file of a random kind, hit in a random way, and a job that reads it; none for what people read alone.
 
-    Nothing can notice another byte in a file that no job reads: it can only be deleted.
+    Nothing can notice another byte in a file that no job reads: it can only be deleted. Jobs of many inputs, such as that
+    of the report, are drawn less often: they read what others read too, and have the most made again.
     """
     kinds = kinds_of_files(reference.root)
     name = random.choice(kinds[random.choice(sorted(kinds))])
     readers = readers_of(name, jobs, reference.root)
     how = random.choice(HOWS) if readers else "delete"
-    return Damage(name, how, random.random()), random.choice(readers) if readers else None
+    weights = [1 / (1 + len(job.inputs)) for job in readers]
+    return Damage(name, how, random.random()), random.choices(readers, weights)[0] if readers else None
 
 
 def undo(project: Reduced, jobs: Sequence[Job], random: Random, *, everything: bool) -> None:

@@ -166,7 +166,7 @@ TARGETS = (
 TOLERANT = {"failed_share_max": 0.5}
 IMPORTED = "resources/imports/{}/answers.{}"
 QUESTIONS = ("0 1 2 3", "4 5 6 7", "8 9 a b")  # MMBench-Video's, each by its answer: letters of what `pixels` says
-SAMPLES = 2  # of VELOCITI
+SCORES = ("0.25", "0.75")  # of the false captions of VELOCITI's samples: one is told from its true one
 
 
 def plug_adapters(project: Project) -> None:
@@ -212,10 +212,10 @@ def write_questions(project: Project) -> None:
 def write_samples(project: Project) -> None:
     """A release of VELOCITI, and scores of its captions."""
     columns = ["test_name", "video_id", "event"]
-    events = [["agent_random", "v_aaaaaaaaaaa_seg_0_2", f"Ev{place}"] for place in range(1, SAMPLES + 1)]
+    events = [["agent_random", "v_aaaaaaaaaaa_seg_0_2", f"Ev{place}"] for place in range(1, len(SCORES) + 1)]
     rows = [[*event, f"{event[-1]} holds", f"{event[-1]} fails"] for event in events]
     _write_rows(project, "release/velociti/rows.csv", [[*columns, "pos", "neg"], *rows])
-    scores = [[*event, "0.75", str(place / SAMPLES)] for place, event in enumerate(events, 1)]
+    scores = [[*event, "0.75", wrong] for event, wrong in zip(events, SCORES, strict=True)]
     _write_rows(
         project, IMPORTED.format("velociti/o3/entail/none", "csv"), [[*columns, "pos_score", "neg_score"], *scores]
     )

@@ -162,6 +162,7 @@ TARGETS = (
     f"{RESULTS}/construction/mmbench_video/sets/msvd.csv",
     f"{RESULTS}/construction/velociti/subset/o3.csv",
     *SURVEYS.values(),
+    f"{RESULTS}/people/vinoground/answering/tasks-1.json",
 )
 TOLERANT = {"failed_share_max": 0.5}
 IMPORTED = "resources/imports/{}/answers.{}"

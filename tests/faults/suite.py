@@ -228,17 +228,21 @@ def write_videos(project: Project) -> None:
 
 
 def ask_people(project: Reduced) -> None:
-    """Write the files of people's answers to the surveys: the first choice, but the second at a survey's first question."""
-    asking = replace(project, targets=tuple(SURVEYS.values()))
+    """Write the files of people's answers to the surveys: the first choice, but the second at a survey's first question.
+
+    A copy makes the surveys: the project's own run must be one, as that of all others is.
+    """
+    asking = replace(project.copy(project.root.with_name("asking")), targets=tuple(SURVEYS.values()))
     asking.finish()
     for benchmark, survey in SURVEYS.items():
-        with (project.root / survey).open(newline="") as stream:
+        with (asking.root / survey).open(newline="") as stream:
             asked = list(csv.DictReader(stream))
         rows = [
             [row["task_id"], row["digest"], "ann", row["choices"].split(BETWEEN)[not place]]
             for place, row in enumerate(asked)
         ]
         _write_rows(project, f"people/{benchmark}/ann.csv", [VERDICT_COLUMNS, *rows])
+    asking.remove()
 
 
 def reduced_suite(root: Path) -> Reduced:

@@ -3,19 +3,24 @@
 from pathlib import Path
 
 from reprise.construction.label_studio import template
-from reprise.construction.review import Task
+from reprise.construction.review import Task, as_sheet
 from reprise.people.settings import AnswerDesign
-from reprise.people.surveys import Shown, label_studio_tasks, survey_rows
-from reprise.people.tasks import NOT_TESTED
+from reprise.people.surveys import COLUMNS, Shown, label_studio_tasks, survey_rows
+from reprise.people.tasks import BETWEEN, NOT_TESTED, task_id
 
 from tests.people.conftest import LabelStudio
 
 CHOICES = ("A", "B")
+SCOPE = "toy/script/all"
 TASKS = [
     Task(
-        f"{number}_pos/text#text_pos",
+        task_id(SCOPE, f"{number}_pos/text#text_pos"),
         CHOICES,
-        {"clip": f"{number}.pos", "question": f"Toy question {number}? A. one, B. two"},
+        {
+            "clip": f"{number}.pos",
+            "question": f"Toy question {number}? A. one, B. two",
+            "choices": BETWEEN.join(CHOICES),
+        },
     )
     for number in range(4)
 ]
@@ -32,9 +37,9 @@ def make_project(server: LabelStudio, video: Path) -> int:
     )
     shown = {task.shown["clip"]: Shown(video, has_sound=False) for task in TASKS}
     design = DESIGN.model_copy(update={"videos": str(server.files)})
-    server.ask(
-        "POST", f"/api/projects/{number}/import", label_studio_tasks(survey_rows(TASKS, NOT_TESTED, design, shown))
-    )
+    surveys = server.files.parent / "surveys.csv"
+    surveys.write_text(as_sheet(survey_rows(TASKS, NOT_TESTED, design, shown), COLUMNS))
+    server.ask("POST", f"/api/projects/{number}/import", label_studio_tasks(surveys, "1"))
     return number
 
 

@@ -32,6 +32,7 @@ def test_before_the_first_answer_there_are_surveys_and_no_row(project: Project) 
     planned = project.planned(f"{FOLDER}/surveys.csv")
     assert "people_surveys" in planned and "clips" in planned and "infer" not in planned
     assert "import_answers" not in project.planned("results/tables/velociti/table2.md")
+    assert project.planned(f"{FOLDER}/tasks-1.json", f"{FOLDER}/tasks-3.json").count("people_tasks") == 2
 
 
 def test_answers_are_a_run_that_needs_no_video(project: Project) -> None:

@@ -1,6 +1,6 @@
 """Answers in people's place, by a script that knows what is right and errs as a seed says.
 
-    python -m synthetic.people REQUESTS.parquet SURVEYS.csv QUALIFICATION.csv ANSWERS.csv
+    python -m synthetic.people BENCHMARK/GROUP/SAMPLING REQUESTS.parquet SURVEYS.csv ANSWERS.csv [QUALIFICATION.csv]
 
 They stand in for people's in the suite `construction`, and are no measurement of anybody.
 """
@@ -15,7 +15,7 @@ from reprise.construction.review import COLUMNS, as_csv
 from reprise.core.files import write_text
 from reprise.core.schemas import REQUESTS, read_table
 from reprise.people.surveys import BEFORE
-from reprise.people.tasks import BETWEEN, qualification_tasks
+from reprise.people.tasks import BETWEEN, qualification_tasks, question_tasks
 
 WORKERS = 11
 CARELESS = 4
@@ -36,13 +36,17 @@ def answers(surveys: list[dict[str, str]], right: Mapping[str, str]) -> Iterator
             yield {"task_id": row["task_id"], "digest": row["digest"], "reviewer": f"script {worker}", "verdict": said}
 
 
-def write_answers(requests: Path, surveys: Path, qualification: Path, target: Path) -> None:
+def write_answers(scope: str, requests: Path, surveys: Path, target: Path, *qualification: Path) -> None:
     """Answer the surveys of a csv file."""
     table = read_table(requests, REQUESTS)
-    right = dict(table.select("request_id", "expected").iter_rows()) | dict(qualification_tasks(qualification).right)
+    right = {
+        task.task_id: expected for task, expected in zip(question_tasks(scope, table), table["expected"], strict=True)
+    }
+    for path in qualification:
+        right |= qualification_tasks(scope, path).right
     with surveys.open(encoding="utf-8", newline="") as stream:
         write_text(target, as_csv(list(answers(list(csv.DictReader(stream)), right)), COLUMNS))
 
 
 if __name__ == "__main__":
-    write_answers(*map(Path, sys.argv[1:]))
+    write_answers(sys.argv[1], *map(Path, sys.argv[2:]))

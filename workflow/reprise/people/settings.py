@@ -41,6 +41,9 @@ class Asked(Settings):
     left_out: str | None = None
     """Glob pattern of csv files whose column `reviewer` names people whose answers do not count: those who wrote the
     captions."""
+    names: str | None = None
+    """Csv file with the columns `reviewer` and `name`, where `left_out:` has other names than the answers: whose they
+    are. Users of Label Studio answer as `label-studio <number>`."""
 
 
 class AnswerDesign(Asked):

@@ -42,7 +42,7 @@ def candidates(files: Mapping[str, Path], settings: TemporalBenchSettings, facts
     why = f"more than {settings.per_dataset} clips of this data set"
     rows = sifted(rows, [Filter("not_drawn", lambda row: "" if row["clip"] in drawn else why), *_caption_filters()])
     texts = [text for row in rows if not row["filter"] for text in texts_about(row, settings)]
-    return Candidates([row | {"caption": row["captions"][0] if row["captions"] else ""} for row in rows], texts, [])
+    return Candidates([row | {"caption": " / ".join(row["captions"])} for row in rows], texts, [])
 
 
 def _refuse_none(wanted: Sequence[str], measured: Collection[str]) -> None:

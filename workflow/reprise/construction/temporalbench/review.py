@@ -9,12 +9,13 @@ from reprise.construction.draws import rank
 from reprise.construction.filters import Row, kept
 from reprise.construction.review import REVIEW_FILTERS, Reviewed, Task, counted, decided, read_verdicts, task_rows
 from reprise.construction.settings import TemporalBenchSettings
+from reprise.construction.temporalbench.annotated import CAPTION_TASK, caption_task
 
 FITS, DOES_NOT = "fits", "does not fit"
 OF_OPTIONS = (FITS, DOES_NOT, "cannot be told")
 OF_NEGATIVES = (DOES_NOT, FITS, "cannot be told")
 """the same, the first in favour of a negative; people read them in one order, which does not tell the options apart"""
-DESCRIBED = ("described",)
+TO_TYPE = "Where the choice is 'described': a caption of the video. Two that differ are shown; then the one that holds"
 TASK_COLUMNS = ("task_id", "digest", "video", "option", "choices", "judged_by", "reviewer", "verdict")
 OPTION_FILTERS = (*(f"caption_{name}" for name in REVIEW_FILTERS), *REVIEW_FILTERS)
 
@@ -37,15 +38,17 @@ def option_tasks(samples: pl.DataFrame, seed: int) -> list[Task]:
 
 
 def caption_tasks(pool: pl.DataFrame) -> Iterator[Task]:
-    """The clips that still need a caption: it goes into a file of the annotations, in the same columns."""
+    """The clips that still need a caption, or one in the place of several: it goes into a file of the annotations."""
     for row in pool.filter(pl.col("filter").is_in(["no_caption", "two_captions"])).iter_rows(named=True):
-        yield Task(f"caption/{row['clip']}", DESCRIBED, {"video": row["clip"], "option": ""})
+        yield caption_task(row["clip"], row["caption"])
 
 
 def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: TemporalBenchSettings) -> Reviewed:
     """The negatives with what people said of them and of their captions, and what is left for people to do."""
     tasks = option_tasks(tables["samples"], settings.seed)
-    votes = counted(tasks, read_verdicts(verdicts))
+    wanted = list(caption_tasks(tables["pool"]))
+    described = {f"{CAPTION_TASK}{clip}" for clip in tables["pool"]["clip"]} - {task.task_id for task in wanted}
+    votes = counted([*tasks, *wanted], [one for one in read_verdicts(verdicts) if one.task_id not in described])
     needed, keeps = settings.review.votes, settings.review.undecided == "keep"
     captions = decided(tasks, votes, needed, keeps)
     negatives = decided([task._replace(choices=OF_NEGATIVES) for task in tasks], votes, needed, keeps)
@@ -59,6 +62,10 @@ def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: T
         return found | why if caption["filter"] else found
 
     rows = [judged(row) for row in tables["samples"].iter_rows(named=True)]
-    given = [{"task_id": task, "verdict": said} for task, by in votes.by_task.items() for said in by.values()]
-    wanted = task_rows(list(caption_tasks(tables["pool"])), votes, needed)
-    return Reviewed(rows, given, [*task_rows(tasks, votes, needed), *wanted], TASK_COLUMNS, votes.problems)
+    given = [
+        {"task_id": task.task_id, "verdict": said}
+        for task in tasks
+        for said in votes.by_task.get(task.task_id, {}).values()
+    ]
+    left = [*task_rows(tasks, votes, needed), *task_rows(wanted, votes, needed)]
+    return Reviewed(rows, given, left, TASK_COLUMNS, votes.problems, TO_TYPE)

@@ -14,7 +14,7 @@ import pytest
 
 from tests.cluster.slurm import Slurm, ask, end_job_of_lost_node, running_slurm, wait_until
 from tests.cluster.suite import Local, OnSlurm, cluster_suite
-from tests.faults.suite import Outcome, Run
+from tests.faults.runs import Outcome, Run
 
 SHORT = ("fails", "cancelled")
 WHOLE = (*SHORT, "killed", "slow", "lost")

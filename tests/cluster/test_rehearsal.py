@@ -8,7 +8,7 @@ import pytest
 from tests.cluster.conftest import FORM
 from tests.cluster.slurm import Slurm
 from tests.cluster.suite import RULE, OnSlurm, rehearsal_suite, submissions
-from tests.faults.suite import Outcome
+from tests.faults.runs import Outcome
 from tests.workflow.test_rehearsal import RUN, TABLES
 
 MODELS = "[all]" if FORM == "full" else RUN

@@ -1,4 +1,4 @@
-"""What the writer is asked: negatives of every caption, then their categories, and negatives of one negative."""
+"""What the writer is asked: negatives of every caption, then their categories, and negatives of some negatives."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -69,10 +69,9 @@ class Asked:
                 )
         for clip in captions:
             words = kept_words(row for row in self.negatives if row["clip"] == clip)
-            if words:
-                yield text_row(
-                    central_name(clip, words[0]), WORDS, clip, caption=words[0]["negative"], count=str(CENTRAL_COUNT)
-                )
+            for row in words[: self._settings.central_tries]:
+                name = central_name(clip, row["negative"])
+                yield text_row(name, WORDS, clip, caption=row["negative"], count=str(CENTRAL_COUNT))
 
     def requests(self, prompts: Mapping[str, Prompt]) -> list[Row]:
         """The requests of the next round."""
@@ -80,9 +79,9 @@ class Asked:
         return [*self._first.requests(prompts, tokens), *self._later.requests(prompts, tokens)]
 
 
-def central_name(clip: str, first: Row) -> str:
-    """Name of the list of negatives of a clip's first negative."""
-    return f"{CENTRAL}/{clip}/{rank(0, first['negative'])[:10]}"
+def central_name(clip: str, first: str) -> str:
+    """Name of the list of negatives of one of a clip's negatives."""
+    return f"{CENTRAL}/{clip}/{rank(0, first)[:10]}"
 
 
 def _value(text: Row, name: str) -> str:

@@ -213,6 +213,7 @@ def test_annotators_get_a_file_that_can_be_read_when_filled_in(tmp_path: Path) -
     assert again["samples"]["sample_id"].to_list() == here["samples"]["sample_id"].to_list()
     text = page(settings())
     assert all(one in text for one in (*GUIDELINES, *L2_OF)) and "at least 3 words" in text
+    assert "conversational style [*]" in text and "[*] For example, “What is the score of the football game" in text
 
 
 # --- cross-validation --------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from reprise.construction.temporalbench.long_videos import long_videos
 from reprise.construction.temporalbench.negatives import WORD_CATEGORIES, as_negatives, category_in
 from reprise.construction.temporalbench.option_sets import option_sets, with_option_sets
 from reprise.construction.temporalbench.release import short_name, with_letters
+from reprise.construction.temporalbench.requests import examples
 from reprise.construction.temporalbench.review import option_name, review
 from reprise.construction.temporalbench.tables import REVIEWED
 from reprise.core.errors import UserError
@@ -186,6 +187,15 @@ def test_each_line_is_kept_or_named() -> None:
     found = as_negatives(CLIP, CAPTION, lists)
     assert [row["filter"] for row in found] == ["", "unchanged", "duplicate", "more_than_asked", "duplicate"]
     assert len({row["sample_id"] for row in found}) == len(found)
+
+
+def test_a_line_without_words_and_an_example_of_the_prompt_are_no_negatives() -> None:
+    known = examples(PROMPTS)
+    shown = "cut a ginger three times using a knife"
+    rows = as_negatives(CLIP, CAPTION, [("words", 9, ["---", shown, "A person push the eyeglasses.", THRICE])], known)
+    assert [row["filter"] for row in rows] == ["no_words", "in_prompt", "in_prompt", ""]
+    own = as_negatives(CLIP, "Cut a ginger twice using a knife.", [("words", 9, [shown])], known)
+    assert [row["filter"] for row in own] == [""]
 
 
 def test_the_same_line_twice_has_two_ids() -> None:

@@ -18,7 +18,7 @@ from reprise.construction.temporalbench.negatives import (
     kept_words,
     plain,
 )
-from reprise.construction.temporalbench.requests import CENTRAL_COUNT, Asked, central_name
+from reprise.construction.temporalbench.requests import CENTRAL_COUNT, Asked, central_name, examples
 
 SAMPLE_FILTERS = (*NEGATIVE_FILTERS, "caption_again", "not_labelled")
 OF_CLIP = ("dataset", "video", "start_s", "end_s")
@@ -36,7 +36,7 @@ def samples(
     rows = [_labelled(row, asked.later) for row in asked.negatives]
     for clip, one in clips.items():
         own = [row for row in rows if row["clip"] == clip]
-        rows += _central(clip, one["caption"], own, asked.later)
+        rows += _central(clip, one["caption"], own, asked.later, examples(prompts))
     problems = {row["text_id"]: f"{row['filter']}: {row['why']}" for row in asked.written if row["filter"]}
     labelled = Filter(
         "not_labelled",
@@ -54,7 +54,7 @@ def _labelled(row: Row, later: Mapping[str, str]) -> Row:
     return row | {"category": category, "of": row["caption"]}
 
 
-def _central(clip: str, caption: str, own: Sequence[Row], later: Mapping[str, str]) -> list[Row]:
+def _central(clip: str, caption: str, own: Sequence[Row], later: Mapping[str, str], known: frozenset[str]) -> list[Row]:
     """Negatives of the clip's negatives, which must not lead back to the caption or to another negative."""
     others = {plain(row["negative"]) for row in own}
 
@@ -69,7 +69,7 @@ def _central(clip: str, caption: str, own: Sequence[Row], later: Mapping[str, st
         lines = read_list(later[name], "").found if name in later else []
         rows += [
             row | {"sample_id": f"{name}/{row['place']}", "caption": caption, "of": first, "category": ""}
-            for row in as_negatives(clip, first, [(CENTRAL, CENTRAL_COUNT, lines)])
+            for row in as_negatives(clip, first, [(CENTRAL, CENTRAL_COUNT, lines)], known)
         ]
     return sifted(rows, [Filter("caption_again", again)])
 

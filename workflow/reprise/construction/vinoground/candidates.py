@@ -14,7 +14,7 @@ from reprise.core.errors import UserError
 from reprise.core.tabular import read_rows
 from reprise.core.times import seconds
 
-POOL_FILTERS = ("no_span", "empty_caption", "too_long", "duplicate")
+POOL_FILTERS = ("no_span", "same_name", "empty_caption", "too_long", "duplicate")
 LONGEST_CAPTION = 1000
 """characters"""
 
@@ -25,6 +25,11 @@ def candidates(files: Mapping[str, Path], settings: VinogroundSettings) -> Candi
     if not rows:
         raise UserError(f"annotations of VATEX: no captions in {', '.join(sorted(files))}. Correct `columns:`.")
     seen: set[tuple[str, str]] = set()
+    places: dict[str, tuple[object, ...]] = {}
+
+    def same_name(row: Mapping[str, Any]) -> str:
+        place = (row["source"], row["start_s"], row["end_s"])
+        return "" if places.setdefault(row["video"], place) == place else f"'{row['video']}' is another video before"
 
     def duplicate(row: Mapping[str, Any]) -> str:
         name = (row["video"], row["caption"].lower())
@@ -34,6 +39,7 @@ def candidates(files: Mapping[str, Path], settings: VinogroundSettings) -> Candi
 
     found = {
         "no_span": lambda row: "" if row["source"] else f"'{row['video']}' names no source and no span, by `span:`",
+        "same_name": same_name,
         "empty_caption": lambda row: "" if row["caption"] else "the caption is empty",
         "too_long": lambda row: "" if len(row["caption"]) <= LONGEST_CAPTION else f"{len(row['caption'])} characters",
         "duplicate": duplicate,

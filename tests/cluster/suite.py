@@ -9,7 +9,8 @@ from pathlib import Path
 
 import yaml
 
-from tests.faults.suite import FIGURE, PREVIEW, SUITE, VINOGROUND, Outcome, Reduced, reduced_suite, write_pairs
+from tests.faults.runs import Outcome, Reduced
+from tests.faults.suite import FIGURE, PREVIEW, SUITE, VINOGROUND, reduced_suite, write_pairs
 from tests.workflow.conftest import FULL, copy_project
 
 SUBMITTED = re.compile(r"^Job (\d+) has been submitted with SLURM jobid", re.MULTILINE)
@@ -76,9 +77,9 @@ def cluster_suite(root: Path, names: tuple[str, ...]) -> Reduced:
     shutil.copy2(Path(__file__).with_name("troubled.py"), adapters / "troubled.py")
     with (adapters / "__init__.py").open("a") as registry:
         registry.write(REGISTRATION)
-    rows = [{"label": "Pixels by judge", "model": "pixels", "protocol": "cot.judged"}]
+    rows: list[dict[str, str]] = []
     for name in names:
-        settings = f"settings: {{seed: {len(rows)}, name: {name}}}\n"
+        settings = f"settings: {{seed: {len(rows) + 1}, name: {name}}}\n"
         project.write(f"config/models/{name}.yaml", f"label: {name}\nadapter: troubled\n{MODELS[name]}{settings}")
         rows.append({"label": name, "model": name, "protocol": "paper"})
     suite, tables = yaml.safe_load(SUITE), yaml.safe_load(VINOGROUND)
@@ -87,16 +88,15 @@ def cluster_suite(root: Path, names: tuple[str, ...]) -> Reduced:
     tables["tables"]["table3"]["sections"][0]["rows"][1:] = rows
     project.write("config/suites/reduced.yaml", yaml.safe_dump(suite))
     project.write("config/tables/reduced_vinoground.yaml", yaml.safe_dump(tables))
-    write_pairs(project.root / "release/vinoground/vinoground.csv", PAIRS)
+    write_pairs(project, PAIRS)
     for folder in ("asked", "reached", "trouble"):
         (project.root / folder).mkdir()
     return project
 
 
-def rehearsal_suite(root: Path, models: str) -> OnSlurm:
-    """The rehearsal of these models, as `run:` of a suite's file names them; nothing run."""
+def rehearsal_suite(root: Path) -> OnSlurm:
+    """The rehearsal, nothing run."""
     project = OnSlurm(copy_project(root).root, targets=("all",))
-    project.edit("config/suites/rehearsal.yaml", "run: [all]", f"run: {models}")
     project.edit("config/config.yaml", "suite: demo", "suite: rehearsal")
     return project
 

@@ -15,7 +15,8 @@ from random import Random
 
 import pytest
 
-from tests.faults.suite import Job, Reduced, hub_of_weights, reduced_suite
+from tests.faults.runs import Job, Reduced
+from tests.faults.suite import ask_people, hub_of_weights, reduced_suite
 
 SIZES = {
     # class: trials of the short form, of the whole form
@@ -112,6 +113,7 @@ def hub() -> Iterator[None]:
 def reference(hub: None, tmp_path_factory: pytest.TempPathFactory) -> Reduced:
     """The suite after an undisturbed run."""
     project = reduced_suite(tmp_path_factory.mktemp("reference") / "project")
+    ask_people(project)
     project.finish()
     return project
 

@@ -9,18 +9,21 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from random import Random
 
 import polars as pl
 from reprise.core.files import file_digest
 
-from tests.faults.suite import NEWER_REVISION, REVISION, Job, Outcome, Reduced
+from tests.faults.runs import Job, Outcome, Reduced
+from tests.faults.suite import NEWER_REVISION, REVISION
 from tests.workflow.conftest import make_video
 
 STORE = "resources/store"
 UNHARMED = {"logs", "locks", "tmp"}  # what no job reads
 DIGEST = re.compile(r"[0-9a-f]{16,64}")
+STEPS = {"construction", "people"}
 JOBS_UNDONE = 6
 COMMAND = re.compile(r"[Rr]un `python -m reprise ([a-z -]+)`")  # a command without anything to fill in
 HOWS = ("flip", "truncate", "delete")
@@ -68,8 +71,12 @@ def kinds_of_files(root: Path) -> dict[str, list[str]]:
 
 
 def kind_of(name: str) -> str:
-    """The folder that says what a file is: `resources/store/clips`, `results/reduced/metrics`, `results/tables/vinoground`."""
-    return str(Path(*Path(name).parts[:-1][:3]))
+    """The folder that says what a file is: `resources/store/clips`, `results/reduced/metrics`, `results/tables/vinoground`.
+
+    Of a construction and of people each benchmark is a kind: they have many steps.
+    """
+    folders = Path(name).parts[:-1]
+    return str(Path(*folders[: 4 if STEPS & set(folders[:3]) else 3]))
 
 
 def readers_of(name: str, jobs: Sequence[Job], root: Path) -> list[Job]:
@@ -90,23 +97,28 @@ def readers_of(name: str, jobs: Sequence[Job], root: Path) -> list[Job]:
 
 
 def _mentions(path: Path, digests: Sequence[str]) -> bool:
-    if not digests or not path.is_file():
-        return False
+    return bool(digests) and path.is_file() and any(digest in _text(path) for digest in digests)
+
+
+@cache
+def _text(path: Path) -> str:
+    """The content of a file of the undisturbed run, which does not change."""
     is_table = path.suffix == ".parquet"
-    text = str(pl.read_parquet(path).to_dict(as_series=False)) if is_table else path.read_bytes().decode("latin-1")
-    return any(digest in text for digest in digests)
+    return str(pl.read_parquet(path).to_dict(as_series=False)) if is_table else path.read_bytes().decode("latin-1")
 
 
 def draw_damage(random: Random, reference: Reduced, jobs: Sequence[Job]) -> tuple[Damage, Job | None]:
     """A file of a random kind, hit in a random way, and a job that reads it; none for what people read alone.
 
-    Nothing can notice another byte in a file that no job reads: it can only be deleted.
+    Nothing can notice another byte in a file that no job reads: it can only be deleted. Jobs of many inputs, such as that
+    of the report, are drawn less often: they read what others read too, and have the most made again.
     """
     kinds = kinds_of_files(reference.root)
     name = random.choice(kinds[random.choice(sorted(kinds))])
     readers = readers_of(name, jobs, reference.root)
     how = random.choice(HOWS) if readers else "delete"
-    return Damage(name, how, random.random()), random.choice(readers) if readers else None
+    weights = [1 / (1 + len(job.inputs)) for job in readers]
+    return Damage(name, how, random.random()), random.choices(readers, weights)[0] if readers else None
 
 
 def undo(project: Reduced, jobs: Sequence[Job], random: Random, *, everything: bool) -> None:

@@ -1,39 +1,39 @@
-"""The reduced suite, which passes every stage on a few seconds of video, and its runs."""
+"""The reduced suite, which passes every stage on a few seconds of video."""
 
 import csv
 import json
-import os
-import re
 import shutil
-import signal
-import subprocess
-import sys
-import tempfile
-import threading
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import IO
 
 import yaml
-from reprise.core.files import file_digest, text_digest
+from reprise.construction.mmbench_video.candidates import COLUMNS as ANNOTATED
+from reprise.construction.mmbench_video.candidates import index_of
+from reprise.construction.mmbench_video.collection import COLLECTION
+from reprise.construction.mmbench_video.collection import COLUMNS as COLLECTED
+from reprise.construction.review import COLUMNS as VERDICT_COLUMNS
+from reprise.core.files import text_digest
+from reprise.people.tasks import BETWEEN
 
 from tests.faults.plugged import REGISTRATION
+from tests.faults.runs import REPORT, Reduced
 from tests.unit.fetch.server import Behaviour, serving
-from tests.unit.rows import PAIR_COLUMNS, QUESTION_COLUMNS
-from tests.workflow.conftest import FULL, ROOT, Project, copy_project, make_video
+from tests.unit.rows import PAIR_COLUMNS
+from tests.workflow.conftest import ROOT, Project, copy_project, make_video
 
 CHECKPOINT = ROOT / "resources/demo/checkpoints/siglip"
 REVISION = "0123456789abcdef0123456789abcdef01234567"
 NEWER_REVISION = "76543210fedcba9876543210fedcba9876543210"
+# Each benchmark passes what no other one does: Vinoground is asked of models and people, TemporalBench measures its clips
+# before it is written, MMBench-Video is filtered by answers and rated, VELOCITI's subset is searched for.
 SUITE = """\
 title: Reduced
 show_published: true
-run: [pixels, hub-siglip, o3, gpt-4v, gpt-4o, last-letter, toy-writer]
+run: [pixels, hub-siglip, o3, gpt-4v, humans, wordmatch, toy-writer]
 overview: [pixels]
-shards: 2
+shards: 1
 missing_share_max: 0.0
 benchmarks:
   vinoground:
@@ -42,44 +42,49 @@ benchmarks:
     release: {kind: folder, path: release/vinoground}
     clips: ids
     route: {kind: folder, path: videos}
-    judges: [last-letter]
-  mmbench_video:
-    tables: config/tables/reduced_mmbench.yaml
-    release: {kind: folder, path: release/mmbench}
-    clips: release
-    route: {kind: folder, path: videos}
-    judges: [gpt-4v, gpt-4o]
-  velociti:
-    tables: config/tables/reduced_velociti.yaml
+    people:
+      answering: {run: paper/all/humans, answers: people/vinoground/*.csv}
+  temporalbench:
+    tables: config/tables/reduced_temporalbench.yaml
     release: {kind: constructed}
     construction:
-      kind: velociti
-      annotations: {kind: folder, path: vidsitu}
+      kind: temporalbench
+      annotations: {kind: folder, path: clips}
+      files: ["*.csv"]
+      columns: null
       writer: toy-writer
-      prompts: resources/prompts/construction/velociti.yaml
-      per_video: 1
+      prompts: resources/prompts/construction/temporalbench.yaml
+      rounds: 2
+      word_negatives: 1
+      event_negatives: 1
       review: {verdicts: "reviews/*.csv", undecided: keep}
+    clips: files
+    route: {kind: folder, path: videos}
+  mmbench_video:
+    tables: config/tables/reduced_mmbench.yaml
+    release: {kind: constructed}
+    construction:
+      kind: mmbench_video
+      annotations: {kind: folder, path: annotators}
+      shortest_s: 1
+      static: {model: pixels, samplings: [still0]}
+      other_sets: {folder: sets, count: 1, scoring: {msvd: 0 to 5}}
+      review: {verdicts: "reviews/*.csv", undecided: keep}
+    clips: release
+    route: {kind: folder, path: videos}
+    judges: [gpt-4v, wordmatch]
+    people:
+      raters: {kind: rating, runs: [unpacked/none/o3], workers: 1, answers: people/mmbench_video/*.csv}
+  velociti:
+    tables: config/tables/reduced_velociti.yaml
+    release: {kind: folder, path: release/velociti}
     clips: ids
     route: {kind: folder, path: videos}
-"""
-VELOCITI = """\
-benchmark: velociti
-tables:
-  table2:
-    title: Strict
-    caption: Strict.
-    metrics: [strict]
-    columns: [{title: Ctrl, group: control}]
-    sections: [{protocol: entail, sampling: fps1, rows: [{label: Pixels, model: pixels}]}]
+    subset_search: {sampling: none, per_test: 1, tolerance: 100}
 """
 VINOGROUND = """\
 benchmark: vinoground
 tables:
-  table2:
-    title: Pairs
-    caption: Pairs.
-    columns: [{title: Total, metrics: [pairs], group: all, decimals: 0}]
-    sections: [{rows: [{label: Count, dataset: true}]}]
   table3:
     title: Scores
     caption: Scores.
@@ -88,8 +93,8 @@ tables:
       - sampling: linspace4
         rows:
           - {label: Pixels, model: pixels, protocol: paper}
-          - {label: Pixels by judge, model: pixels, protocol: cot.judged}
           - {label: SigLIP, model: hub-siglip, protocol: similarity}
+          - {label: People, model: humans, protocol: paper, sampling: all}
 overview:
   table: table3
   protocol: paper
@@ -106,6 +111,15 @@ figures:
     axis: score (%)
     of: [{table: table3, metrics: [text]}]
 """
+TEMPORALBENCH = """\
+benchmark: temporalbench
+tables:
+  table3:
+    title: Clips
+    caption: Clips.
+    columns: [{title: Samples, metrics: [samples], group: overall, decimals: 0}]
+    sections: [{rows: [{label: Count, dataset: true}]}]
+"""
 MMBENCH = """\
 benchmark: mmbench_video
 tables:
@@ -115,182 +129,45 @@ tables:
     columns: [{title: ALL, metrics: [mean], group: overall, decimals: 2}]
     sections: [{rows: [{label: Imported, model: o3, protocol: unpacked, sampling: none}]}]
 """
+VELOCITI = """\
+benchmark: velociti
+tables:
+  table3:
+    title: Strict
+    caption: Strict.
+    metrics: [strict]
+    columns: [{title: AgRand, group: agent_random}]
+    sections: [{rows: [{label: Imported, model: o3, protocol: entail, sampling: none}]}]
+"""
+# All are Table 3: each other number is three more files that show tables of all papers.
+TABLES = {"vinoground": VINOGROUND, "temporalbench": TEMPORALBENCH, "mmbench": MMBENCH, "velociti": VELOCITI}
 MODELS = {
     "pixels": "label: Pixels\nadapter: pixels\npieces: 2\nsettings: {seed: 0}\n",
     "hub-siglip": f"label: SigLIP\nadapter: contrastive\nrepo: toy/siglip\nrevision: {REVISION}\n",
 }
-PREVIEW = "results/reduced/frames/preview/vinoground/0.pos.linspace4.png"
-AGREEMENT = "results/tables/judges.md"
-FIGURE = "results/figures/vinoground/fig1.png"
-REPORT = "results/report/index.html"
-STARTED = re.compile(r"^(?:local)?rule (\w+):\n(?:    .*\n)*?    jobid: (\d+)$", re.MULTILINE)
-ENDED = re.compile(r"^Finished jobid: (\d+)", re.MULTILINE)
-PLANNED = re.compile(r"^(?:local)?rule (\w+):\n((?:    .*\n)+)", re.MULTILINE)
-# They say how long something took.
-TIMED = re.compile(r"timings|^\.?overview\.")
-# In the report only these do: rows of a run's page, the overview's cells without a link, and these pages' digests.
-TIMED_PARTS = {
-    "results/report/runs/": re.compile(rb'<tr><th scope="row">(?:Time|Of which)</th>.*</tr>'),
-    REPORT: re.compile(rb'<td class="right">[0-9.]+</td>'),
-    "results/report/manifest.json": re.compile(rb'"(?:runs/[^"]*|index\.html)":"[0-9a-f]*"'),
+RESULTS = "results/reduced"
+SURVEYS = {
+    "vinoground": f"{RESULTS}/people/vinoground/answering/surveys.csv",
+    "mmbench_video": f"{RESULTS}/people/mmbench_video/raters/surveys.csv",
 }
-TRACEBACK = "Traceback (most recent call last)"
-UNLOCK = "--unlock"
-LONGEST_S = 600
-LONGEST_LAST_WORDS_S = 10  # of what a run started, something may hold the pipe
+PREVIEW = f"{RESULTS}/frames/preview/vinoground/0.pos.linspace4.png"
+FIGURE = "results/figures/vinoground/fig1.png"
+TARGETS = (
+    "all",
+    PREVIEW,
+    "results/tables/judges.md",
+    FIGURE,
+    REPORT,
+    f"{RESULTS}/construction/mmbench_video/annotation/questions.csv",
+    f"{RESULTS}/construction/mmbench_video/sets/msvd.csv",
+    f"{RESULTS}/construction/velociti/subset/o3.csv",
+    *SURVEYS.values(),
+    f"{RESULTS}/people/vinoground/answering/tasks-1.json",
+)
 TOLERANT = {"failed_share_max": 0.5}
-
-
-@dataclass(frozen=True)
-class Job:
-    """A job of the suite, as Snakemake plans it."""
-
-    rule: str
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How a run ended, and all that it printed."""
-
-    returncode: int
-    output: str
-
-    @property
-    def is_ok(self) -> bool:
-        return self.returncode == 0
-
-    @property
-    def has_traceback(self) -> bool:
-        return TRACEBACK in self.output
-
-    def tail(self, lines: int = 60) -> str:
-        return "\n".join(self.output.splitlines()[-lines:])
-
-
-class Run:
-    """A run of the suite in a process group of its own."""
-
-    def __init__(self, command: Sequence[str], root: Path) -> None:
-        self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  it lives as long as the run
-        environment = os.environ | {"PYTHONPATH": str(root / "workflow")}
-        # Through a pipe, as to a terminal: a limit of the size of files is not one of what the run may say.
-        self._process = subprocess.Popen(
-            command, cwd=root, env=environment, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-        )
-        self._listener = threading.Thread(target=self._listen, daemon=True)
-        self._listener.start()
-
-    def _listen(self) -> None:
-        assert self._process.stdout is not None
-        with self._process.stdout as stream:
-            while said := os.read(stream.fileno(), 1 << 16):
-                os.write(self._output.fileno(), said)
-
-    def wait(self, longest_s: float = LONGEST_S) -> Outcome:
-        try:
-            code = self._process.wait(timeout=longest_s)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            return Outcome(-1, f"{self.output()}\nstill running after {longest_s:.0f} s\n")
-        self._listener.join(LONGEST_LAST_WORDS_S)
-        return Outcome(code, self.output())
-
-    def output(self) -> str:
-        return os.pread(self._output.fileno(), 1 << 24, 0).decode(errors="replace")
-
-    def wait_for_jobs(self, count: int) -> bool:
-        """Wait until so many jobs have started; False if the run ended before."""
-        while len(self.started()) < count:
-            if self._process.poll() is not None:
-                return False
-            time.sleep(0.01)
-        return True
-
-    def is_running(self) -> bool:
-        return self._process.poll() is None
-
-    def started(self) -> dict[str, str]:
-        """Job id -> rule, of all jobs that have started."""
-        return {job: rule for rule, job in STARTED.findall(self.output())}
-
-    def running(self) -> list[str]:
-        """The rules of the jobs that have started and not ended."""
-        ended = set(ENDED.findall(self.output()))
-        return [rule for job, rule in self.started().items() if job not in ended]
-
-    def signal(self, number: signal.Signals) -> None:
-        os.killpg(self._process.pid, number)
-
-    def kill(self) -> None:
-        """SIGKILL to the whole group, unless it has ended."""
-        if self._process.poll() is None:
-            self.signal(signal.SIGKILL)
-        self._process.wait()
-
-
-@dataclass
-class Reduced(Project):
-    """A copy of the project with the reduced suite."""
-
-    targets: tuple[str, ...] = ("all", PREVIEW, AGREEMENT, FIGURE, REPORT)
-
-    def command(self, *arguments: str) -> list[str]:
-        return [sys.executable, "-m", "snakemake", "--cores", "2", FULL, *arguments]
-
-    def start(self, *arguments: str, inside: Sequence[str] = ()) -> Run:
-        """Start a run of everything, by a command that runs commands, if one is named."""
-        return Run([*inside, *self.command(*self.targets, *arguments)], self.root)
-
-    def run_suite(self, inside: Sequence[str] = ()) -> Outcome:
-        """Run everything, with `--unlock` before it if Snakemake asks for that, as the manual says."""
-        outcome = self.start(inside=inside).wait()
-        if not outcome.is_ok and UNLOCK in outcome.output:
-            Run(self.command(UNLOCK), self.root).wait()
-            outcome = self.start(inside=inside).wait()
-        return outcome
-
-    def unlock(self) -> None:
-        """What `--unlock` does, without planning all jobs before."""
-        shutil.rmtree(self.root / ".snakemake/locks", ignore_errors=True)
-
-    def finish(self) -> None:
-        outcome = self.run_suite()
-        assert outcome.is_ok, outcome.output
-
-    def copy(self, target: Path) -> "Reduced":
-        """A copy with the same times, so that nothing in it is out of date."""
-        subprocess.run(["cp", "-a", "--reflink=auto", str(self.root), str(target)], check=True)
-        return replace(self, root=target)
-
-    def remove(self) -> None:
-        shutil.rmtree(self.root)
-
-    def jobs(self) -> list[Job]:
-        """All jobs of the suite, by a dry run that takes nothing for finished."""
-        outcome = self.start("--dry-run", "--forceall").wait()
-        assert outcome.is_ok, outcome.output
-        blocks = PLANNED.findall(outcome.output)
-        return [Job(rule, _names(block, "input"), _names(block, "output")) for rule, block in blocks if rule != "all"]
-
-    def numbers(self) -> dict[str, str]:
-        """Digests of all results, from the answers to what people read; not of logs, and of how long something took."""
-        files = [path for path in (self.root / "results").rglob("*") if path.is_file()]
-        names = [(str(path.relative_to(self.root)), path) for path in files if not TIMED.search(path.name)]
-        return {name: _digest(name, path) for name, path in names if "/logs/" not in name}
-
-
-def _digest(name: str, path: Path) -> str:
-    for begin, timed in TIMED_PARTS.items():
-        if name.startswith(begin):
-            return text_digest(timed.sub(b"", path.read_bytes()).decode("latin-1"))
-    return file_digest(path)
-
-
-def _names(block: str, key: str) -> tuple[str, ...]:
-    found = re.search(rf"^    {key}: (.*)$", block, re.MULTILINE)
-    return tuple(found[1].split(", ")) if found else ()
+IMPORTED = "resources/imports/{}/answers.{}"
+QUESTIONS = ("0 1 2 3", "4 5 6 7", "8 9 a b")  # MMBench-Video's, each by its answer: letters of what `pixels` says
+SCORES = ("0.25", "0.75")  # of the false captions of VELOCITI's samples: one is told from its true one
 
 
 def plug_adapters(project: Project) -> None:
@@ -301,36 +178,48 @@ def plug_adapters(project: Project) -> None:
         registry.write(REGISTRATION)
 
 
-def write_pairs(path: Path, count: int) -> None:
+def write_pairs(project: Project, count: int) -> None:
     """A release of Vinoground: pairs of spans of two videos."""
     rows = [
         [str(i), "action", "", "aaaaaaaaaaa", "0", "2", f"{i} eats", "bbbbbbbbbbb", "1", "3", f"{i} sleeps"]
         for i in range(count)
     ]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="") as stream:
-        csv.writer(stream).writerows([PAIR_COLUMNS, *rows])
+    _write_rows(project, "release/vinoground/vinoground.csv", [PAIR_COLUMNS, *rows])
 
 
-def write_annotations(project: Project) -> None:
-    """VidSitu's annotations of a span of each video, in words that the writer knows."""
-    clips = {"v_aaaaaaaaaaa_seg_0_2": ("red", "blue"), "v_bbbbbbbbbbb_seg_0_3": ("green", "white")}
-    entries = [
-        {
-            f"Ev{place}": {
-                "vid_seg_int": clip,
-                "Verb": f"{verb} ({sense})",
-                "VerbID": f"{verb}.01",
-                "Args": {"Arg0 (agent)": f"the {colour} circle", "AMnr (manner)": "slowly"},
-            }
-            for place, (verb, sense, colour) in enumerate(
-                [("grow", "growing", one), ("spin", "spinning", two), ("float", "floating up", one)], 1
-            )
-        }
-        for clip, (one, two) in clips.items()
-    ]
-    for name, content in {"vseg_split_valid_lb": list(clips), "vsann_valid_lb": entries}.items():
-        project.write(f"vidsitu/{name}.json", json.dumps(content))
+def write_clips(project: Project) -> None:
+    """A clip that TemporalBench is made of, in words that the writer knows."""
+    caption = "First, the green cross jumps low. Then, the green cross grows quickly."
+    _write_rows(project, "clips/clips.csv", [["video", "start", "end", "caption"], ["b" * 11, "0", "3", caption]])
+
+
+def write_questions(project: Project) -> None:
+    """What MMBench-Video is made of, answers to its questions, ratings of these, and another set of questions."""
+    video = "a" * 11
+    _write_rows(project, f"annotators/{COLLECTION}", [COLLECTED, [video, video, "News", "3", "0", "3"]])
+    asked = [(f"What is question {place}?", answer) for place, answer in enumerate(QUESTIONS)]
+    rows = [[video, question, answer, "OCR", "ann", "", ""] for question, answer in asked]
+    _write_rows(project, "annotators/questions/ann.csv", [ANNOTATED, *rows])
+    names = [index_of(video, question, answer) for question, answer in asked]
+    said = [[name, answer] for name, answer in zip(names, QUESTIONS, strict=True)]
+    _write_rows(project, IMPORTED.format("mmbench_video/o3/unpacked/none", "tsv"), [["index", "prediction"], *said])
+    ratings = [[name, str(place + 1)] for place, name in enumerate(names)]
+    _write_rows(
+        project, IMPORTED.format("mmbench_video/gpt-4v/unpacked/none/o3", "tsv"), [["index", "score"], *ratings]
+    )
+    _write_rows(project, "sets/msvd.csv", [["video", "question", "answer"], *(["1.mp4", "Who?", who] for who in "AB")])
+
+
+def write_samples(project: Project) -> None:
+    """A release of VELOCITI, and scores of its captions."""
+    columns = ["test_name", "video_id", "event"]
+    events = [["agent_random", "v_aaaaaaaaaaa_seg_0_2", f"Ev{place}"] for place in range(1, len(SCORES) + 1)]
+    rows = [[*event, f"{event[-1]} holds", f"{event[-1]} fails"] for event in events]
+    _write_rows(project, "release/velociti/rows.csv", [[*columns, "pos", "neg"], *rows])
+    scores = [[*event, "0.75", wrong] for event, wrong in zip(events, SCORES, strict=True)]
+    _write_rows(
+        project, IMPORTED.format("velociti/o3/entail/none", "csv"), [[*columns, "pos_score", "neg_score"], *scores]
+    )
 
 
 def write_videos(project: Project) -> None:
@@ -338,28 +227,41 @@ def write_videos(project: Project) -> None:
     make_video(project.root / "videos/bbbbbbbbbbb.mp4", 4, "testsrc")
 
 
+def ask_people(project: Reduced) -> None:
+    """Write the files of people's answers to the surveys: the first choice, but the second at a survey's first question.
+
+    A copy makes the surveys: the project's own run must be one, as that of all others is.
+    """
+    asking = replace(project.copy(project.root.with_name("asking")), targets=tuple(SURVEYS.values()))
+    asking.finish()
+    for benchmark, survey in SURVEYS.items():
+        with (asking.root / survey).open(newline="") as stream:
+            asked = list(csv.DictReader(stream))
+        rows = [
+            [row["task_id"], row["digest"], "ann", row["choices"].split(BETWEEN)[not place]]
+            for place, row in enumerate(asked)
+        ]
+        _write_rows(project, f"people/{benchmark}/ann.csv", [VERDICT_COLUMNS, *rows])
+    asking.remove()
+
+
 def reduced_suite(root: Path) -> Reduced:
     """The suite, nothing run."""
-    project = Reduced(copy_project(root).root)
+    project = Reduced(copy_project(root).root, TARGETS)
     plug_adapters(project)
     for name, text in MODELS.items():
         project.write(f"config/models/{name}.yaml", text)
     project.write("config/suites/reduced.yaml", SUITE)
     project.write("config/suites/other.yaml", SUITE.replace("title: Reduced", "title: Other"))
-    project.write("config/tables/reduced_vinoground.yaml", VINOGROUND)
+    for name, text in TABLES.items():
+        project.write(f"config/tables/reduced_{name}.yaml", text)
     project.write("config/figures/reduced_vinoground.yaml", FIGURES)
-    project.write("config/tables/reduced_mmbench.yaml", MMBENCH)
-    project.write("config/tables/reduced_velociti.yaml", VELOCITI)
     project.edit("config/config.yaml", "suite: demo", "suite: reduced")
     write_videos(project)
-    write_annotations(project)
-    write_pairs(project.root / "release/vinoground/vinoground.csv", 2)
-    questions = [[str(i), "a" * 11, "News", f"What is {i}?", f"circle {i}", "['OCR']", ""] for i in range(3)]
-    _write_tsv(project, "release/mmbench/MMBench-Video.tsv", [QUESTION_COLUMNS, *questions])
-    _write_tsv(project, IMPORTED.format("o3"), [["index", "prediction"], *([str(i), f"circle {i}"] for i in range(3))])
-    ratings = [["index", "score"], *([str(i), str(i + 1)] for i in range(3))]
-    for judge in ("gpt-4v", "gpt-4o"):
-        _write_tsv(project, IMPORTED.format(judge).replace("none/", "none/o3/"), ratings)
+    write_pairs(project, 2)
+    write_clips(project)
+    write_questions(project)
+    write_samples(project)
     return project
 
 
@@ -371,28 +273,21 @@ def faulty_suite(project: Reduced, faults: Sequence[str]) -> Reduced:
     slugs = [f"faulty-{name}" for name in faults]
     rows = [{"label": slug, "model": slug, "protocol": "paper", "sampling": "linspace4"} for slug in slugs]
     suite, tables = yaml.safe_load(SUITE), yaml.safe_load(VINOGROUND)
-    del (
-        suite["benchmarks"]["mmbench_video"],
-        suite["benchmarks"]["velociti"],
-        suite["overview"],
-        tables["tables"]["table2"],
-    )
+    suite["benchmarks"] = {"vinoground": suite["benchmarks"]["vinoground"] | {"people": {}}}
+    del suite["overview"]
     tables["tables"]["table3"]["sections"] = [{"rows": rows}]
     project.write("config/suites/faulty.yaml", yaml.safe_dump(suite | {"run": slugs} | TOLERANT))
     project.write("config/tables/reduced_vinoground.yaml", yaml.safe_dump(tables))
     project.edit("config/config.yaml", "suite: reduced", "suite: faulty")
-    write_pairs(project.root / "release/vinoground/vinoground.csv", 12)
+    write_pairs(project, 12)
     return replace(project, targets=("all",))
 
 
-IMPORTED = "resources/imports/mmbench_video/{}/unpacked/none/answers.tsv"
-
-
-def _write_tsv(project: Project, name: str, rows: Sequence[Sequence[str]]) -> None:
+def _write_rows(project: Project, name: str, rows: Sequence[Sequence[str]]) -> None:
     path = project.root / name
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="") as stream:
-        csv.writer(stream, delimiter="\t").writerows(rows)
+        csv.writer(stream, delimiter="\t" if path.suffix == ".tsv" else ",").writerows(rows)
 
 
 @contextmanager

@@ -61,6 +61,21 @@ def test_clips_are_measured_before_anything_is_written(project: Project) -> None
     assert "| source data sets | all | 7 | 1 |" in (project.root / PAGE).read_text()
 
 
+def test_what_it_may_be_made_of_is_kept_listed_and_tried_again(project: Project) -> None:
+    ledger = project.root / f"{FOLDER}/clips/0.parquet"
+    cuts = pl.read_parquet(ledger).filter(status="ok")
+    objects = [project.root / "resources/store" / name for name in cuts["object"]]
+    assert "freed" in project.reprise("reprise", "store", "--prune").stdout
+    assert all(path.is_file() for path in objects) and project.planned(PAGE, RELEASE) == []
+    objects[0].unlink()
+    done = project.snakemake(PAGE, "--forcerun", "construction_facts")
+    assert done.returncode == 0 and objects[0].is_file(), done.stderr
+    dropped = Counter(pl.read_parquet(project.root / f"{FOLDER}/pool.parquet")["filter"])
+    kept, first = dropped.pop(""), dropped.most_common(1)[0]
+    line = f"Construction of temporalbench: {kept} of {kept + dropped.total()} kept before the writing ({first[1]} {first[0]}"
+    assert line in done.stdout + done.stderr
+
+
 def test_a_verdict_measures_and_asks_nothing_again(project: Project) -> None:
     [first, *_] = csv.DictReader((project.root / f"{FOLDER}/review/tasks.csv").open())
     row = f"{first['task_id']},{first['digest']},ann,fits\n"

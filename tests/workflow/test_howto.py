@@ -359,6 +359,11 @@ def test_building_a_benchmark_of_one_s_own_clips(tmp_path: Path) -> None:
     assert asked == [
         (f"own/{name}", 4) for name in ("four.long-2-10", "one.long-0-10", "three.long-2-10", "two.long-0-10")
     ]
+    project.edit("my/events/events.csv", "blink", "yodel")
+    failed = project.snakemake("results/mine/construction/velociti/written.parquet", "--config", "suite=mine")
+    assert "`python -m reprise runs` says" in failed.stdout + failed.stderr
+    listed = project.reprise("reprise", "runs", "--suite", "mine").stdout
+    assert "round1 of writing velociti by toy-writer: " in listed and "no words for yodel" in listed
 
 
 # --- cluster.md ----------------------------------------------------------------------------------------------------

@@ -46,7 +46,6 @@ rule people_surveys:
         test=PLAN.surveyed.test,
     output:
         csv="<suite>/people/{benchmark}/{group}/surveys.csv",
-        json="<suite>/people/{benchmark}/{group}/tasks.json",
         template="<suite>/people/{benchmark}/{group}/template.xml",
     log:
         "<suite>/logs/people/{benchmark}/{group}/surveys.log",
@@ -54,7 +53,23 @@ rule people_surveys:
     shell:
         "{PYTHON:q} -m reprise.stages.people_surveys --key {input.key:q} --requests {input.requests:q}"
         " --frames {input.frames:q} --ledgers {input.ledgers:q} --store {STORE:q} --csv {output.csv:q}"
-        " --json {output.json:q} --template {output.template:q} 2> {log:q}"
+        " --template {output.template:q} 2> {log:q}"
+
+
+rule people_tasks:
+    input:
+        key="<suite>/keys/people/{benchmark}/{group}/tasks.json",
+        surveys="<suite>/people/{benchmark}/{group}/surveys.csv",
+    output:
+        json="<suite>/people/{benchmark}/{group}/tasks-{survey}.json",
+    log:
+        "<suite>/logs/people/{benchmark}/{group}/tasks-{survey}.log",
+    wildcard_constraints:
+        survey=r"[1-9]\d*|qualification",
+    localrule: True
+    shell:
+        "{PYTHON:q} -m reprise.stages.people_tasks --key {input.key:q} --surveys {input.surveys:q}"
+        " --survey {wildcards.survey:q} --out {output.json:q} 2> {log:q}"
 
 
 rule people_statistics:

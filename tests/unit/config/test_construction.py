@@ -8,6 +8,7 @@ from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.plan.construction import step_keys
 from reprise.plan.keys import collect_keys, key_texts
+from reprise.plan.reported import report_inputs
 from reprise.plan.runs import Plan
 from reprise.plan.workflow import Workflow
 
@@ -178,6 +179,21 @@ def test_a_benchmark_that_is_filtered_is_there_before_the_filter_too(here: Proje
     }
     assert not plan.config.tables["mmbench_video-unfiltered"].tables
     assert workflow.made.checks_by_hand(one) == [] and workflow.made.every_round(one) == []
+
+
+def test_a_judge_whose_ratings_are_imported_need_not_know_what_is_not_filtered_yet(here: Project) -> None:
+    here.edit(SUITE, "judges: [wordmatch]", "judges: [gpt-4v, wordmatch]")
+    here.edit(SUITE, "run: [local]", "run: [local, gpt-4v]")
+    plan = plan_of(here)
+    assert "judges/mmbench_video-unfiltered/unpacked/gpt-4v.json" in texts(plan)
+    found = Workflow(plan).made.ratings(SimpleNamespace(benchmark="mmbench_video"))
+    assert {path.name for path in found} == {"wordmatch.parquet"}
+
+
+def test_a_report_with_published_numbers_asks_for_none_of_what_is_not_filtered_yet(here: Project) -> None:
+    here.edit(SUITE, "show_published: false", "show_published: true")
+    published = {path.stem for path in report_inputs(plan_of(here)) if path.parent.name == "published"}
+    assert published == {"velociti", "vinoground", "temporalbench", "mmbench_video"}
 
 
 def test_a_filter_by_people_is_made_anew_when_they_say_more(here: Project) -> None:

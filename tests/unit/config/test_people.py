@@ -17,6 +17,9 @@ MISTAKES = [
     ("per_survey: 8", "per_survey: 8\n        surveys: 3", "people.script.surveys: found 3, and per_survey 8. Name one of both."),
     ("per_survey: 8", "per_survey: 0", "people.script.per_survey: should be greater than or equal to 1, found 0."),
     ("workers: 10", "workers: 10\n        ties: second", "people.script.ties: should be 'wrong', 'draw' or 'first_option', found 'second'."),
+    ('"resources/demo/people/vinoground/*.csv"', "answers.csv", "people.script.answers: no file 'answers.csv'. Put it there, or name a pattern such as 'answers/*.csv', which may match none yet."),
+    ("workers: 10", "workers: 10\n        left_out: c.csv", "people.script.left_out: no file 'c.csv'. Put it there, or name a pattern"),
+    ("workers: 10", "workers: 10\n        names: '*.csv'", "people.script.names: no file '*.csv'. Put it there."),
     ("workers: 10", "worker: 10", "people.script.worker: unknown key. Did you mean 'workers'?"),
 ]  # fmt: skip
 
@@ -29,7 +32,8 @@ def test_a_mistake_is_one_message(project: Project, old: str, new: str, said: st
 
 
 def test_a_run_has_one_group(project: Project) -> None:
-    project.edit(SUITE, "      script:\n", "      again: {run: paper/all/toy-script, answers: x.csv}\n      script:\n")
+    mine = "      script:\n        run: paper/"
+    project.edit(SUITE, mine, f"      again: {{run: paper/all/toy-script, answers: 'x*.csv'}}\n{mine}")
     assert (
         "people.script.run: 'paper/all/toy-script' is the run of 'again' too; a run has one group."
         in project.message("construction")
@@ -38,8 +42,8 @@ def test_a_run_has_one_group(project: Project) -> None:
 
 RATERS = """\
     people:
-      again: {kind: rating, runs: [unpacked/interior8/toy-llava-ov], answers: y.csv}
-      raters: {kind: rating, runs: [unpacked/interior8/oracle], answers: x.csv}
+      again: {kind: rating, runs: [unpacked/interior8/toy-llava-ov], answers: "y*.csv"}
+      raters: {kind: rating, runs: [unpacked/interior8/oracle], answers: "x*.csv"}
     clips: release
 """
 ORACLE = "[unpacked/interior8/oracle]"
@@ -52,9 +56,9 @@ OF_RATERS = [
     (ORACLE, "[unpacked/interior8/toy-llava-ov]", "people.raters.runs.0: 'unpacked/interior8/toy-llava-ov' is rated by 'again' too; a run has one group."),
     (ORACLE, "[unpacked/interior1/oracle]", "people.raters.runs.0: 'unpacked/interior1/oracle' is in no table of the suite. Name it in `extra_runs:` too."),
     ("    clips: release", "    ratings: r.csv\n    clips: release", "people.again.kind: the suite names ratings too (ratings: r.csv). Name one of both."),
-    ("answers: x.csv", "answers: x.csv, questions: 0", "people.raters.questions: should be greater than or equal to 1, found 0."),
-    ("answers: x.csv", "answers: x.csv, surveys: 2, per_survey: 9", "people.raters.surveys: found 2, and per_survey 9. Name one of both."),
-    ("answers: x.csv", "answers: x.csv, ties: draw", "people.raters.ties: unknown key."),
+    ("answers: \"x*.csv\"", "answers: \"x*.csv\", questions: 0", "people.raters.questions: should be greater than or equal to 1, found 0."),
+    ("answers: \"x*.csv\"", "answers: \"x*.csv\", surveys: 2, per_survey: 9", "people.raters.surveys: found 2, and per_survey 9. Name one of both."),
+    ("answers: \"x*.csv\"", "answers: \"x*.csv\", ties: draw", "people.raters.ties: unknown key."),
 ]  # fmt: skip
 
 

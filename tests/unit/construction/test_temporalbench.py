@@ -99,6 +99,16 @@ def test_a_described_data_set_reuses_its_descriptions(tmp_path: Path) -> None:
     assert (row["caption"], row["filter"]) == ("Somebody cooks.", "")
 
 
+def test_a_benchmark_of_which_no_video_is_there_stops(tmp_path: Path) -> None:
+    files = annotated(tmp_path, clip_row("v"), clip_row("n", end=0))
+    with pytest.raises(
+        UserError, match=r"not one video of its 1 clips is available, among them 'COIN/v.short-0-10'. .* missing"
+    ):
+        candidates(files, settings(), facts())
+    nothing = candidates(annotated(tmp_path, clip_row("n", end=0)), settings(), facts())
+    assert [row["filter"] for row in nothing.pool] == ["no_span"], "none of which is looked for"
+
+
 def test_mistakes_in_the_annotations_are_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"annotations.json: column 'clip' is missing. Found: .* Correct `columns:`"):
         clips(annotated(tmp_path, clip_row("v")), settings(columns=ClipColumns(video="clip")))

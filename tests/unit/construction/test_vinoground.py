@@ -325,6 +325,13 @@ def test_several_people_must_agree_and_what_nobody_finds_is_searched_for(
     _, done = reviewed(made, verdicts(tmp_path / "3.json", nothing, "does not show it", "ann"))
     searches = [task for task in done.tasks if task["task_id"].startswith("search/")]
     assert len(searches) == 2 * SUITE["pairs"] and all(task["text"] for task in searches)
+    path = tmp_path / "4.json"
+    path.write_text(json.dumps([{**searches[0], "reviewer": "ann", "verdict": "searched"}]))
+    _, after = reviewed(made, tmp_path / "3.json", path)
+    assert after.problems == [] and [
+        one["judged_by"] for one in after.tasks if one["task_id"] == searches[0]["task_id"]
+    ] == ["ann"]
+    assert review(made, [path], settings()).problems == []
 
 
 def test_a_video_that_shows_both_captions_is_of_neither(made: dict[str, pl.DataFrame], tmp_path: Path) -> None:

@@ -39,6 +39,12 @@ def test_ledgers_are_found_in_every_suite(tmp_path: Path) -> None:
     (found,) = Results("two", tmp_path).found_ledgers("sources")
     assert found == ("b", 3, tmp_path / "two/sources/b/3.parquet")
     assert not list(Results("two", tmp_path).found_ledgers("clips"))
+    of_making = Results("two", tmp_path).construction("b", "clips") / "1.parquet"
+    of_making.parent.mkdir(parents=True)
+    of_making.touch()
+    assert list(Results("two", tmp_path).found_ledgers("clips")) == [("b", 1, of_making)]
+    (tmp_path / "three/construction/b/sources").mkdir(parents=True)
+    assert [results.suite for results in Results.of_all_suites(tmp_path)] == ["one", "three", "two"]
 
 
 def test_the_rules_write_what_the_library_reads() -> None:

@@ -75,3 +75,27 @@ def test_csv_rows_of_a_known_shape(tmp_path: Path) -> None:
         csv_rows(tmp_path / "b.csv", ("a", "b"))
     (tmp_path / "c.csv").write_text('a,b\n1,"' + "x" * 200_000 + '"\n')
     assert len(csv_rows(tmp_path / "c.csv", ("a", "b"))[0]["b"]) == 200_000
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("a,b\n1,2\n", [("1", "2")]),
+        ("\ufeffa,b\r\n1,2\r\n\r\n3,4", [("1", "2"), ("3", "4")]),
+        ('a,b\n"1\n2",\n', [("1\n2", "")]),
+        ("a,b\n", []),
+        ("a,b\n1,2\n3\n", "row 2: number of cells: found 1, expected 2: a, b."),
+        ("a,b\n1,2,3\n", "row 1: number of cells: found 3, expected 2: a, b."),
+        ("a\n1\n", "found columns ['a'], expected a, b."),
+        ("", "found columns [], expected a, b."),
+    ],
+)
+def test_csv_rows_have_all_their_cells(tmp_path: Path, text: str, found: list[tuple[str, ...]] | str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(text, newline="")
+    if isinstance(found, list):
+        assert [tuple(row.values()) for row in csv_rows(path, ("a", "b"))] == found
+        return
+    with pytest.raises(UserError) as caught:
+        csv_rows(path, ("a", "b"))
+    assert str(caught.value) == f"{path}: {found}"

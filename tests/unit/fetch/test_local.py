@@ -2,6 +2,8 @@
 
 import os
 import pickle
+import re
+import shutil
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -159,3 +161,39 @@ def test_the_toy_worlds_sources_are_rendered_once(tmp_path: Path) -> None:
     store = Store(tmp_path)
     with pytest.raises(UserError, match="no source 'nothing'"):
         fetch_source("nothing", fetcher_for(Toyworld(kind="toyworld"), store), store)
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        (["cat.MP4", "cat.vtt", "cat.txt", "Cat.mp4", "cat.b.mp4"], "cat.MP4"),
+        (["cat.webm"], "cat.webm"),
+        (["cat.mp4", "cat.mov"], "2 videos fit 'cat.*': cat.mov, cat.mp4 in the folder"),
+        (["cat.json", "cats.mp4"], "no video 'cat.*' in the folder"),
+        ([], "no video 'cat.*' in the folder"),
+    ],
+)
+def test_a_pattern_for_every_format_takes_the_one_video(
+    video: Path, tmp_path: Path, files: list[str], found: str
+) -> None:
+    root, store = tmp_path / "videos", Store(tmp_path / "store")
+    root.mkdir()
+    for name in files:
+        shutil.copy(video, root / name)
+    route = folder(Folder(kind="folder", path=str(root), pattern="{source_id}.*"), store)
+    if " " in found:
+        with pytest.raises(FetchError, match=re.escape(found)):
+            route.fetch("cat", tmp_path)
+    else:
+        assert route.fetch("cat", tmp_path).path == root / found
+
+
+def test_a_pattern_for_every_format_stays_in_its_folder(video: Path, tmp_path: Path) -> None:
+    root, store = tmp_path / "videos", Store(tmp_path / "store")
+    root.mkdir()
+    (root / "cat.mov").symlink_to(video)
+    route = folder(Folder(kind="folder", path=str(root), pattern="{source_id}.*"), store)
+    for name in ("cat", "../cat", "/cat"):
+        with pytest.raises(FetchError) as caught:
+            route.identity(name)
+        assert caught.value.status == "unsafe_path"

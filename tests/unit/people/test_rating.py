@@ -52,11 +52,15 @@ def requests_of(questions: int = 10, seed: int = 0, **failed: Sequence[str]) -> 
 
 
 REQUESTS_OF_THREE = requests_of(3)
-TASKS = question_tasks(REQUESTS_OF_THREE)
+SCOPE = "b/raters/all"
+TASKS = question_tasks(SCOPE, REQUESTS_OF_THREE)
 
 
 def said(person: str, task: Task, rating: str) -> Verdict:
     return Verdict(task.task_id, task.digest, person, rating, f"file: {person} {task.task_id}")
+
+
+VIDEO = Shown(Path("resources/a.mp4"), has_sound=True)
 
 
 def ratings_of(**by_person: str) -> Counted:
@@ -90,8 +94,9 @@ def test_a_rater_sees_the_question_and_both_answers_and_not_whose_it_is() -> Non
     row = requests_of(10).filter(role=RUNS[0], item_id="q7").row(0, named=True)
     assert row["prompt"] == "Question: What 7?\nGroundtruth answer: Right 7.\nCandidate answer: b/p/s/one q7"
     assert row["options"] == ["0", "1", "2", "3"] and row["clip_id"] == "v7"
-    names = requests_of(10)["request_id"]
-    assert names.n_unique() == 20 and not any("one" in name or "q7" in name for name in names)
+    shown = survey_rows(TASKS, NOT_TESTED, DESIGN, {task.shown["clip"]: VIDEO for task in TASKS})
+    assert len({row["task_id"] for row in shown}) == 6
+    assert not any(run in str(row | {"question": ""}) for run in RUNS for row in shown)
 
 
 def test_what_failed_is_not_rated_and_is_drawn_nevertheless() -> None:
@@ -114,15 +119,18 @@ def test_answers_that_choose_an_option_are_no_free_answers() -> None:
 def test_the_mean_of_two_raters_by_hand() -> None:
     """3 and 2 are 2.5, 0 and 0 are 0; the third answer was rated by one of two, the others by nobody."""
     counted = ratings_of(ann="302", bob="20-")
-    found = rated(REQUESTS_OF_THREE, counted.votes, DESIGN.workers)
+    found = rated(REQUESTS_OF_THREE, TASKS, counted.votes, DESIGN.workers)
     assert [row["role"] for row in REQUESTS_OF_THREE.head(3).to_dicts()] == [RUNS[0]] * 3
     first, second, _ = REQUESTS_OF_THREE.head(3)["item_id"]
     assert found.rows() == [(RUNS[0], first, 2.5), (RUNS[0], second, 0.0)]
-    assert waiting(REQUESTS_OF_THREE, counted.votes, DESIGN.workers) == REQUESTS_OF_THREE["request_id"].to_list()[2:]
+    assert (
+        waiting(REQUESTS_OF_THREE, TASKS, counted.votes, DESIGN.workers)
+        == REQUESTS_OF_THREE["request_id"].to_list()[2:]
+    )
 
 
 def test_the_means_are_human_ratings(tmp_path: Path) -> None:
-    found = rated(REQUESTS_OF_THREE, ratings_of(ann="3021", bob="2011").votes, DESIGN.workers)
+    found = rated(REQUESTS_OF_THREE, TASKS, ratings_of(ann="3021", bob="2011").votes, DESIGN.workers)
     path = tmp_path / "ratings.csv"
     path.write_text(as_csv(found.to_dicts(), found.columns))
     assert read_ratings(path).equals(found) and found["rating"].to_list() == [2.5, 0.0, 1.5, 1.0]
@@ -150,18 +158,19 @@ def test_two_ratings_by_one_person_count_for_nothing() -> None:
 
 def test_files_of_two_raters_add_up(tmp_path: Path) -> None:
     """One as a csv file, one as Label Studio exports it; the third file is of nobody."""
-    videos = {task.shown["clip"]: Shown(Path("resources/a.mp4"), has_sound=True) for task in TASKS}
+    videos = {task.shown["clip"]: VIDEO for task in TASKS}
     rows = survey_rows(TASKS, NOT_TESTED, DESIGN, videos)
+    (tmp_path / "surveys.csv").write_text(as_csv(rows, list(rows[0])))
     sheet = [{**row, "reviewer": "ann", "verdict": "3"} for row in rows]
     (tmp_path / "ann.csv").write_text(as_csv(sheet, list(rows[0])))
     exported = [
         {"data": task, "annotations": [{"completed_by": 7, "result": [{"from_name": "verdict", "value": {"choices": ["2"]}}]}]}
-        for task in label_studio_tasks(rows)
+        for task in label_studio_tasks(tmp_path / "surveys.csv", "1")
     ]  # fmt: skip
     (tmp_path / "bob.json").write_text(json.dumps(exported))
     files = Inputs(answers={str(tmp_path / name): "" for name in ("ann.csv", "bob.json")})
-    votes = gather(DESIGN, files, REQUESTS_OF_THREE).counted.votes
-    found = rated(REQUESTS_OF_THREE, votes, DESIGN.workers)
+    votes = gather(SCOPE, DESIGN, files, REQUESTS_OF_THREE).counted.votes
+    found = rated(REQUESTS_OF_THREE, TASKS, votes, DESIGN.workers)
     assert not votes.problems and found["rating"].to_list() == [2.5] * 6
 
 

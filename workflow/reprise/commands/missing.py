@@ -27,7 +27,7 @@ def list_missing(suite: str | None, every: bool) -> None:
 def lines(plan: Plan, benchmark: str, shown: int | None) -> Iterator[str]:
     """What is missing of one benchmark; nothing where all is there, or was not looked for yet."""
     sources = _ledgers(plan, "sources", benchmark, SOURCES).unique("source_id", maintain_order=True)
-    clips = _ledgers(plan, "clips", benchmark, CLIP_LEDGER)
+    clips = _ledgers(plan, "clips", benchmark, CLIP_LEDGER).unique("clip_id", maintain_order=True)
     yield from _of_kind("sources", sources, "source_id", benchmark, shown, _due(plan, benchmark, sources))
     yield from _of_kind("clips", clips, "clip_id", benchmark, shown, Counter())
     yield from _items(plan, benchmark, clips, shown)

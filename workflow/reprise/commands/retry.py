@@ -1,5 +1,6 @@
 """`retry`: make the next run try again what failed: sources, clips and questions."""
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -9,14 +10,15 @@ import polars as pl
 from reprise.commands.plans import plan_of
 from reprise.core.errors import UserError, unknown
 from reprise.core.files import canonical_json, file_digest, write_text
-from reprise.core.paths import RUN_NAME
-from reprise.core.schemas import CLIP_LEDGER, SOURCES, read_table
+from reprise.core.paths import RUN_NAME, Ledger
+from reprise.core.schemas import read_table
 from reprise.fetch.outcome import PERMANENT, TRANSIENT
 from reprise.fetch.records import forget_failures
 from reprise.media.errors import STATUSES
 from reprise.models.reasons import REASONS
 from reprise.plan.answers import asked_jobs, failed_answers
 from reprise.plan.runs import Plan
+from reprise.plan.upkeep import LEDGERS
 
 
 def retry_failures(words: Sequence[str], suite: str | None = None) -> None:
@@ -38,16 +40,15 @@ def retry_failures(words: Sequence[str], suite: str | None = None) -> None:
 
 def _retry_shards(plan: Plan, reasons: Collection[str]) -> int:
     """Have the suite's shards repeated that hold such failures of sources or clips; returns the number of clips."""
-    count = 0
-    for benchmark, shard, ledger in plan.results.found_ledgers("sources"):
-        clips = plan.results.ledger("clips", benchmark, shard)
-        of_clips = _count(clips, CLIP_LEDGER, reasons) if clips.is_file() else 0
-        count += of_clips
-        if of_clips or _count(ledger, SOURCES, reasons):
-            # An input of the shard's sources; newer than their ledger, it makes the next run repeat them and the clips.
-            path = plan.results.retry_key(benchmark, shard)
-            write_text(path, canonical_json({"on_request": file_digest(ledger)}) + "\n")
-    return count
+    counts = Counter[Ledger]()
+    for stage, schema in LEDGERS.items():
+        for benchmark, shard, ledger in plan.results.found_ledgers(stage):
+            if found := _count(ledger, schema, reasons):
+                counts[stage] += found
+                # An input of the shard's sources; newer than their ledger, it has them and the clips made again.
+                path = plan.results.retry_key(benchmark, shard)
+                write_text(path, canonical_json({"on_request": file_digest(ledger)}) + "\n")
+    return counts["clips"]
 
 
 def _count(ledger: Path, schema: pl.Schema, reasons: Collection[str]) -> int:

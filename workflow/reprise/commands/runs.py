@@ -3,8 +3,12 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from reprise.commands.failures import failure_lines
 from reprise.commands.plans import plan_of
+from reprise.plan.answers import failed_answers
+from reprise.plan.construction import WRITING
 from reprise.plan.keys import collect_keys
+from reprise.plan.runs import Plan
 from reprise.plan.states import Name, State, States
 
 ORDER: tuple[Name, ...] = ("failed", "missing", "stale", "done")
@@ -15,7 +19,7 @@ def list_runs(suite: str | None) -> None:
     """Print a line a run, those that need something first."""
     plan = plan_of(suite)
     states = States(plan, collect_keys(plan)).all()
-    print("\n".join(lines(plan.config.name, states)))
+    print("\n".join([*lines(plan.config.name, states), *_writing(plan)]))
 
 
 def lines(suite: str, states: Sequence[State]) -> Iterator[str]:
@@ -31,6 +35,17 @@ def lines(suite: str, states: Sequence[State]) -> Iterator[str]:
         yield line(state)
     if counts["done"] < len(states):
         yield "\nWhy a run is not done: python -m reprise why <run>"
+
+
+def _writing(plan: Plan) -> Iterator[str]:
+    """What failed of the texts that a language model writes for a construction."""
+    for one in failed_answers(plan):
+        run = one.job.scored.run
+        if run.protocol == WRITING:
+            counts = f"{one.failed.height} of {one.asked} failed"
+            yield f"\n{run.sampling} of writing {run.benchmark} by {run.model}: {counts}"
+            failed = one.failed.select(reason="error", name="request_id", message="message")
+            yield from (f"  {words}" for words in failure_lines(failed, one.due))
 
 
 def line(state: State) -> str:

@@ -14,7 +14,7 @@ from reprise.config.construction_checks import construction_problems
 from reprise.config.figure_checks import figure_problems
 from reprise.config.imported import folder_problems, form_problems
 from reprise.config.model import Model
-from reprise.config.people_checks import design_problems, named_runs
+from reprise.config.people_checks import design_problems, file_problems, named_runs
 from reprise.config.problems import Problems
 from reprise.config.stand_in import stand_in_problems
 from reprise.config.tables import Column, Overview, Row, Section, TableSpec
@@ -39,6 +39,8 @@ class Checks:
         """Note all problems."""
         self._suite()
         for place, reason in construction_problems(self.found, self.unreadable, root):
+            self.problems.add(self.suite_file, f"benchmarks.{place}", reason)
+        for place, reason in file_problems(self.found, root):
             self.problems.add(self.suite_file, f"benchmarks.{place}", reason)
         for slug in self.found.models:
             place = slug if slug in self.found.external else "settings"

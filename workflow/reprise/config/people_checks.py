@@ -1,6 +1,8 @@
 """Checks of the groups of people that a suite asks, across files."""
 
 from collections.abc import Iterator
+from glob import has_magic
+from pathlib import Path
 
 from reprise.config.configuration import Configuration
 from reprise.people.settings import AnswerDesign, Design, RatingDesign
@@ -22,6 +24,19 @@ def design_problems(found: Configuration, benchmark: str, group: str) -> Iterato
         yield from _of_answers(found, benchmark, group, design)
     if design.surveys is not None and design.per_survey is not None:
         yield "surveys", f"found {design.surveys}, and per_survey {design.per_survey}. Name one of both."
+
+
+def file_problems(found: Configuration, root: Path) -> Iterator[tuple[str, str]]:
+    """Key of a file that a group names and that does not exist; a pattern may match nothing yet."""
+    for benchmark, entry in found.suite.benchmarks.items():
+        for group, design in entry.people.items():
+            for key, name in (("answers", design.answers), ("left_out", design.left_out), ("names", design.names)):
+                if name is None or (root / name).is_file() or (key != "names" and has_magic(name)):
+                    continue
+                instead = (
+                    "" if key == "names" else ", or name a pattern such as 'answers/*.csv', which may match none yet"
+                )
+                yield f"{benchmark}.people.{group}.{key}", f"no file '{name}'. Put it there{instead}."
 
 
 def _of_answers(found: Configuration, benchmark: str, group: str, design: AnswerDesign) -> Iterator[tuple[str, str]]:

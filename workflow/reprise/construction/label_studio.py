@@ -8,6 +8,8 @@ from xml.sax.saxutils import quoteattr
 LOCAL_FILES = "/data/local-files/?d="
 """how it names a file below its LOCAL_FILES_DOCUMENT_ROOT"""
 VERDICT, TASK = "verdict", "task_id"
+TYPED = "typed"
+"""what people write themselves: the caption of a task that asks for one"""
 NO_TEXT = ("reviewer", VERDICT)
 
 
@@ -21,16 +23,19 @@ def as_task(row: Mapping[str, Any], video: str, choices: Sequence[str]) -> dict[
     }
 
 
-def template(title: str, texts: Sequence[str]) -> str:
-    """The interface of a project: the video, these columns of a task as texts, its choices."""
+def template(title: str, texts: Sequence[str], typed: str = "") -> str:
+    """The interface of a project: the video, these columns of a task as texts, its choices, and a field to type in."""
     shown = [f'  <Header value={quoteattr(name)}/>\n  <Text name={quoteattr(name)} value="${name}"/>' for name in texts]
+    to = quoteattr(texts[0])
+    field = [f"  <Header value={quoteattr(typed)}/>", f'  <TextArea name="{TYPED}" toName={to} rows="4"/>']
     return "\n".join(
         [
             "<View>",
             f"  <Header value={quoteattr(title)}/>",
             '  <Video name="video" value="$video_url"/>',
             *shown,
-            f'  <Choices name="{VERDICT}" toName={quoteattr(texts[0])} choice="single" showInLine="true"',
+            *(field if typed else []),
+            f'  <Choices name="{VERDICT}" toName={to} choice="single" showInLine="true"',
             '    value="$options" required="true"/>',
             "</View>",
             "",
@@ -48,15 +53,18 @@ def _is_task(one: Any) -> bool:
 
 
 def exported_rows(tasks: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, str]]:
-    """A row an annotation that was submitted; one that was skipped is none. Its user's number says whose."""
+    """A row an annotation; one that was skipped has no verdict. Its user's number says whose."""
     for task in tasks:
         for annotation in task["annotations"]:
-            if isinstance(annotation, dict) and not annotation.get("was_cancelled"):
+            if isinstance(annotation, dict):
                 yield {
                     "task_id": str(task["data"].get(TASK, "")),
                     "digest": str(task["data"].get("digest", "")),
                     "reviewer": _user(annotation.get("completed_by")),
-                    VERDICT: _choice(annotation.get("result")),
+                    VERDICT: "" if annotation.get("was_cancelled") else _said(annotation, VERDICT, "choices", ", "),
+                    TYPED: "" if annotation.get("was_cancelled") else _said(annotation, TYPED, "text", " "),
+                    "annotation": str(annotation.get("unique_id") or ""),
+                    "at": str(annotation.get("updated_at") or annotation.get("created_at") or ""),
                 }
 
 
@@ -66,10 +74,11 @@ def _user(found: Any) -> str:
     return "" if number is None else f"label-studio {number}"
 
 
-def _choice(result: Any) -> str:
-    """The choice of an annotation; several, or another shape, as they are written."""
+def _said(annotation: Mapping[str, Any], name: str, kind: str, between: str) -> str:
+    """What an annotation says in a field of the template; several things, or another shape, as they are written."""
+    result = annotation.get("result")
     for one in result if isinstance(result, list) else []:
-        if isinstance(one, dict) and one.get("from_name") == VERDICT and isinstance(one.get("value"), dict):
-            choices = one["value"].get("choices")
-            return ", ".join(map(str, choices)) if isinstance(choices, list) else str(choices)
+        if isinstance(one, dict) and one.get("from_name") == name and isinstance(one.get("value"), dict):
+            found = one["value"].get(kind)
+            return between.join(map(str, found)) if isinstance(found, list) else str(found)
     return ""

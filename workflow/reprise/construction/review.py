@@ -6,17 +6,19 @@ import io
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from reprise.construction.filters import KEPT, Row
-from reprise.construction.label_studio import exported_rows, is_export
+from reprise.construction.label_studio import TYPED, exported_rows, is_export
 from reprise.core.errors import UserError
 from reprise.core.plain import as_cell, of_cell
 from reprise.core.tabular import refuse_other_encoding
 
 COLUMNS = ("task_id", "digest", "reviewer", "verdict")
 """of a file of verdicts; other columns are not read"""
+SAVED = ("annotation", "at")
 MOST_LISTED = 16
 REVIEW_FILTERS = ("not_reviewed", "refused")
 
@@ -49,6 +51,10 @@ class Verdict(NamedTuple):
     reviewer: str
     verdict: str
     where: str
+    annotation: str = ""
+    """its name in Label Studio, where the same one in two exports is one that was corrected"""
+    at: str = ""
+    """when it was saved last"""
 
 
 class Problem(NamedTuple):
@@ -69,6 +75,8 @@ class Reviewed(NamedTuple):
     columns: Sequence[str]
     """of the tasks"""
     problems: list[Problem]
+    typed: str = ""
+    """what people type in a task, where they do"""
 
 
 class Votes(NamedTuple):
@@ -78,15 +86,51 @@ class Votes(NamedTuple):
     problems: list[Problem]
 
 
-def read_verdicts(paths: Iterable[Path]) -> list[Verdict]:
+def read_verdicts(paths: Iterable[Path], said: str = "verdict") -> list[Verdict]:
     """The rows of all files of verdicts; a task without a verdict is not done yet, and no row."""
-    found = []
-    for path in paths:
-        for number, row in enumerate(_rows(path), start=1):
-            values = {name: of_cell(_text(row.get(name)).strip()) for name in COLUMNS}
-            if values["verdict"]:
-                found.append(Verdict(**values, where=f"{path}: row {number}"))
-    return found
+    found = [_verdict(path, number, row, said) for path in paths for number, row in enumerate(_rows(path), start=1)]
+    return [one for one in without_corrected(found) if one.verdict]
+
+
+def read_typed(paths: Iterable[Path]) -> list[Verdict]:
+    """What people typed in Label Studio, in the place of verdicts."""
+    return read_verdicts(paths, TYPED)
+
+
+def is_exported(path: Path) -> bool:
+    """Whether this is a whole file that Label Studio exports."""
+    try:
+        return path.suffix == ".json" and is_export(json.loads(path.read_text(encoding="utf-8-sig")))
+    except (ValueError, RecursionError):
+        return False
+
+
+def _verdict(path: Path, number: int, row: Mapping[str, Any], said: str) -> Verdict:
+    columns = COLUMNS if path.suffix == ".csv" else (*COLUMNS, *SAVED)
+    values = {name: of_cell(_text(row.get(said if name == "verdict" else name)).strip()) for name in columns}
+    return Verdict(**values, where=f"{path}: row {number}")
+
+
+def without_corrected(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """The verdicts without the older states of those that a person changed or took back in Label Studio."""
+    saved = [(one, _identity(one), _moment(one.at) if one.annotation else None) for one in verdicts]
+    latest: dict[tuple[str, str, str], datetime] = {}
+    for _, name, moment in saved:
+        if moment:
+            latest[name] = max(latest.get(name, moment), moment)
+    return [one for one, name, moment in saved if moment in (None, latest.get(name))]
+
+
+def _identity(one: Verdict) -> tuple[str, str, str]:
+    return one.annotation, one.task_id, one.reviewer
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def _text(value: Any) -> str:

@@ -110,7 +110,8 @@ class Results:
     @classmethod
     def of_all_suites(cls, root: Path = RESULTS) -> "list[Results]":
         """The suites that have fetched videos."""
-        return [cls(path.parent.name, root) for path in sorted(root.glob("*/sources"))]
+        found = [*root.glob("*/sources"), *root.glob("*/construction/*/sources")]
+        return [cls(name, root) for name in sorted({path.relative_to(root).parts[0] for path in found})]
 
     @property
     def folder(self) -> Path:
@@ -161,10 +162,11 @@ class Results:
         return self.folder / stage / benchmark / f"{shard}.parquet"
 
     def found_ledgers(self, stage: Ledger) -> Iterator[tuple[str, int, Path]]:
-        """Benchmark, shard and file of each ledger that exists."""
-        for path in sorted(self.folder.glob(f"{stage}/*/*.parquet")):
-            if path.stem.isdecimal() and path.stem.isascii():  # not what a job writes at this moment
-                yield path.parent.name, int(path.stem), path
+        """Benchmark, shard and file of each ledger that exists; a benchmark that is made of measured clips has two."""
+        for pattern, benchmark_at in ((f"{stage}/*/*.parquet", 0), (f"construction/*/{stage}/*.parquet", 1)):
+            for path in sorted(self.folder.glob(pattern)):
+                if path.stem.isdecimal() and path.stem.isascii():  # not what a job writes at this moment
+                    yield path.parents[benchmark_at].name, int(path.stem), path
 
     def facts(self, benchmark: str) -> Path:
         return self.folder / "facts" / f"{benchmark}.parquet"

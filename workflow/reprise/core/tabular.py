@@ -98,14 +98,19 @@ def text_of(value: object, where: str) -> str:
 def csv_rows(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
     """The rows of a csv file with exactly these columns."""
     try:
-        with path.open(encoding="utf-8", newline="") as stream:
-            reader = csv.DictReader(stream)
-            if tuple(reader.fieldnames or ()) != tuple(columns):
-                raise UserError(f"{path}: found columns {reader.fieldnames}, expected {', '.join(columns)}.")
-            return list(reader)
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            names, *rows = [*csv.reader(stream)] or [[]]
     except (UnicodeDecodeError, csv.Error) as error:
         refuse_other_encoding(path)
         raise UserError(f"{path}: not readable as csv: {error}.") from error
+    if names != list(columns):
+        raise UserError(f"{path}: found columns {names}, expected {', '.join(columns)}.")
+    filled = [row for row in rows if row]
+    for number, row in enumerate(filled, start=1):
+        if len(row) != len(columns):
+            needed = f"{len(columns)}: {', '.join(columns)}"
+            raise UserError(f"{path}: row {number}: number of cells: found {len(row)}, expected {needed}.")
+    return [dict(zip(columns, row, strict=True)) for row in filled]
 
 
 def _refuse_double_columns(path: Path, separator: str) -> None:

@@ -7,6 +7,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
 
+from reprise.core.names import UNFILTERED
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -73,15 +75,20 @@ class RatingImporter(Protocol):
 
 def has_importer(benchmark: str) -> bool:
     """Whether answers to a benchmark can be imported."""
-    return find_spec(f"reprise.external.{benchmark}") is not None
+    return find_spec(module_name(benchmark)) is not None
+
+
+def module_name(benchmark: str) -> str:
+    """Import string of the module of a benchmark; one that is not filtered yet is no other benchmark."""
+    return f"reprise.external.{benchmark.removesuffix(UNFILTERED)}"
 
 
 def load_importer(benchmark: str) -> Importer:
     """The module that knows a benchmark's answer files."""
-    return cast(Importer, import_module(f"reprise.external.{benchmark}"))
+    return cast(Importer, import_module(module_name(benchmark)))
 
 
 def load_rating_importer(benchmark: str) -> RatingImporter | None:
     """The module that knows a benchmark's files of ratings; None where no judge rates answers."""
-    module = import_module(f"reprise.external.{benchmark}")
+    module = import_module(module_name(benchmark))
     return cast(RatingImporter, module) if hasattr(module, "read_ratings") else None

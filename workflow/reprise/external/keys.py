@@ -2,6 +2,7 @@
 
 from pydantic import ConfigDict
 
+from reprise.external import module_name
 from reprise.models.keys import Answers, RunKey
 
 
@@ -12,7 +13,7 @@ class ExternalAnswers(Answers):
     benchmark: str
 
     def modules(self) -> tuple[str, ...]:
-        return (self.STAGE, f"reprise.external.{self.benchmark}")
+        return (self.STAGE, module_name(self.benchmark))
 
 
 class RunFiles(ExternalAnswers):

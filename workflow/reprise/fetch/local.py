@@ -18,6 +18,11 @@ from reprise.fetch.retry import too_large
 from reprise.fetch.settings import Archive, Folder
 
 SUBTITLES = ".vtt"
+ANY_SUFFIX = ".*"
+VIDEO_SUFFIXES = {
+    *(".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".mpg", ".mpeg"),
+    *(".ts", ".mts", ".wmv", ".flv", ".3gp", ".ogv"),
+}
 CHUNK = 1 << 20
 FICLONE = 0x40049409
 """Linux's request to share a file's blocks, copied when one of the two is written"""
@@ -31,6 +36,8 @@ def folder(settings: Folder, store: Store) -> Fetcher:
 
     def locate(source_id: str) -> Path:
         name = safe_name(settings.pattern, source_id)
+        if name.endswith(ANY_SUFFIX):
+            name = str(_with_any_suffix(root, Path(name)))
         found = inside(root, name)
         if found is None:
             raise FetchError("unsafe_path", f"'{name}' leads out of its folder")
@@ -44,6 +51,17 @@ def folder(settings: Folder, store: Store) -> Fetcher:
         return Fetched(path, is_borrowed=True, subtitles=subtitles if subtitles.is_file() else None)
 
     return Fetcher(lambda source_id: ["file", store.digest(locate(source_id))], fetch, nothing)
+
+
+def _with_any_suffix(root: Path, name: Path) -> Path:
+    """The one video of this name, whatever its format."""
+    around = root / name.parent
+    files = sorted(around.iterdir()) if around.is_dir() else []
+    found = [path.name for path in files if path.stem == name.stem and path.suffix.lower() in VIDEO_SUFFIXES]
+    if len(found) == 1:
+        return name.with_name(found[0])
+    said = f"{len(found)} videos fit '{name}': {', '.join(found)}" if found else f"no video '{name}'"
+    raise FetchError("missing", f"{said} in the folder")
 
 
 def archive(settings: Archive, store: Store) -> Fetcher:

@@ -48,7 +48,7 @@ class Folder(Settings):
     path: str
     """The folder."""
     pattern: str = "{source_id}.mp4"
-    """Name of a video's file in it."""
+    """Name of a video's file in it; `{source_id}.*` takes videos of every format."""
 
 
 class Archive(Bounded):

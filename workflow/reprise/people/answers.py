@@ -1,21 +1,18 @@
 """Whose answers count, and what they come to: bad rows by name, a test, the mode of what is left."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from reprise.construction.draws import rank, shuffled
 from reprise.construction.review import Problem, Task, Verdict, Votes, counted
-from reprise.core.errors import UserError
-from reprise.core.tabular import read_rows
 from reprise.people.settings import AnswerDesign, Asked
-from reprise.people.tasks import QUALIFICATION, Qualifying
+from reprise.people.tasks import Qualifying
 
 # Why a question has no answer, and why a row does not count, besides what a review knows.
 TOO_FEW, TIE = "too_few_people", "tie"
 NOT_QUALIFIED, WROTE_CAPTIONS = "not_qualified", "wrote_captions"
-REVIEWER = "reviewer"
+NAMES_DIFFER = "If some are, under another name or number, `names:` of the group says who is who"
 
 
 class Worker(NamedTuple):
@@ -35,6 +32,18 @@ class Counted(NamedTuple):
 
     votes: Votes
     workers: list[Worker]
+    named: int
+    """people that `left_out:` names"""
+
+    @property
+    def left_out(self) -> int:
+        """Those of them who answered."""
+        return sum(worker.refused == WROTE_CAPTIONS for worker in self.workers)
+
+    @property
+    def nobody_left_out(self) -> bool:
+        """Whether people answered under other names than `left_out:` has, as far as can be seen."""
+        return bool(self.named and self.workers and not self.left_out)
 
 
 class Reply(NamedTuple):
@@ -46,25 +55,10 @@ class Reply(NamedTuple):
     people: int
 
 
-def numbered(verdicts: Sequence[Verdict], seed: int) -> tuple[list[Verdict], dict[str, str]]:
-    """The verdicts with numbers in the place of names, in a drawn order; which number each name has."""
-    names = shuffled(sorted({one.reviewer for one in verdicts} - {""}), seed)
-    numbers = {name: str(number) for number, name in enumerate(names, start=1)}
-    return [one._replace(reviewer=numbers.get(one.reviewer, "")) for one in verdicts], numbers
-
-
-def people_named(paths: Iterable[Path]) -> set[str]:
-    """The people that files name in their column `reviewer`."""
-    named: set[str] = set()
-    for path in paths:
-        rows = read_rows(path)
-        if REVIEWER not in rows.columns:
-            raise UserError(
-                f"{path}: column '{REVIEWER}' is missing. Found: {', '.join(rows.columns)}. It names people "
-                "whose answers do not count."
-            )
-        named |= {str(one).strip() for one in rows[REVIEWER].drop_nulls()}
-    return named
+def numbered(verdicts: Sequence[Verdict], known: Collection[str], seed: int) -> dict[str, str]:
+    """A number, in a drawn order, for each person who answered a known task."""
+    names = shuffled(sorted({one.reviewer for one in verdicts if one.task_id in known} - {""}), seed)
+    return {name: str(number) for number, name in enumerate(names, start=1)}
 
 
 def counting(
@@ -75,10 +69,12 @@ def counting(
     left_out: Collection[str],
 ) -> Counted:
     """The answers of those who may answer; of one person's two answers to a question neither counts."""
-    anonymous, numbers = numbered(verdicts, design.seed)
-    tests = [one for one in anonymous if one.task_id.startswith(QUALIFICATION)]
-    asked = [one for one in anonymous if not one.task_id.startswith(QUALIFICATION)]
-    of_tests = counted(tested.tasks, tests)
+    questions, tests = ({task.task_id for task in some} for some in (tasks, tested.tasks))
+    numbers = numbered(verdicts, questions | tests, design.seed)
+    anonymous = [one._replace(reviewer=numbers.get(one.reviewer, "")) for one in verdicts]
+    asked = [one for one in anonymous if one.task_id in questions]
+    of_tests = counted(tested.tasks, [one for one in anonymous if one.task_id in tests])
+    foreign = counted((), [one for one in anonymous if one.task_id not in questions | tests])
     right = _right_answers(of_tests, tested)
     refused = {number: (WROTE_CAPTIONS, "wrote captions") for name, number in numbers.items() if name in left_out}
     if design.qualification is not None:
@@ -98,7 +94,9 @@ def counting(
         Worker(int(number), right[number], refused.get(number, ("", ""))[0], given[number])
         for number in numbers.values()
     ]
-    return Counted(Votes(votes.by_task, [*of_tests.problems, *out, *votes.problems]), workers)
+    return Counted(
+        Votes(votes.by_task, [*foreign.problems, *of_tests.problems, *out, *votes.problems]), workers, len(left_out)
+    )
 
 
 def _right_answers(votes: Votes, tested: Qualifying) -> Counter[str]:

@@ -17,10 +17,11 @@ class Inputs(Settings):
     answers: dict[str, str]
     left_out: dict[str, str] = Field({})
     qualification: dict[str, str] = Field({})
+    names: dict[str, str] = Field({})
 
     def paths(self) -> list[Path]:
         """All of them."""
-        return [Path(name) for name in (*self.answers, *self.left_out, *self.qualification)]
+        return [Path(name) for name in (*self.answers, *self.left_out, *self.qualification, *self.names)]
 
 
 class PeopleFiles(Answers):
@@ -28,6 +29,7 @@ class PeopleFiles(Answers):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     STAGE = "reprise.stages.people_answers"
+    scope: str
     design: AnswerDesign
     files: Inputs
 
@@ -43,9 +45,16 @@ class SurveysKey(Key):
     """Key of the stage `people_surveys`."""
 
     STAGE = "reprise.stages.people_surveys"
+    scope: str
     design: Design
     sampling: dict[str, Any]
     files: Inputs
+
+
+class TasksKey(Key):
+    """Key of the stage `people_tasks`."""
+
+    STAGE = "reprise.stages.people_tasks"
 
 
 class RatedKey(Key):
@@ -61,6 +70,7 @@ class RatingsKey(Key):
     """Key of the stage `people_ratings`."""
 
     STAGE = "reprise.stages.people_ratings"
+    scope: str
     design: RatingDesign
     files: Inputs
 
@@ -72,5 +82,6 @@ class PeopleStatisticsKey(Key):
     benchmark: str
     title: str
     notice: str
+    scope: str
     design: Design
     files: Inputs

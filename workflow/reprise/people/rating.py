@@ -1,21 +1,19 @@
 """Ratings of models' answers: which answers people rate, and the mean of several raters."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
 from reprise.benchmarks.human_ratings import RATED, Rated
 from reprise.benchmarks.rows import Item, items_of
-from reprise.construction.draws import rank, shuffled
-from reprise.construction.review import Votes
+from reprise.construction.draws import shuffled
+from reprise.construction.review import Task, Votes
 from reprise.core.errors import UserError
 from reprise.reading.ratings import RATINGS
 
 READER = "robust"
 """whose reading of a model's reply people see, which is what tables show"""
-# A rating's task does not show whose answer it is: neither its text nor its id names the run.
-ID_LENGTH = 16
 
 
 def rating_requests(
@@ -30,7 +28,7 @@ def rating_requests(
     drawn = set(shuffled(sorted(asked), seed)[:questions])
     chosen = items_of(items.filter(pl.col("item_id").is_in(drawn)))
     return [
-        _request(item, run, texts[item.item_id], seed)
+        _request(item, run, texts[item.item_id])
         for run, texts in given.items()
         for item in chosen
         if item.item_id in texts
@@ -44,10 +42,10 @@ def _given(run: str, answers: pl.DataFrame) -> Iterator[tuple[str, str]]:
         yield row["item_id"], row["text"]
 
 
-def _request(item: Item, run: str, answer: str, seed: int) -> dict[str, Any]:
+def _request(item: Item, run: str, answer: str) -> dict[str, Any]:
     shown = {"Question": item.texts["question"], "Groundtruth answer": item.answer, "Candidate answer": answer}
     return {
-        "request_id": rank(seed, run, item.item_id)[:ID_LENGTH],
+        "request_id": f"{item.item_id}#{run}",
         "item_id": item.item_id,
         "clip_id": item.clip_id,
         "role": run,
@@ -66,16 +64,20 @@ def mean_of(given: Mapping[str, str], workers: int) -> float | None:
     return sum(map(int, given.values())) / len(given) if len(given) >= workers else None
 
 
-def rated(requests: pl.DataFrame, votes: Votes, workers: int) -> pl.DataFrame:
+def rated(requests: pl.DataFrame, tasks: Sequence[Task], votes: Votes, workers: int) -> pl.DataFrame:
     """The answers that enough people rated, in the shape of all human ratings."""
     rows: list[Rated] = []
-    for name, run, item in requests.select("request_id", "role", "item_id").iter_rows():
-        mean = mean_of(votes.by_task.get(name, {}), workers)
+    for task, (run, item) in zip(tasks, requests.select("role", "item_id").iter_rows(), strict=True):
+        mean = mean_of(votes.by_task.get(task.task_id, {}), workers)
         if mean is not None:
             rows.append(Rated(run, item, mean))
     return pl.DataFrame(rows, schema=RATED, orient="row")
 
 
-def waiting(requests: pl.DataFrame, votes: Votes, workers: int) -> list[str]:
+def waiting(requests: pl.DataFrame, tasks: Sequence[Task], votes: Votes, workers: int) -> list[str]:
     """The answers that wait for more people."""
-    return [name for name in requests["request_id"] if len(votes.by_task.get(name, {})) < workers]
+    return [
+        name
+        for task, name in zip(tasks, requests["request_id"], strict=True)
+        if len(votes.by_task.get(task.task_id, {})) < workers
+    ]

@@ -9,7 +9,7 @@ from reprise.construction.review import Task
 from reprise.people.answers import Counted
 from reprise.people.rating import rated, waiting
 from reprise.people.settings import RatingDesign
-from reprise.people.statistics import Number, agreement
+from reprise.people.statistics import ALL_COUNT, Number, agreement, people_lines
 
 # MMBench-Video, 4.4: two of the authors, 100 questions, two models.
 PAPER: Mapping[str, Mapping[str, float]] = {
@@ -24,19 +24,19 @@ def rating_numbers(
     """What was put to people, who rated, how far they agree, and how good they find each run."""
     paper, votes = PAPER.get(benchmark, {}), counted.votes
     counts = [len(given) for given in votes.by_task.values()]
-    unrated = waiting(requests, votes, design.workers)
+    unrated = waiting(requests, tasks, votes, design.workers)
     ours: list[tuple[str, float | None, str]] = [
         ("questions", requests["item_id"].n_unique(), f"to draw: {design.questions}"),
         ("answers to rate", len(tasks), "those that failed are left out"),
-        ("people", len(counted.workers), ""),
-        ("people who may rate", sum(not worker.refused for worker in counted.workers), ""),
+        *people_lines(counted, "rate"),
         ("ratings that count", sum(counts), ""),
         ("ratings an answer", max(counts, default=0), "the most"),
         ("answers with a mean", len(tasks) - len(unrated), ""),
         ("answers that too few people rated", len(unrated), f"needed: {design.workers}"),
+        ("answers that more people rated", sum(count > design.workers for count in counts), ALL_COUNT),
         ("rows that do not count", len(votes.problems), "named in problems.csv"),
         ("Krippendorff's alpha", *agreement(tasks, votes, design, "interval")),
-        *_means(requests, rated(requests, votes, design.workers)),
+        *_means(requests, rated(requests, tasks, votes, design.workers)),
     ]
     return [Number(what, paper.get(what), value, note) for what, value, note in ours]
 

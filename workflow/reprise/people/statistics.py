@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from reprise.construction.review import Task, Votes
-from reprise.people.answers import TIE, TOO_FEW, Counted, Reply, Worker
+from reprise.people.answers import NAMES_DIFFER, TIE, TOO_FEW, Counted, Reply, Worker
 from reprise.people.settings import AnswerDesign, Asked
 from reprise.people.tasks import in_surveys
 from reprise.stats.reliability import Level, alpha
@@ -17,6 +17,7 @@ PAPER: Mapping[str, Mapping[str, float]] = {
 }
 BY_DESIGN = "undefined by design: each question has one person"
 NOTHING_TO_COMPARE = "undefined: no question has two different answers to compare with others"
+ALL_COUNT = "than needed; all of their answers count"
 WORKER_COLUMNS = ("worker", "counts", "qualification_right", "answers", "with_most", "right")
 
 
@@ -40,17 +41,31 @@ def numbers(
     ours: list[tuple[str, float | None, str]] = [
         ("questions", len(tasks), ""),
         ("surveys", len(set(surveys.values())), ""),
-        ("people", len(counted.workers), ""),
-        ("people who may answer", sum(not worker.refused for worker in counted.workers), ""),
+        *people_lines(counted, "answer"),
         ("answers that count", sum(counts), ""),
         ("answers a question", max(counts, default=0), "the most"),
         ("questions with an answer", errors[""], ""),
         ("questions that too few people answered", errors[TOO_FEW], f"needed: {design.workers}"),
+        ("questions that more people answered", sum(count > design.workers for count in counts), ALL_COUNT),
         ("ties", errors[TIE], "without an answer; `ties: wrong`"),
         ("rows that do not count", len(counted.votes.problems), "named in the problems of the run"),
         ("Krippendorff's alpha", *agreement(tasks, counted.votes, design)),
     ]
     return [Number(what, paper.get(what), value, note) for what, value, note in ours]
+
+
+def people_lines(counted: Counted, do: str) -> list[tuple[str, float | None, str]]:
+    """Who took part, and who may not."""
+    lines: list[tuple[str, float | None, str]] = [
+        ("people", len(counted.workers), ""),
+        (f"people who may {do}", sum(not worker.refused for worker in counted.workers), ""),
+    ]
+    if counted.named:
+        note = f"of {counted.named} in `left_out:`"
+        lines.append(
+            ("people left out", counted.left_out, f"{note}. {NAMES_DIFFER}" if counted.nobody_left_out else note)
+        )
+    return lines
 
 
 def agreement(tasks: Sequence[Task], votes: Votes, design: Asked, level: Level = "nominal") -> tuple[float | None, str]:

@@ -7,14 +7,18 @@ from typing import Any, NamedTuple
 from reprise.construction.draws import shuffled
 from reprise.construction.label_studio import as_task
 from reprise.construction.review import Task
-from reprise.core.errors import UserError
+from reprise.core.errors import UserError, stop_on_fault
+from reprise.core.plain import of_cell
+from reprise.core.tabular import csv_rows
+from reprise.media.errors import MediaError
+from reprise.media.slides import has_sound
 from reprise.people.settings import Asked
-from reprise.people.tasks import BETWEEN, Qualifying, in_surveys
+from reprise.people.tasks import BETWEEN, QUALIFICATION, Qualifying, in_surveys
 
 COLUMNS = (
-    "survey", "task_id", "digest", "clip", "video", "sound", "question", "choices", "reviewer", "verdict",
+    "survey", "task_id", "digest", "video", "sound", "question", "choices", "reviewer", "verdict",
 )  # fmt: skip
-BEFORE = "qualification"
+BEFORE = QUALIFICATION
 
 
 class Shown(NamedTuple):
@@ -22,6 +26,19 @@ class Shown(NamedTuple):
 
     path: Path
     has_sound: bool
+
+
+def qualification_videos(tested: Qualifying, questions: str) -> dict[str, Shown]:
+    """The videos of a qualification, each of which must be one; `questions` is its file."""
+    found = {}
+    for number, task in enumerate(tested.tasks, start=1):
+        if path := tested.videos.get(task.task_id):
+            try:
+                found[task.task_id] = Shown(path, has_sound(path))
+            except MediaError as error:
+                stop_on_fault(error)
+                raise UserError(f"{questions}: row {number}: {path}: {error.status}: {error.message}.") from error
+    return found
 
 
 def survey_rows(
@@ -44,11 +61,10 @@ def _row(survey: str, task: Task, design: Asked, shown: Shown | None) -> dict[st
         "survey": survey,
         "task_id": task.task_id,
         "digest": task.digest,
-        "clip": task.shown["clip"],
         "video": address(shown.path, design.videos) if shown else "",
         "sound": "" if shown is None else "yes" if shown.has_sound else "no",
         "question": task.shown["question"],
-        "choices": BETWEEN.join(task.choices),
+        "choices": task.shown["choices"],
         "reviewer": "",
         "verdict": "",
     }
@@ -64,6 +80,11 @@ def address(path: Path, folder: str) -> str:
     return path.resolve().relative_to(root).as_posix()
 
 
-def label_studio_tasks(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The surveys as Label Studio imports them."""
-    return [as_task(row, str(row["video"]), str(row["choices"]).split(BETWEEN)) for row in rows]
+def label_studio_tasks(surveys: Path, survey: str) -> list[dict[str, Any]]:
+    """One survey of a file, or the qualification, as Label Studio imports it."""
+    rows = [{name: of_cell(cell) for name, cell in row.items()} for row in csv_rows(surveys, COLUMNS)]
+    found = list(dict.fromkeys(row["survey"] for row in rows))
+    if survey not in found:
+        raise UserError(f"{surveys}: no survey '{survey}'. Found: {', '.join(found)}.")
+    mine = (row for row in rows if row["survey"] == survey)
+    return [as_task(row, row["video"], row["choices"].split(BETWEEN)) for row in mine]

@@ -1,5 +1,6 @@
-"""The questions as tasks for people."""
+"""The questions as tasks for people, under names that tell nobody which answer is right."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -13,8 +14,8 @@ from reprise.core.tabular import csv_rows
 
 QUESTION_COLUMNS = ("question_id", "video", "question", "options", "answer")
 BETWEEN = " | "
-QUALIFICATION = "qualification/"
-"""what the ids of a qualification's tasks begin with"""
+ID_LENGTH = 16
+QUALIFICATION = "qualification"
 
 
 class Qualifying(NamedTuple):
@@ -28,34 +29,42 @@ class Qualifying(NamedTuple):
 NOT_TESTED = Qualifying([], {}, {})
 
 
-def question_tasks(requests: pl.DataFrame) -> list[Task]:
-    """A task for each question of a run; each offers the options of the question."""
-    return [_question_task(row) for row in requests.iter_rows(named=True)]
+def task_id(scope: str, *names: str) -> str:
+    """A task's name for people: it tells nothing, and is another one in another group or setting."""
+    return hashlib.sha256("\n".join((scope, *names)).encode()).hexdigest()[:ID_LENGTH]
 
 
-def _question_task(row: Mapping[str, object]) -> Task:
+def question_tasks(scope: str, requests: pl.DataFrame) -> list[Task]:
+    """A task for each question of a run, in their order; each offers the options of the question."""
+    return [_question_task(scope, row) for row in requests.iter_rows(named=True)]
+
+
+def _question_task(scope: str, row: Mapping[str, object]) -> Task:
     options = tuple(map(str, row["options"]))  # type: ignore[call-overload]
     if not options:
         raise UserError(
             f"{row['request_id']}: a free answer, which people cannot choose. Name a protocol that offers options."
         )
-    shown = {"clip": str(row["clip_id"]), "question": str(row["prompt"])}
-    return Task(str(row["request_id"]), options, shown)
+    return _task(task_id(scope, str(row["request_id"])), options, str(row["clip_id"]), str(row["prompt"]))
 
 
-def qualification_tasks(path: Path) -> Qualifying:
+def _task(name: str, options: tuple[str, ...], clip: str, question: str) -> Task:
+    return Task(name, options, {"clip": clip, "question": question, "choices": BETWEEN.join(options)})
+
+
+def qualification_tasks(scope: str, path: Path) -> Qualifying:
     """The questions of a qualification, each with its right answer among its options."""
     if not path.is_file():
         raise UserError(f"{path}: no such file, which should hold the questions of a qualification.")
     tasks, right, videos = [], {}, {}
-    for number, row in enumerate(csv_rows(path, QUESTION_COLUMNS), start=2):
-        name, options = f"{QUALIFICATION}{row['question_id']}", tuple(row["options"].split(BETWEEN))
+    for number, row in enumerate(csv_rows(path, QUESTION_COLUMNS), start=1):
+        name, options = task_id(scope, QUALIFICATION, row["question_id"]), tuple(row["options"].split(BETWEEN))
         if row["answer"] not in options or len(options) < 2:
             allowed = "two options or more, and the answer among them"
-            raise UserError(f"{path}: line {number}: found '{row['answer']}' of '{row['options']}'; needed: {allowed}.")
+            raise UserError(f"{path}: row {number}: found '{row['answer']}' of '{row['options']}'; needed: {allowed}.")
         if name in right:
-            raise UserError(f"{path}: line {number}: question '{row['question_id']}' stands there twice.")
-        tasks.append(Task(name, options, {"clip": row["video"], "question": row["question"]}))
+            raise UserError(f"{path}: row {number}: question '{row['question_id']}' stands there twice.")
+        tasks.append(_task(name, options, row["video"], row["question"]))
         right[name] = row["answer"]
         if row["video"]:
             videos[name] = _video(path, row["video"], number)
@@ -65,7 +74,7 @@ def qualification_tasks(path: Path) -> Qualifying:
 def _video(path: Path, name: str, number: int) -> Path:
     found = inside(path.parent, name)
     if found is None or not found.is_file():
-        raise UserError(f"{path}: line {number}: no video '{name}' in {path.parent}/.")
+        raise UserError(f"{path}: row {number}: no video '{name}' in {path.parent}/.")
     return path.parent / name
 
 

@@ -286,7 +286,9 @@ class _Keys:
         group = people.answering[run]
         adapter = self._config.models[run.model].adapter
         answers = self._coded(
-            PeopleFiles(adapter=adapter, sampling=sampling, design=group.design, files=people.inputs(group))
+            PeopleFiles(
+                adapter=adapter, sampling=sampling, scope=group.scope, design=group.design, files=people.inputs(group)
+            )
         )
         return PeopleRunKey(run=run.name, key=answers.digest(), answers=answers)
 

@@ -1,5 +1,6 @@
 """What a run of the workflow ended with: where its tables are, and what became of the questions behind them."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -7,6 +8,7 @@ from typing import NamedTuple
 import polars as pl
 
 from reprise.core.paths import TABLES, Results, Scored
+from reprise.plan.construction import constructed
 from reprise.plan.runs import Plan
 from reprise.plan.targets import COLLECTED, asked_by
 
@@ -33,6 +35,7 @@ def outcome(plan: Plan, targets: Sequence[str]) -> Iterator[str]:
     if answers.answers or answers.missing:
         advice = " (which, and why: python -m reprise runs)" if answers.failed or answers.missing else ""
         yield f"{answers.words}{advice}"
+    yield from _constructions(plan, targets)
     made = [target for target in targets if Path(target).is_file()]
     if made:
         more = [f"and {len(made) - MOST_TARGETS} more"] if len(made) > MOST_TARGETS else []
@@ -41,6 +44,18 @@ def outcome(plan: Plan, targets: Sequence[str]) -> Iterator[str]:
         numbers = [name.removeprefix("table") for name in plan.benchmarks_by_table()]
         listed = numbers[0] if len(numbers) == 1 else f"{{{','.join(numbers)}}}"
         yield f"Tables: {TABLES}/table{listed}.{{{','.join(COLLECTED)}}}; each paper's own in {TABLES}/<benchmark>/"
+
+
+def _constructions(plan: Plan, targets: Sequence[str]) -> Iterator[str]:
+    """What each benchmark that these targets make is made of, and what was dropped before anything was written."""
+    for benchmark in constructed(plan):
+        folder, pool = plan.results.construction(benchmark, ""), plan.results.construction(benchmark, "pool.parquet")
+        if not pool.is_file() or (targets and not any(Path(target).is_relative_to(folder) for target in targets)):
+            continue
+        filters = Counter(pl.read_parquet(pool, columns=["filter"])["filter"])
+        kept, rows = filters.pop("", 0), filters.total()
+        dropped = f" ({', '.join(f'{count} {name}' for name, count in filters.most_common())})" if filters else ""
+        yield f"Construction of {benchmark}: {kept} of {kept + rows} kept before the writing{dropped}"
 
 
 def count_answers(results: Results, scored: set[Scored]) -> Answers:

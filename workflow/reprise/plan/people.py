@@ -9,6 +9,9 @@ from reprise.core.store import Store
 from reprise.people.keys import Inputs
 from reprise.people.settings import AnswerDesign, Design, RatingDesign
 
+WHOLE = "all"
+"""the rule by which people see the whole clip"""
+
 
 class Group(NamedTuple):
     """A group of people, by the name that the suite gives it."""
@@ -22,6 +25,11 @@ class Group(NamedTuple):
         """The run whose answers these people give, or the runs whose answers they rate."""
         names = [self.design.run] if isinstance(self.design, AnswerDesign) else self.design.runs
         return [Run.parse(f"{self.benchmark}/{name}") for name in names]
+
+    @property
+    def scope(self) -> str:
+        """Whom an answer is from and what they saw, as far as the questions do not say it: tasks are named by it."""
+        return f"{self.benchmark}/{self.name}/{WHOLE if self.rates else self.runs[0].sampling}"
 
     @property
     def rates(self) -> bool:
@@ -61,6 +69,7 @@ class People:
             answers=self._digests(_matching(design.answers)),
             left_out=self._digests(_matching(design.left_out) if design.left_out else []),
             qualification=self._digests([path for path in questions if path.is_file()]),
+            names=self._digests([Path(design.names)] if design.names else []),
         )
 
     def _digests(self, paths: list[Path]) -> dict[str, str]:
@@ -69,4 +78,6 @@ class People:
 
 def _matching(pattern: str) -> list[Path]:
     """The files that fit; not the hidden ones that programs leave beside a file that is open."""
-    return sorted(path for path in Path().glob(pattern) if path.is_file() and not path.name.startswith("."))
+    anchor = Path(pattern).anchor  # empty where the pattern is relative, as Python's own glob needs it
+    found = Path(anchor).glob(str(Path(pattern).relative_to(anchor)))
+    return sorted(path for path in found if path.is_file() and not path.name.startswith("."))

@@ -9,15 +9,13 @@ from reprise.core.files import value_digest
 from reprise.core.keyfile import Key
 from reprise.core.names import one_of
 from reprise.core.paths import Run
-from reprise.people.keys import Inputs, PeopleStatisticsKey, RatedKey, RatingsKey, SurveysKey
+from reprise.people.keys import Inputs, PeopleStatisticsKey, RatedKey, RatingsKey, SurveysKey, TasksKey
 from reprise.people.settings import RatingDesign
-from reprise.plan.people import Group
+from reprise.plan.people import WHOLE, Group
 from reprise.plan.runs import Plan
 
 Wildcards = Any
 PAGE, RATED, RATINGS = "statistics.md", "rated.parquet", "ratings.csv"
-WHOLE = "all"
-"""the rule by which people see the whole clip"""
 
 
 def group_keys(plan: Plan, group: Group) -> Iterator[tuple[Path, Key]]:
@@ -30,14 +28,19 @@ def group_keys(plan: Plan, group: Group) -> Iterator[tuple[Path, Key]]:
 
     sampling = {} if group.rates else plan.config.main.samplings[group.runs[0].sampling]
     asked = Inputs(answers={}, qualification=files.qualification)
-    yield path("surveys"), SurveysKey(design=design, sampling=sampling, files=asked)
+    yield path("surveys"), SurveysKey(scope=group.scope, design=design, sampling=sampling, files=asked)
+    yield path("tasks"), TasksKey()
     title, notice = plan.config.benchmarks[group.benchmark].title, plan.config.suite.notice
-    statistics = PeopleStatisticsKey(benchmark=group.benchmark, title=title, notice=notice, design=design, files=files)
-    yield path("statistics"), statistics
+    yield (
+        path("statistics"),
+        PeopleStatisticsKey(
+            benchmark=group.benchmark, title=title, notice=notice, scope=group.scope, design=design, files=files
+        ),
+    )
     if isinstance(design, RatingDesign):
         runs = tuple(run.name for run in rated_here(plan, group))
         yield path("rated"), RatedKey(runs=runs, questions=design.questions, seed=design.seed)
-        yield path("ratings"), RatingsKey(design=design, files=files)
+        yield path("ratings"), RatingsKey(scope=group.scope, design=design, files=files)
 
 
 def rated_here(plan: Plan, group: Group) -> list[Run]:
@@ -54,7 +57,10 @@ def ratings_digest(plan: Plan, benchmark: str, protocol: str) -> str:
     people = plan.imports.people
     runs = [run for run in plan.runs() if (run.benchmark, run.protocol) == (benchmark, protocol)]
     groups = {group.name: group for run in runs if (group := people.raters(run))}
-    said = [[group.design.model_dump(mode="json"), people.inputs(group).model_dump()] for group in groups.values()]
+    said = [
+        [group.scope, group.design.model_dump(mode="json"), people.inputs(group).model_dump()]
+        for group in groups.values()
+    ]
     return value_digest(said) if said else ""
 
 

@@ -33,7 +33,7 @@ def _of_benchmark(entry: ReportedBenchmark, key: ReportKey, results: Results) ->
     for figure in entry.figures:
         yield results.key("figures", name, figure)
         yield from (figure_file(name, figure, kind) for kind in FIGURE_KINDS)
-    if key.show_published:
+    if key.show_published and entry.tables:
         yield published_file(name)
     if entry.runs:
         yield results.items(name)

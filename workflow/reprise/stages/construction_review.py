@@ -29,7 +29,7 @@ def main() -> None:
     write_text(args.tasks, as_sheet(found.tasks, found.columns))
     write_text(args.json, as_json([_task(row, key.settings.review.videos) for row in found.tasks]))
     texts = [name for name in found.columns if name not in NO_TEXTS]
-    write_text(args.template, template("Watch the video, read the texts, then choose.", texts))
+    write_text(args.template, template("Watch the video, read the texts, then choose.", texts, found.typed))
     write_text(args.problems, as_sheet([one._asdict() for one in found.problems], Problem._fields))
     reviewed = write_tables(key.settings.kind, found._asdict(), args.out, args.made_under)["reviewed"]
     for one in found.problems[:NAMED]:

@@ -23,15 +23,14 @@ def main() -> None:
     )
     key = read_key(args.key, PeopleRunKey)
     requests = read_table(args.requests, REQUESTS)
-    found = gather(key.answers.design, key.answers.files, requests)
+    found = gather(key.answers.scope, key.answers.design, key.answers.files, requests)
     said = replies(found.tasks, found.counted.votes, key.answers.design)
     frames = frames_shown(key.answers.sampling) or 0
     rows = [
         response_row(row, Answer(text=reply.option, error=reply.error), key.key, frames)
-        for row in requests.iter_rows(named=True)
-        for reply in (said[row["request_id"]],)
+        for row, reply in zip(requests.iter_rows(named=True), said.values(), strict=True)
     ]
-    waiting = [name for name, reply in said.items() if reply.error == TOO_FEW]
+    waiting = [row["request_id"] for row in rows if row["error"] == TOO_FEW]
     refused = found.counted.votes.problems
     write_refused(refused, waiting, args.problems)
     write_table(table_of(rows, RESPONSES), args.out, RESPONSES, args.made_under)

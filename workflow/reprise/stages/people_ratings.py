@@ -18,8 +18,10 @@ from reprise.stages.arguments import arguments
 def main() -> None:
     args = arguments("Average people's ratings.", key=Path, requests=Path, out=Path, problems=Path)
     key, requests = read_key(args.key, RatingsKey), read_table(args.requests, REQUESTS)
-    votes = gather(key.design, key.files, requests).counted.votes
-    ratings, unrated = rated(requests, votes, key.design.workers), waiting(requests, votes, key.design.workers)
+    found = gather(key.scope, key.design, key.files, requests)
+    votes = found.counted.votes
+    ratings = rated(requests, found.tasks, votes, key.design.workers)
+    unrated = waiting(requests, found.tasks, votes, key.design.workers)
     write_refused(votes.problems, unrated, args.problems)
     write_text(args.out, as_csv(ratings.to_dicts(), ratings.columns))
     log.info(

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from reprise.construction.label_studio import template
-from reprise.construction.review import as_json, as_sheet
+from reprise.construction.review import as_sheet
 from reprise.core.errors import UserError, run_command, stop_on_fault
 from reprise.core.files import write_text
 from reprise.core.keyfile import read_key
@@ -16,10 +16,10 @@ from reprise.core.store import Store
 from reprise.media.errors import MediaError
 from reprise.media.ledgers import clip_file, present_clips
 from reprise.media.slides import has_sound, kept_slides
-from reprise.people.gathering import tested_by
+from reprise.people.gathering import qualification_of
 from reprise.people.keys import SurveysKey
 from reprise.people.settings import AnswerDesign, RatingDesign
-from reprise.people.surveys import BEFORE, COLUMNS, Shown, label_studio_tasks, survey_rows
+from reprise.people.surveys import BEFORE, COLUMNS, Shown, qualification_videos, survey_rows
 from reprise.people.tasks import question_tasks
 from reprise.stages.arguments import arguments
 
@@ -35,20 +35,19 @@ RATE = (
 def main() -> None:
     args = arguments(
         "Make the surveys of a group of people.", key=Path, requests=Path, frames=[Path], ledgers=[Path], store=Path,
-        csv=Path, json=Path, template=Path,
+        csv=Path, template=Path,
     )  # fmt: skip
     key = read_key(args.key, SurveysKey)
-    requests, tested = read_table(args.requests, REQUESTS), tested_by(key.design)
+    requests, tested = read_table(args.requests, REQUESTS), qualification_of(key.scope, key.design)
     clips = present_clips(args.ledgers)
     clips = clips.filter(pl.col("clip_id").is_in(requests["clip_id"].to_list()))
     plans = dict(read_table(args.frames[0], FRAME_PLAN).select("clip_id", "indices").iter_rows()) if args.frames else {}
     store = Store(args.store)
     videos = {row["clip_id"]: _shown(row, plans, key, store) for row in clips.iter_rows(named=True)}
-    videos |= {name: Shown(path, has_sound(path)) for name, path in tested.videos.items()}
-    tasks = question_tasks(requests)
+    videos |= qualification_videos(tested, ", ".join(key.files.qualification))
+    tasks = question_tasks(key.scope, requests)
     rows = survey_rows(tasks, tested, key.design, videos)
     write_text(args.csv, as_sheet(rows, COLUMNS))
-    write_text(args.json, as_json(label_studio_tasks(rows)))
     write_text(args.template, template(RATE if isinstance(key.design, RatingDesign) else ANSWER, TEXTS))
     number, there = len({row["survey"] for row in rows} - {BEFORE}), len(rows) - len(tested.tasks)
     silent = sum(row["sound"] == "no" for row in rows)

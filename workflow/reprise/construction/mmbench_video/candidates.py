@@ -45,7 +45,7 @@ def candidates(files: Mapping[str, Path], settings: MmbenchVideoSettings) -> Can
 
 def _written(name: str, path: Path) -> Iterator[Row]:
     for place, row in enumerate(rows_of(path, COLUMNS), start=1):
-        index = _index(row["video"], row["question"], row["answer"])
+        index = index_of(row["video"], row["question"], row["answer"])
         yield {
             **row,
             "leaves": [leaf.strip() for leaf in row["dimensions"].split(";") if leaf.strip()],
@@ -55,7 +55,7 @@ def _written(name: str, path: Path) -> Iterator[Row]:
         }
 
 
-def _index(*texts: str) -> str:
+def index_of(*texts: str) -> str:
     """A number, as in the authors' release, that stays the same whatever is written besides."""
     return str(int(hashlib.sha256("\n".join(texts).encode()).hexdigest()[:INDEX_DIGITS], 16))
 

@@ -1,10 +1,11 @@
 """Raw annotations of TemporalBench: clips of the source data sets, and what people wrote of them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from reprise.benchmarks.rows import Clip
+from reprise.construction.review import Task, Verdict, is_exported, read_typed
 from reprise.construction.settings import ClipColumns, TemporalBenchSettings
 from reprise.construction.sheets import read_sheet
 from reprise.core.errors import UserError
@@ -13,6 +14,9 @@ from reprise.core.times import seconds
 
 OWN = "own"
 """stands for the data set of clips of one's own"""
+CAPTION_TASK = "caption/"
+"""what the names of tasks begin with that ask people to describe a clip"""
+DESCRIBED = ("described",)
 OWN_COLUMNS = ("video", "start", "end", "caption")
 
 
@@ -43,14 +47,38 @@ class Annotated(NamedTuple):
 
 
 def read_clips(files: Mapping[str, Path], settings: TemporalBenchSettings) -> list[Annotated]:
-    """The clips of all files; rows of one clip add up, so that captions may come in files of their own."""
+    """The clips of all files; rows of one clip add up, so that captions may come in files of their own.
+
+    A file may be what Label Studio exports of the review: the captions that people typed there.
+    """
     found: dict[tuple[Any, ...], Annotated] = {}
-    for path in files.values():
+    exports = [path for path in files.values() if is_exported(path)]
+    for path in (path for path in files.values() if path not in exports):
         for one in _own_rows(path) if settings.columns is None else _rows(path, settings.columns):
             name = (one.dataset, one.video, one.start_s, one.end_s)
             found[name] = _both(found[name], one) if name in found else one
     if not found:
         raise UserError(f"annotations of TemporalBench: no clips in {', '.join(sorted(files)) or 'no file'}.")
+    return _with_typed(list(found.values()), read_typed(exports))
+
+
+def caption_task(clip: str, shown: str) -> Task:
+    """People describe a clip; where captions differ, these are shown, and they write the one that holds."""
+    return Task(f"{CAPTION_TASK}{clip}", DESCRIBED, {"video": clip, "option": shown})
+
+
+def _with_typed(clips: list[Annotated], typed: Sequence[Verdict]) -> list[Annotated]:
+    """The clips with the captions that people typed, and with those that hold in the place of several."""
+    found = {one.clip.clip_id: one for one in clips}
+    for said in typed:
+        if not said.task_id.startswith(CAPTION_TASK):
+            continue  # a remark beside another task
+        clip = said.task_id.removeprefix(CAPTION_TASK)
+        if clip not in found:
+            raise UserError(f"{said.where}: the annotations have no clip '{clip}': an export of another project.")
+        one, texts = found[clip], (" ".join(said.verdict.split()),)
+        is_first = said.digest == caption_task(clip, "").digest
+        found[clip] = _both(one, one._replace(captions=texts) if is_first else one._replace(refined=texts))
     return list(found.values())
 
 

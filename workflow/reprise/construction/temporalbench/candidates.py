@@ -1,6 +1,6 @@
 """TemporalBench's candidates: clips that the measured filters leave, with their captions (sections 3.1 and 3.2)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from reprise.construction.sheets import has_control
 from reprise.construction.steps import Candidates
 from reprise.construction.temporalbench.annotated import read_clips
 from reprise.construction.temporalbench.clips import ANNOTATED_FILTERS, annotated_rows
+from reprise.core.errors import UserError
 
 MEASURED_FILTERS = ("not_available", "static", "scene_transitions")
 CAPTION_FILTERS = ("no_caption", "two_captions", "unprintable", "long_caption")
@@ -27,6 +28,8 @@ def candidates(files: Mapping[str, Path], settings: TemporalBenchSettings, facts
     """All clips of the annotations, each dropped one with its reason, and what is asked about the others."""
     measured = {row["clip_id"]: row for row in facts.iter_rows(named=True)}
     rows = annotated_rows(read_clips(files, settings), settings)
+    if wanted := [row["clip"] for row in rows if not row["filter"]]:
+        _refuse_none(wanted, measured)
     rows = sifted([_measured(row, measured) for row in rows], _measured_filters(measured, settings))
     left = [row for row in rows if not row["filter"]]
     drawn = first_of_each(
@@ -35,7 +38,15 @@ def candidates(files: Mapping[str, Path], settings: TemporalBenchSettings, facts
     why = f"more than {settings.per_dataset} clips of this data set"
     rows = sifted(rows, [Filter("not_drawn", lambda row: "" if row["clip"] in drawn else why), *_caption_filters()])
     texts = [text for row in rows if not row["filter"] for text in texts_about(row, settings)]
-    return Candidates([row | {"caption": row["captions"][0] if row["captions"] else ""} for row in rows], texts, [])
+    return Candidates([row | {"caption": " / ".join(row["captions"])} for row in rows], texts, [])
+
+
+def _refuse_none(wanted: Sequence[str], measured: Collection[str]) -> None:
+    if not any(clip in measured for clip in wanted):
+        raise UserError(
+            f"construction of temporalbench: not one video of its {len(wanted)} clips is available, among them "
+            f"'{wanted[0]}'. `python -m reprise missing` says why; correct `route:` or the files' names."
+        )
 
 
 def _measured(row: Row, measured: Mapping[str, Row]) -> Row:
@@ -56,7 +67,7 @@ def _measured_filters(measured: Mapping[str, Row], settings: TemporalBenchSettin
         return f"{found} transitions, more than {settings.transitions}" if found > settings.transitions else ""
 
     found: dict[str, Callable[[Mapping[str, Any]], str]] = {
-        "not_available": lambda row: "" if row["clip"] in measured else "see sources and clips of this construction",
+        "not_available": lambda row: "" if row["clip"] in measured else "see `python -m reprise missing`",
         "static": static,
         "scene_transitions": scenes,
     }

@@ -12,7 +12,7 @@ POOL = schema({
     "start_s": pl.Float64,
     "end_s": pl.Float64,
     "description": pl.String,  # of the source data set
-    "caption": pl.String,  # by people, as corrected; empty where there is none yet
+    "caption": pl.String,  # by people, as corrected; empty where there is none yet, and all of several
     "is_refined": pl.Boolean,
     "seconds": pl.Float64,  # measured, as the two below; null where it was not
     "shots": pl.Int32,

@@ -55,7 +55,10 @@ def category_tasks(pairs: pl.DataFrame) -> list[Task]:
 def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: VinogroundSettings) -> Reviewed:
     """The videos with what people said of them, and what is left for people to do."""
     of_videos, of_pairs = video_tasks(tables["samples"]), category_tasks(tables["written"])
-    votes = counted([*of_videos, *of_pairs], read_verdicts(verdicts))
+    given = read_verdicts(verdicts)
+    pairs = tables["written"]["pair"].unique()
+    searchable = {search_name(pair, half) for pair in pairs for half in HALVES}
+    votes = counted([*of_videos, *of_pairs], [one for one in given if one.task_id not in searchable])
     needed = settings.review.votes
     decisions = decided(of_videos, votes, needed, settings.review.undecided == "keep")
     categories = {task.task_id.partition("/")[2]: category_of(task, votes, needed) for task in of_pairs}
@@ -66,12 +69,19 @@ def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: V
     ]
     reviewed = _one_of_each_half(_of_one_caption(rows))
     searches = [
-        Task(f"search/{pair}/{half}", SEARCHED, {"text": text, "video": "", "caption": ""})
+        Task(search_name(pair, half), SEARCHED, {"text": text, "video": "", "caption": ""})
         for pair, half, text in _without_video(reviewed)
     ]
-    tasks = [*task_rows([*of_videos, *of_pairs], votes, needed), *task_rows(searches, votes, needed)]
-    given = [{"task_id": task, "verdict": said} for task, by in votes.by_task.items() for said in by.values()]
-    return Reviewed(reviewed, given, tasks, TASK_COLUMNS, votes.problems)
+    wanted = {task.task_id for task in searches}
+    searched = counted(searches, [one for one in given if one.task_id in wanted])
+    tasks = [*task_rows([*of_videos, *of_pairs], votes, needed), *task_rows(searches, searched, needed)]
+    said = [{"task_id": task, "verdict": one} for task, by in votes.by_task.items() for one in by.values()]
+    return Reviewed(reviewed, said, tasks, TASK_COLUMNS, [*votes.problems, *searched.problems])
+
+
+def search_name(pair: str, half: str) -> str:
+    """Name of a task to search for a video; a verdict on one that is not wanted any more is no problem."""
+    return f"search/{pair}/{half}"
 
 
 def category_of(task: Task, votes: Votes, needed: int) -> str:

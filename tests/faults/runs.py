@@ -1,0 +1,188 @@
+"""Runs of the reduced suite: what they print, what they leave, and when they are killed."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO
+
+from reprise.core.files import file_digest, text_digest
+
+from tests.workflow.conftest import FULL, Project
+
+REPORT = "results/report/index.html"
+STARTED = re.compile(r"^(?:local)?rule (\w+):\n(?:    .*\n)*?    jobid: (\d+)$", re.MULTILINE)
+ENDED = re.compile(r"^Finished jobid: (\d+)", re.MULTILINE)
+PLANNED = re.compile(r"^(?:local)?rule (\w+):\n((?:    .*\n)+)", re.MULTILINE)
+# They say how long something took.
+TIMED = re.compile(r"timings|^\.?overview\.")
+# In the report only these do: rows of a run's page, the overview's cells without a link, and these pages' digests.
+TIMED_PARTS = {
+    "results/report/runs/": re.compile(rb'<tr><th scope="row">(?:Time|Of which)</th>.*</tr>'),
+    REPORT: re.compile(rb'<td class="right">[0-9.]+</td>'),
+    "results/report/manifest.json": re.compile(rb'"(?:runs/[^"]*|index\.html)":"[0-9a-f]*"'),
+}
+TRACEBACK = "Traceback (most recent call last)"
+UNLOCK = "--unlock"
+LONGEST_S = 600
+LONGEST_LAST_WORDS_S = 10  # of what a run started, something may hold the pipe
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job of the suite, as Snakemake plans it."""
+
+    rule: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended, and all that it printed."""
+
+    returncode: int
+    output: str
+
+    @property
+    def is_ok(self) -> bool:
+        return self.returncode == 0
+
+    @property
+    def has_traceback(self) -> bool:
+        return TRACEBACK in self.output
+
+    def tail(self, lines: int = 60) -> str:
+        return "\n".join(self.output.splitlines()[-lines:])
+
+
+class Run:
+    """A run of the suite in a process group of its own."""
+
+    def __init__(self, command: Sequence[str], root: Path) -> None:
+        self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  it lives as long as the run
+        environment = os.environ | {"PYTHONPATH": str(root / "workflow")}
+        # Through a pipe, as to a terminal: a limit of the size of files is not one of what the run may say.
+        self._process = subprocess.Popen(
+            command, cwd=root, env=environment, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        with self._process.stdout as stream:
+            while said := os.read(stream.fileno(), 1 << 16):
+                os.write(self._output.fileno(), said)
+
+    def wait(self, longest_s: float = LONGEST_S) -> Outcome:
+        try:
+            code = self._process.wait(timeout=longest_s)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return Outcome(-1, f"{self.output()}\nstill running after {longest_s:.0f} s\n")
+        self._listener.join(LONGEST_LAST_WORDS_S)
+        return Outcome(code, self.output())
+
+    def output(self) -> str:
+        return os.pread(self._output.fileno(), 1 << 24, 0).decode(errors="replace")
+
+    def wait_for_jobs(self, count: int) -> bool:
+        """Wait until so many jobs have started; False if the run ended before."""
+        while len(self.started()) < count:
+            if self._process.poll() is not None:
+                return False
+            time.sleep(0.01)
+        return True
+
+    def is_running(self) -> bool:
+        return self._process.poll() is None
+
+    def started(self) -> dict[str, str]:
+        """Job id -> rule, of all jobs that have started."""
+        return {job: rule for rule, job in STARTED.findall(self.output())}
+
+    def running(self) -> list[str]:
+        """The rules of the jobs that have started and not ended."""
+        ended = set(ENDED.findall(self.output()))
+        return [rule for job, rule in self.started().items() if job not in ended]
+
+    def signal(self, number: signal.Signals) -> None:
+        os.killpg(self._process.pid, number)
+
+    def kill(self) -> None:
+        """SIGKILL to the whole group, unless it has ended."""
+        if self._process.poll() is None:
+            self.signal(signal.SIGKILL)
+        self._process.wait()
+
+
+@dataclass
+class Reduced(Project):
+    """A copy of the project with the reduced suite."""
+
+    targets: tuple[str, ...] = ("all",)
+
+    def command(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "snakemake", "--cores", "2", FULL, *arguments]
+
+    def start(self, *arguments: str, inside: Sequence[str] = ()) -> Run:
+        """Start a run of everything, by a command that runs commands, if one is named."""
+        return Run([*inside, *self.command(*self.targets, *arguments)], self.root)
+
+    def run_suite(self, inside: Sequence[str] = ()) -> Outcome:
+        """Run everything, with `--unlock` before it if Snakemake asks for that, as the manual says."""
+        outcome = self.start(inside=inside).wait()
+        if not outcome.is_ok and UNLOCK in outcome.output:
+            Run(self.command(UNLOCK), self.root).wait()
+            outcome = self.start(inside=inside).wait()
+        return outcome
+
+    def unlock(self) -> None:
+        """What `--unlock` does, without planning all jobs before."""
+        shutil.rmtree(self.root / ".snakemake/locks", ignore_errors=True)
+
+    def finish(self) -> None:
+        outcome = self.run_suite()
+        assert outcome.is_ok, outcome.output
+
+    def copy(self, target: Path) -> "Reduced":
+        """A copy with the same times, so that nothing in it is out of date."""
+        subprocess.run(["cp", "-a", "--reflink=auto", str(self.root), str(target)], check=True)
+        return replace(self, root=target)
+
+    def remove(self) -> None:
+        shutil.rmtree(self.root)
+
+    def jobs(self) -> list[Job]:
+        """All jobs of the suite, by a dry run that takes nothing for finished."""
+        outcome = self.start("--dry-run", "--forceall").wait()
+        assert outcome.is_ok, outcome.output
+        blocks = PLANNED.findall(outcome.output)
+        return [Job(rule, _names(block, "input"), _names(block, "output")) for rule, block in blocks if rule != "all"]
+
+    def numbers(self) -> dict[str, str]:
+        """Digests of all results, from the answers to what people read; not of logs, and of how long something took."""
+        files = [path for path in (self.root / "results").rglob("*") if path.is_file()]
+        names = [(str(path.relative_to(self.root)), path) for path in files if not TIMED.search(path.name)]
+        return {name: _digest(name, path) for name, path in names if "/logs/" not in name}
+
+
+def _digest(name: str, path: Path) -> str:
+    for begin, timed in TIMED_PARTS.items():
+        if name.startswith(begin):
+            return text_digest(timed.sub(b"", path.read_bytes()).decode("latin-1"))
+    return file_digest(path)
+
+
+def _names(block: str, key: str) -> tuple[str, ...]:
+    found = re.search(rf"^    {key}: (.*)$", block, re.MULTILINE)
+    return tuple(found[1].split(", ")) if found else ()

@@ -1,6 +1,7 @@
 """MMBench-Video is made by the workflow: what annotators get, the draw of other sets, the filter and what it takes."""
 
 import csv
+import json
 import shutil
 
 import pytest
@@ -11,9 +12,16 @@ FOLDER = "results/construction/construction/mmbench_video"
 SUITE = "config/suites/construction.yaml"
 PAGE, RELEASE = f"{FOLDER}/statistics.md", "results/construction/release/mmbench_video/files.json"
 TASKS, DRAWN = f"{FOLDER}/annotation/questions.csv", f"{FOLDER}/sets/msvd.csv"
+SETS = "{folder: resources/demo/sets, count: 5, scoring: {toy-own: 0 to 3, toy-five: 0 to 5, toy-letters: accuracy}}"
 TABLES = """\
 benchmark: mmbench_video
 tables:
+  table2:
+    title: Other sets
+    caption: Other sets.
+    metrics: [original_score]
+    columns: [{title: 1 frame, sampling: interior1}]
+    sections: [{model: oracle, rows: [{label: MSVD, group: msvd, protocol: sets.five}]}]
   table3:
     title: Ratings
     caption: Ratings.
@@ -37,9 +45,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     before, _, own = (made.root / SUITE).read_text().partition("  mmbench_video:\n")
     made.write(SUITE, f"{before.partition('benchmarks:')[0]}benchmarks:\n  mmbench_video:\n{own}")
     made.edit(SUITE, "toy-llava-ov", "cannot-tell")
-    made.edit(
-        SUITE, "categories: [", "other_sets: {folder: full, count: 2, scoring: {msvd: 0 to 5}}\n      categories: ["
-    )
+    made.edit(SUITE, SETS, "{folder: full, count: 2, scoring: {msvd: 0 to 5}}")
     made.write("config/tables/construction/mmbench_video.yaml", TABLES)
     made.write("full/msvd.csv", "video,question,answer\n1.mp4,Who?,A man.\n2.mp4,Who?,A dog.\n3.mp4,Who?,A cat.\n")
     for name in ("annotators", "reviews/mmbench_video"):
@@ -50,8 +56,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
 def test_the_filter_asks_a_model_about_what_is_not_filtered_yet(project: Project) -> None:
     planned = project.planned(PAGE, RELEASE)
     assert [rule for rule in planned if rule.startswith("construction_")] == [
-        "construction_candidates", "construction_release", "construction_review", "construction_samples",
-        "construction_source", "construction_static", "construction_statistics", "construction_unfiltered",
+        "construction_candidates", "construction_draw", "construction_release", "construction_review",
+        "construction_samples", "construction_source", "construction_static", "construction_statistics",
+        "construction_unfiltered",
     ]  # fmt: skip
     assert [planned.count(rule) for rule in ("annotations", "infer", "judge", "score_judged")] == [1, 2, 2, 2]
     project.edit(SUITE, "      static: {model: cannot-tell, samplings: [still0, still1]}\n", "")
@@ -68,6 +75,17 @@ def test_people_get_their_files_and_sets_are_drawn(project: Project) -> None:
     assert "Avoid including specific timestamps" in (project.root / TASKS).with_name("guidelines.md").read_text()
     drawn = list(csv.DictReader((project.root / DRAWN).open()))
     assert len(drawn) == 2 and {row["scoring"] for row in drawn} == {"0 to 5"}
+
+
+def test_what_is_drawn_is_released_asked_about_and_rated(project: Project) -> None:
+    planned = project.planned("results/tables/mmbench_video/table2.csv")
+    assert "construction_draw" not in planned  # it is there by now
+    rules = ("construction_release", "requests", "infer", "judge_requests", "judge", "score_judged", "table")
+    assert [planned.count(rule) for rule in rules] == [1] * len(rules)
+    project.made(RELEASE)
+    listed = {entry["name"]: entry for entry in json.loads((project.root / RELEASE).read_text())}
+    assert set(listed) == {"MMBench-Video.tsv", "sets/msvd.csv"} and listed["sets/msvd.csv"]["path"] == DRAWN
+    assert listed["sets/msvd.csv"]["videos"] == "full/msvd"
 
 
 def test_people_rate_answers_and_a_judge_is_measured_against_them(project: Project) -> None:

@@ -1,11 +1,12 @@
 """What a suite says of a benchmark that it makes: its raw annotations, its writer, its review, its rules."""
 
+import re
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from reprise.core.names import SLUG
-from reprise.core.settings import Settings
+from reprise.core.settings import Settings, mistake
 from reprise.fetch.settings import ReleaseFolder, ReleaseHub, ReleaseToy
 
 Annotations = Annotated[ReleaseToy | ReleaseFolder | ReleaseHub, Field(discriminator="kind")]
@@ -139,6 +140,21 @@ class VinogroundSettings(Constructing):
     span: str | None = r"(?P<video>.+)_(?P<start>\d+)_(?P<end>\d+)"
     """Regular expression of a video's id, with the groups `video`, `start` and `end` (seconds); null where ids are
     names of files."""
+
+    @field_validator("span")
+    @classmethod
+    def _has_its_groups(cls, span: str | None) -> str | None:
+        if span is None:
+            return span
+        try:
+            groups = re.compile(span).groupindex
+        except re.error as error:
+            raise mistake(f"no regular expression: {error}.") from error
+        missing = [name for name in ("video", "start", "end") if name not in groups]
+        if missing:
+            raise mistake(f"has no group '{missing[0]}'. Write (?P<{missing[0]}>...).")
+        return span
+
     captions_per_video: int = Field(5, ge=1)
     """Captions of a video that are searched, the first ones."""
     pairs: int = Field(500, ge=1)
@@ -200,6 +216,9 @@ class TemporalBenchSettings(Constructing):
     """Most negatives of a caption in which a word or a phrase is replaced."""
     event_negatives: int = Field(6, ge=1)
     """Most negatives of a caption in which events are in another order."""
+    central_tries: int = Field(3, ge=1)
+    """Word-level negatives of a caption of which the writer makes negatives in turn, for Table 4: the first one that
+    people leave, with what was made of it, is N1(C)."""
     rounds: int = Field(4, ge=2, le=100)
     """How often the writer is asked: for negatives first, then for their categories and for what could not be used."""
     long_datasets: list[str] = Field(["ActivityNet", "Charades", "COIN", "FineGym"])

@@ -1,22 +1,21 @@
 """The collection of videos by category: a row a video, with the span of the clip that people cut of it."""
 
 import math
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from reprise.construction.filters import Filter, Row, sifted
 from reprise.construction.settings import MmbenchVideoSettings
+from reprise.construction.sheets import NAME
 from reprise.core.errors import suggestion
 from reprise.core.plain import of_cell
-from reprise.core.tabular import read_rows, require_columns
+from reprise.core.tabular import read_rows, require_columns, text_of
 
 COLLECTION = "collection.csv"
 COLUMNS = ("video", "source", "video_type", "duration_s", "start_s", "end_s")
 NUMBERS = ("duration_s", "start_s", "end_s")
 POOL_FILTERS = ("bad_name", "duplicate", "unknown_category", "no_number", "too_short", "bad_span", "too_long")
-NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
 
 
 def videos(path: Path, settings: MmbenchVideoSettings) -> list[Row]:
@@ -36,8 +35,9 @@ def videos(path: Path, settings: MmbenchVideoSettings) -> list[Row]:
 
 def rows_of(path: Path, columns: Sequence[str]) -> Iterator[Row]:
     """The rows of a file that people filled in, with single blanks."""
-    for row in require_columns(read_rows(path), columns, path).iter_rows(named=True):
-        yield {name: of_cell(" ".join(str(value or "").split())) for name, value in row.items()}
+    rows = require_columns(read_rows(path), columns, path).iter_rows(named=True)
+    for place, row in enumerate(rows, start=1):
+        yield {name: of_cell(text_of(row[name], f"{path}: row {place}: {name}")) for name in row}
 
 
 def number(text: str) -> float | None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from reprise.construction.keys import DrawKey
 from reprise.construction.mmbench_video.other_sets import drawn
+from reprise.core.checksums import seal_text
 from reprise.core.errors import run_command
 from reprise.core.files import write_text
 from reprise.core.keyfile import read_key
@@ -16,6 +17,7 @@ def main() -> None:
     key = read_key(args.key, DrawKey)
     found = drawn(args.file, key.count, key.scoring[args.set], key.seed)
     write_text(args.out, found.write_csv())
+    seal_text(args.out)
     if found.height < key.count:
         log.warning(f"{args.file}: {found.height} questions, fewer than the {key.count} that are to be drawn: all are.")
     log.info(f"{args.out}: {found.height} questions of {args.set}, scored by {key.scoring[args.set]}")

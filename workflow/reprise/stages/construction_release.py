@@ -7,7 +7,7 @@ from reprise.construction.filters import kept
 from reprise.construction.keys import ConstructedReleaseKey
 from reprise.construction.registry import load_step, read_tables
 from reprise.construction.settings import Construction, MmbenchVideoSettings
-from reprise.core.checksums import seal_text
+from reprise.core.checksums import seal_text, sealed_text
 from reprise.core.errors import UserError, run_command
 from reprise.core.files import file_digest, write_text
 from reprise.core.keyfile import read_key
@@ -40,7 +40,7 @@ def _drawn(path: Path, settings: Construction) -> dict[str, str]:
     """The manifest of another set, whose videos stay where the whole set is."""
     assert isinstance(settings, MmbenchVideoSettings) and settings.other_sets is not None  # no other draws any
     videos = str(Path(settings.other_sets.folder) / path.stem)
-    return {"name": f"sets/{path.name}", "path": str(path), "sha256": file_digest(path), VIDEOS: videos}
+    return {"name": f"sets/{path.name}", "path": str(path), "sha256": file_digest(sealed_text(path)), VIDEOS: videos}
 
 
 if __name__ == "__main__":

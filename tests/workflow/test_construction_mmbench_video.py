@@ -11,6 +11,7 @@ FOLDER = "results/construction/construction/mmbench_video"
 SUITE = "config/suites/construction.yaml"
 PAGE, RELEASE = f"{FOLDER}/statistics.md", "results/construction/release/mmbench_video/files.json"
 TASKS, DRAWN = f"{FOLDER}/annotation/questions.csv", f"{FOLDER}/sets/msvd.csv"
+SETS = "{folder: resources/demo/sets, count: 5, scoring: {toy-own: 0 to 3, toy-five: 0 to 5, toy-letters: accuracy}}"
 TABLES = """\
 benchmark: mmbench_video
 tables:
@@ -37,9 +38,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     before, _, own = (made.root / SUITE).read_text().partition("  mmbench_video:\n")
     made.write(SUITE, f"{before.partition('benchmarks:')[0]}benchmarks:\n  mmbench_video:\n{own}")
     made.edit(SUITE, "toy-llava-ov", "cannot-tell")
-    made.edit(
-        SUITE, "categories: [", "other_sets: {folder: full, count: 2, scoring: {msvd: 0 to 5}}\n      categories: ["
-    )
+    made.edit(SUITE, SETS, "{folder: full, count: 2, scoring: {msvd: 0 to 5}}")
     made.write("config/tables/construction/mmbench_video.yaml", TABLES)
     made.write("full/msvd.csv", "video,question,answer\n1.mp4,Who?,A man.\n2.mp4,Who?,A dog.\n3.mp4,Who?,A cat.\n")
     for name in ("annotators", "reviews/mmbench_video"):
@@ -50,8 +49,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
 def test_the_filter_asks_a_model_about_what_is_not_filtered_yet(project: Project) -> None:
     planned = project.planned(PAGE, RELEASE)
     assert [rule for rule in planned if rule.startswith("construction_")] == [
-        "construction_candidates", "construction_release", "construction_review", "construction_samples",
-        "construction_source", "construction_static", "construction_statistics", "construction_unfiltered",
+        "construction_candidates", "construction_draw", "construction_release", "construction_review",
+        "construction_samples", "construction_source", "construction_static", "construction_statistics",
+        "construction_unfiltered",
     ]  # fmt: skip
     assert [planned.count(rule) for rule in ("annotations", "infer", "judge", "score_judged")] == [1, 2, 2, 2]
     project.edit(SUITE, "      static: {model: cannot-tell, samplings: [still0, still1]}\n", "")

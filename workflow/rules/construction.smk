@@ -170,6 +170,7 @@ rule construction_release:
     input:
         key="<suite>/keys/construction/{benchmark}/release.json",
         tables=PLAN.made.released,
+        sets=PLAN.made.drawn,
     output:
         "<suite>/release/{benchmark}/files.json",
     log:
@@ -179,7 +180,7 @@ rule construction_release:
     localrule: True
     shell:
         "{PYTHON:q} -m reprise.stages.construction_release --key {input.key:q} --tables {input.tables:q}"
-        " --out {output:q} 2> {log:q}"
+        " --sets {input.sets:q} --out {output:q} 2> {log:q}"
 
 
 # MMBench-Video: what annotators fill in, and the filter of questions that one frame answers.
@@ -232,7 +233,7 @@ rule construction_unfiltered:
     localrule: True
     shell:
         "{PYTHON:q} -m reprise.stages.construction_release --key {input.key:q} --tables {input.tables:q}"
-        " --out {output:q} 2> {log:q}"
+        " --sets --out {output:q} 2> {log:q}"
 
 
 rule construction_static:

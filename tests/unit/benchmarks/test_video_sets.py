@@ -15,10 +15,10 @@ from tests.unit.rows import verdict_row
 mmbench_video = Whole("mmbench_video")
 
 LEVEL = 0.95
-MANIFEST = """video,question,answer,capability
-one.avi,Who acts?,a man,Who
-one.avi,What does he do?,he runs away,What
-two.avi,Who acts?,a dog,Who
+MANIFEST = """video,question,answer,capability,scoring
+one.avi,Who acts?,a man,Who,0 to 3
+one.avi,What does he do?,he runs away,What,0 to 3
+two.avi,Who acts?,a dog,Who,0 to 3
 """
 
 

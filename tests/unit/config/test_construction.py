@@ -15,6 +15,7 @@ from reprise.plan.workflow import Workflow
 from tests.unit.config.conftest import Project
 
 SUITE, MAIN = "config/suites/construction.yaml", "config/config.yaml"
+SETS = "{folder: resources/demo/sets, count: 5, scoring: {toy-own: 0 to 3, toy-five: 0 to 5, toy-letters: accuracy}}"
 PROMPTS = "resources/prompts/construction/velociti.yaml"
 MISTAKES = [
     (SUITE, "release: {kind: constructed}", "release: {kind: toyworld}", "benchmarks.velociti.release: should be `{kind: constructed}`, since `construction:` says how it is made."),
@@ -35,8 +36,8 @@ MISTAKES = [
     (SUITE, "pairs: 12", "pairs: 12\n      encoder: {kind: mpnet}", "benchmarks.vinoground.construction.encoder.kind: should be 'words', 'minilm', 'checkpoint', found 'mpnet'."),
     (SUITE, "pairs: 12", "pairs: 12\n      encoder: {kind: checkpoint, folder: x, tokens: 0}", "benchmarks.vinoground.construction.encoder.tokens: should be greater than or equal to 3, found 0."),
     (SUITE, "judges: [wordmatch]", "judges: []", "benchmarks.mmbench_video.construction.static: nobody rates its answers. Name a judge in `judges:` of the suite or of the benchmark."),
-    (SUITE, "categories: [Animation", "other_sets: {folder: full, scoring: {msvd: 0 to 5}}\n      categories: [Animation", "benchmarks.mmbench_video.construction.other_sets.scoring.msvd: no file 'full/msvd.csv' with the questions of this set."),
-    (SUITE, "categories: [Animation", "other_sets: {folder: full, scoring: {msvd: 0 to 9}}\n      categories: [Animation", "benchmarks.mmbench_video.construction.other_sets.scoring.msvd: should be '0 to 3', '0 to 5' or 'accuracy', found '0 to 9'."),
+    (SUITE, "sets, count: 5, scoring: {toy-own", "sets, scoring: {msvd: 0 to 5, toy-own", "benchmarks.mmbench_video.construction.other_sets.scoring.msvd: no file 'resources/demo/sets/msvd.csv' with the questions of this set."),
+    (SUITE, "scoring: {toy-own: 0 to 3", "scoring: {msvd: 0 to 9", "benchmarks.mmbench_video.construction.other_sets.scoring.msvd: should be '0 to 3', '0 to 5' or 'accuracy', found '0 to 9'."),
     ("config/models/toy-writer.yaml", "says: slides left", "say: slides left", "settings.verbs.sliding left.say: unknown key. Did you mean 'says'?"),
 ]  # fmt: skip
 
@@ -215,10 +216,13 @@ def test_without_a_filter_there_is_one_benchmark(here: Project) -> None:
 
 
 def test_a_draw_is_made_anew_when_a_set_changes(here: Project) -> None:
-    here.edit(SUITE, "categories: [", "other_sets: {folder: full, scoring: {msvd: 0 to 5}}\n      categories: [")
+    here.edit(SUITE, SETS, "{folder: full, scoring: {msvd: 0 to 5}}")
     here.write("full/msvd.csv", "video,question,answer\n")
     workflow, before = Workflow(plan_of(here)), texts(plan_of(here))
     one = SimpleNamespace(benchmark="mmbench_video", set="msvd")
     assert workflow.made.sets() == "msvd" and workflow.made.set_file(one) == ["full/msvd.csv"]
     here.write("full/msvd.csv", "video,question,answer\na.mp4,Who?,Me.\n")
     assert changed(before, texts(plan_of(here))) == {"construction/mmbench_video/draw.json"}
+    [drawn] = workflow.made.drawn(one)
+    assert str(drawn) == "results/construction/construction/mmbench_video/sets/msvd.csv"
+    assert workflow.made.drawn(SimpleNamespace(benchmark="velociti")) == []

@@ -31,6 +31,7 @@ from reprise.core.schemas import VERDICTS, table_of
 from reprise.core.yaml_files import load_yaml
 from reprise.fetch.settings import ReleaseFolder
 from synthetic import annotators
+from synthetic.other_sets import manifest, scripts
 from synthetic.toyworld.generate import Dice, evaluation_stories, training_script
 from synthetic.toyworld.mmbench_video import videos
 
@@ -213,6 +214,7 @@ def test_annotators_get_a_file_that_can_be_read_when_filled_in(tmp_path: Path) -
     assert again["samples"]["sample_id"].to_list() == here["samples"]["sample_id"].to_list()
     text = page(settings())
     assert all(one in text for one in (*GUIDELINES, *L2_OF)) and "at least 3 words" in text
+    assert "conversational style [*]" in text and "[*] For example, “What is the score of the football game" in text
 
 
 # --- cross-validation --------------------------------------------------------------------------------------------------
@@ -340,6 +342,15 @@ def test_a_set_needs_its_columns(tmp_path: Path) -> None:
         UserError, match=r"msvd.csv: column 'scoring' is taken: how a set is scored stands in the suite"
     ):
         drawn(path, 10, "accuracy", 0)
+
+
+def test_the_toy_world_s_sets_are_what_the_module_writes() -> None:
+    for name in SUITE["other_sets"]["scoring"]:
+        assert (ROOT / "resources/demo/sets" / f"{name}.csv").read_text() == manifest(name)
+    chosen = {video for video, _ in scripts()}
+    rows = [row for name in SUITE["other_sets"]["scoring"] for row in csv.DictReader(io.StringIO(manifest(name)))]
+    assert {row["video"].removesuffix(".mp4") for row in rows} <= chosen
+    assert all((ROOT / "resources/demo/sets").glob(f"*/{row['video']}") for row in rows)
 
 
 # --- the toy world -----------------------------------------------------------------------------------------------------

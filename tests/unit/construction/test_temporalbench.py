@@ -8,12 +8,16 @@ from typing import Any
 
 import polars as pl
 import pytest
+from reprise.benchmarks.temporalbench.release import _clip
 from reprise.construction.settings import ClipColumns, ReviewSettings
+from reprise.construction.temporalbench.annotated import read_clips
 from reprise.construction.temporalbench.candidates import candidates
 from reprise.construction.temporalbench.clips import clips
 from reprise.construction.temporalbench.long_videos import long_videos
 from reprise.construction.temporalbench.negatives import WORD_CATEGORIES, as_negatives, category_in
-from reprise.construction.temporalbench.release import with_letters
+from reprise.construction.temporalbench.option_sets import option_sets, with_option_sets
+from reprise.construction.temporalbench.release import short_name, with_letters
+from reprise.construction.temporalbench.requests import examples
 from reprise.construction.temporalbench.review import option_name, review
 from reprise.construction.temporalbench.tables import REVIEWED
 from reprise.core.errors import UserError
@@ -44,22 +48,25 @@ def test_a_clip_is_dropped_by_the_first_filter_that_finds_something(tmp_path: Pa
         "kept": clip_row("v"),
         "other_dataset": clip_row("d", dataset="Kinetics"),
         "other_split": clip_row("s", split="train"),
+        "bad_name": clip_row("../../x"),
         "no_span": clip_row("n", end=0),
         "too_long": clip_row("l", end=20.5),
         "not_available": clip_row("a"),
         "static": clip_row("t"),
         "scene_transitions": clip_row("c"),
         "no_caption": clip_row("e", caption=""),
+        "unprintable": clip_row("u", caption="He sits\x00 down."),
+        "long_caption": clip_row("b", caption="He sits down. " * 200),
     }
-    measured = facts(*((f"COIN/{one}.short-0-10", 3 if one == "c" else 2, one == "t") for one in "vtce"))
+    measured = facts(*((f"COIN/{one}.short-0-10", 3 if one == "c" else 2, one == "t") for one in "vtceub"))
     files = annotated(tmp_path, *rows.values())
-    assert [one.source_id for one in clips(files, settings())] == ["v", "a", "t", "c", "e"]
+    assert [one.source_id for one in clips(files, settings())] == ["v", "a", "t", "c", "e", "u", "b"]
     found = candidates(files, settings(), measured)
     assert [row["filter"] or "kept" for row in found.pool] == list(rows)
     assert all(bool(row["why"]) == bool(row["filter"]) for row in found.pool)
     assert [row["text_id"] for row in found.texts] == [f"words/{CLIP}", f"events/{CLIP}"]
     strict = candidates(files, settings(transitions=0), measured).pool
-    assert Counter(row["filter"] for row in strict)["scene_transitions"] == 3
+    assert Counter(row["filter"] for row in strict)["scene_transitions"] == 5
 
 
 def test_draws_of_each_data_set_are_before_and_after_measuring(tmp_path: Path) -> None:
@@ -192,6 +199,15 @@ def test_each_line_is_kept_or_named() -> None:
     assert len({row["sample_id"] for row in found}) == len(found)
 
 
+def test_a_line_without_words_and_an_example_of_the_prompt_are_no_negatives() -> None:
+    known = examples(PROMPTS)
+    shown = "cut a ginger three times using a knife"
+    rows = as_negatives(CLIP, CAPTION, [("words", 9, ["---", shown, "A person push the eyeglasses.", THRICE])], known)
+    assert [row["filter"] for row in rows] == ["no_words", "in_prompt", "in_prompt", ""]
+    own = as_negatives(CLIP, "Cut a ginger twice using a knife.", [("words", 9, [shown])], known)
+    assert [row["filter"] for row in own] == [""]
+
+
 def test_the_same_line_twice_has_two_ids() -> None:
     found = as_negatives(CLIP, CAPTION, [("words", 9, [THRICE, THRICE])])
     assert [row["filter"] for row in found] == ["", "duplicate"] and len({row["sample_id"] for row in found}) == 2
@@ -247,6 +263,41 @@ def test_negatives_of_a_negative_do_not_lead_back(tmp_path: Path) -> None:
     assert {row["negative"]: row["filter"] for row in rows} == {CAPTION: "caption_again", FIVE: ""}
 
 
+NAMES = {
+    "nowhere": "",
+    "a folder above": "../x",
+    "an absolute path": "/etc/passwd",
+    "a folder": "a/b",
+    "dots": "..",
+    "NUL": "v\x00",
+    "too long for a file": "v" * 300,
+}
+
+
+@pytest.mark.parametrize("video", NAMES.values(), ids=NAMES)
+def test_a_video_s_name_leaves_no_folder(tmp_path: Path, video: str) -> None:
+    files = annotated(tmp_path, clip_row(video))
+    assert clips(files, settings()) == []
+    assert [row["filter"] for row in candidates(files, settings(), MEASURED).pool] == ["bad_name"]
+
+
+def test_spans_that_differ_in_the_seventh_digit_have_names_of_their_own(tmp_path: Path) -> None:
+    spans = [(12345.671, 12350), (12345.672, 12350), (12345.672, 12350.5), (0.0000001, 5)]
+    files = annotated(tmp_path, *(clip_row("v", start=start, end=end) for start, end in spans))
+    found = clips(files, settings())
+    assert [one.clip_id for one in found] == [
+        "COIN/v.short-12345.671-12350",
+        "COIN/v.short-12345.672-12350",
+        "COIN/v.short-12345.672-12350.5",
+        "COIN/v.short-0.0000001-5",
+    ]
+    names = [short_name(one._asdict()) for one in read_clips(files, settings())]
+    read = [_clip(name, "short", "here", "ids") for name in names]
+    assert [(one.clip_id, one.start_s, one.end_s) for one in read] == [
+        (one.clip_id, *span) for one, span in zip(found, spans, strict=True)
+    ]
+
+
 def said(tmp_path: Path, made: Tables, *verdicts: tuple[str, str, str]) -> Path:
     """Verdicts of people: who, on which text, what."""
     tasks = {row["task_id"]: row for row in review(made, [], settings()).tasks}
@@ -281,6 +332,80 @@ def test_a_caption_that_does_not_fit_takes_its_negatives_with_it(tmp_path: Path)
         assert found[THRICE] == found[STANDS] == "caption_refused"
 
 
+def reviewed_row(clip: str, start: float, negative: str, dataset: str = "COIN") -> dict[str, Any]:
+    return {
+        "sample_id": f"{clip}/words/{negative}", "clip": clip, "dataset": dataset, "video": "v", "start_s": start,
+        "end_s": start + 10, "level": "words", "caption": f"C{start:g}.", "of": "", "negative": negative, "category": "Others",
+        "votes": 1, "in_favour": 1, "filter": "", "why": "",
+    }  # fmt: skip
+
+
+def set_row(level: str, negative: str, of: str = "C", dropped: str = "") -> dict[str, Any]:
+    row = reviewed_row("c", 0, negative) | {"sample_id": f"{level}/{of}/{negative}", "level": level, "of": of}
+    return row | {"caption": "C", "filter": dropped, "why": dropped}
+
+
+WORDS4 = [set_row("words", one) for one in ("N1", "N2", "N3", "N4")]
+AGAIN = [set_row("central", f"{one}.{number}", of=one) for one in ("N1", "N2", "N3") for number in (1, 2)]
+
+
+def without(rows: list[dict[str, Any]], **filters: str) -> list[dict[str, Any]]:
+    return [row | {"filter": filters.get(row["negative"].replace(".", "_"), "")} for row in rows]
+
+
+BROKEN: dict[str, tuple[dict[str, str], str]] = {
+    "nothing": ({}, "N1"),
+    "N1(C) is refused": ({"N1": "refused"}, "N2"),
+    "a negative of it is refused": ({"N1_2": "refused"}, "N2"),
+    "two are": ({"N1": "refused", "N2_1": "refused"}, "N3"),
+    "another negative is refused": ({"N2": "refused"}, "N1"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_a_review_breaks_is_made_of_the_next_negative(name: str) -> None:
+    """Worked out by hand: C has N1 to N4, and two negatives of each of the first three."""
+    filters_by_hand, first = BROKEN[name]
+    rows = with_option_sets(without([*WORDS4, *AGAIN], **filters_by_hand))
+    [(_, texts)] = option_sets(rows)
+    others = [one for one in ("N1", "N2", "N3", "N4") if one != first and one not in filters_by_hand][:2]
+    assert texts == ["C", first, *others, f"{first}.1", f"{first}.2"]
+    dropped = [row for row in rows if row["level"] == "central" and row["of"] != first]
+    assert all(row["filter"] in ("refused", "other_option_set") for row in dropped)
+    assert all(f"N1(C) is '{first}'" in row["why"] for row in dropped if row["filter"] == "other_option_set")
+
+
+NO_SETS = {
+    "all are refused": ({"N1": "refused", "N2": "refused", "N3": "caption_refused"}, "N1(C) was dropped: refused"),
+    "too few others": ({"N3": "refused", "N4": "refused"}, "2 negatives of the caption are left, 3 are needed"),
+    "too few of each": (
+        dict.fromkeys(("N1_1", "N2_1", "N3_2"), "refused"),
+        "1 negatives of N1(C) are left, 2 are needed",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NO_SETS)
+def test_an_option_set_that_a_review_breaks_is_named(name: str) -> None:
+    filters_by_hand, why = NO_SETS[name]
+    rows = with_option_sets(without([*WORDS4, *AGAIN], **filters_by_hand))
+    assert list(option_sets(rows)) == []
+    named = [row for row in rows if row["level"] == "central" and row["filter"] == "no_option_set"]
+    assert len(named) == 6 - sum("_" in one for one in filters_by_hand)
+    assert named[0]["why"] == why
+    assert [row for row in rows if row["level"] == "words"] == without(WORDS4, **filters_by_hand)
+
+
+def test_several_negatives_are_asked_about_before_the_review_speaks(tmp_path: Path) -> None:
+    made = chain(tmp_path, writer(f"1. {THRICE}\n2. {STANDS}\n3. {THRICE.replace('man', 'child')}"))
+    asked = [row for row in made["written"].iter_rows(named=True) if row["text_id"].startswith("central/")]
+    assert len(asked) == 3 and not any(row["filter"] for row in asked)
+    rows = made["samples"].filter(pl.col("level") == "central")
+    assert rows["of"].n_unique() == 3 and rows["sample_id"].n_unique() == rows.height == 6
+    one = chain(tmp_path, writer(), central_tries=1)["samples"].filter(pl.col("level") == "central")
+    assert one["of"].n_unique() == 1
+
+
 def test_people_do_not_see_which_option_is_true_and_are_asked_for_captions(tmp_path: Path) -> None:
     files = annotated(tmp_path, clip_row("v"), clip_row("w", caption=""))
     made = written(files, facts((CLIP, 1, False), ("COIN/w.short-0-10", 1, False)), writer(), settings())
@@ -290,14 +415,6 @@ def test_people_do_not_see_which_option_is_true_and_are_asked_for_captions(tmp_p
     assert {CAPTION, THRICE, STANDS} <= {task["option"] for task in options}
     assert all(task["task_id"].startswith(f"{CLIP}/") and "caption" not in task["task_id"] for task in options)
     assert [task["task_id"] for task in tasks if not task["option"]] == ["caption/COIN/w.short-0-10"]
-
-
-def reviewed_row(clip: str, start: float, negative: str, dataset: str = "COIN") -> dict[str, Any]:
-    return {
-        "sample_id": f"{clip}/words/{negative}", "clip": clip, "dataset": dataset, "video": "v", "start_s": start,
-        "end_s": start + 10, "level": "words", "caption": f"C{start:g}.", "of": "", "negative": negative, "category": "Others",
-        "votes": 1, "in_favour": 1, "filter": "", "why": "",
-    }  # fmt: skip
 
 
 def test_a_long_video_worked_out_by_hand() -> None:

@@ -55,6 +55,9 @@ def route(tmp_path: Path, store: Store) -> Fetcher:
         {"name": name, "path": str(release / name), "sha256": file_digest(release / name)}
         for name in ("MMStar.tsv", "sets/clips.csv")
     ]
+    drawn = tmp_path / "drawn.csv"
+    drawn.write_text("video,question,answer\n")
+    files.append({"name": "sets/drawn.csv", "path": str(drawn), "sha256": file_digest(drawn), "videos": str(videos)})
     (tmp_path / "files.json").write_text(json.dumps(files))
     (tmp_path / "videos").mkdir()
     barcode_video(tmp_path / "videos" / "main.mp4", 12)
@@ -78,9 +81,11 @@ def test_an_image_is_known_by_its_content(route: Fetcher) -> None:
     assert one[0] == two[0] == "image" and one != two
 
 
-def test_videos_of_a_manifest(route: Fetcher, store: Store) -> None:
+@pytest.mark.parametrize("manifest", ["sets/clips.csv", "sets/drawn.csv"])
+def test_videos_of_a_manifest(route: Fetcher, store: Store, manifest: str) -> None:
+    """In the folder beside it, or in the one that the listing names."""
     names = ("a.mp4", "b.mp4", "../secret.mp4", "out.mp4", "text.mp4", "/etc/passwd")
-    found = {name: fetch_source(release_source("sets/clips.csv", name), route, store).status for name in names}
+    found = {name: fetch_source(release_source(manifest, name), route, store).status for name in names}
     assert found == {
         "a.mp4": "ok", "b.mp4": "missing", "../secret.mp4": "unsafe_path", "out.mp4": "unsafe_path",
         "text.mp4": "not_media", "/etc/passwd": "unsafe_path",

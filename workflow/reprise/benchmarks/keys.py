@@ -65,6 +65,7 @@ class JudgeRequestsKey(BenchmarkKey):
     STAGE = "reprise.stages.judge_requests"
     PART = "answers"
     form: str
+    rated_to: int = 3
     max_tokens: int
     prompt: Prompt
 

@@ -32,7 +32,9 @@ class Protocol(Settings):
     items: Slug | None = None
     """Ask only these items of the benchmark, such as `subset`; all where none are named."""
     judge: str | None = None
-    """Name of the prompt by which a judge rates free answers from 0 to 3, or says which option an answer comes to."""
+    """Name of the prompt by which a judge rates free answers, or says which option an answer comes to."""
+    rated_to: Literal[3, 5] = 3
+    """The judge's highest rating; the lowest is 0."""
     judge_tokens: int = Field(64, ge=1)
     """Longest reply of the judge, in tokens."""
     answers_of: Slug | None = None

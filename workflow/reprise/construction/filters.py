@@ -44,3 +44,8 @@ def counts(step: str, table: pl.DataFrame, names: Sequence[str]) -> list[Row]:
         entered, left = left, left - dropped.get(name, 0)
         rows.append({"step": step, "filter": name, "entered": entered, "dropped": entered - left, "left": left})
     return rows
+
+
+def beside(what: str, group: str, paper: float | None, ours: float | None, note: str = "") -> Row:
+    """A number of ours beside the paper's."""
+    return {"what": what, "group": group, "paper": paper, "ours": ours, "note": note}

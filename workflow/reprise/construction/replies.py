@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from reprise.construction.sheets import has_control
 
@@ -13,6 +13,8 @@ REFUSALS = re.compile(
     re.IGNORECASE,
 )
 FENCE = re.compile(r"^```\w*\n(.*?)\n?```$", re.DOTALL)
+PAIRS = ('""', "“”", "„“", "„”", "”“", "””", "‟”", "«»", "»«", "‹›", "「」", "『』", "''", "‘’", "‚‘", "`´", "``")
+QUOTES = frozenset((first, last) for first, last in PAIRS)
 LONGEST_SHOWN = 80
 REPEATED_CHARS = 60
 LINE = re.compile(r"^[^\S\n]*(?:\d+[^\S\n]*[.):]|[-*•])\s*(\S.*)$", re.MULTILINE)
@@ -26,6 +28,10 @@ class Parts(NamedTuple):
     found: dict[str, str]
     problem: str = ""
     why: str = ""
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """The members of a JSON object, each name as often as it stands there."""
 
 
 class Listed(NamedTuple):
@@ -80,14 +86,17 @@ def _repeats(text: str, prompt: str) -> bool:
 
 def _from_json(text: str, labels: Sequence[str]) -> Parts:
     try:
-        value = json.loads(text)
+        value = json.loads(text, object_pairs_hook=_Pairs)
     except (ValueError, RecursionError) as error:
         return Parts({}, "broken_json", f"{error}: {shown(text)}")
-    named = {str(key).strip().lower(): one for key, one in value.items()} if isinstance(value, dict) else {}
+    pairs = [(str(key).strip().lower(), one) for key, one in value] if isinstance(value, _Pairs) else []
+    named = dict(pairs)
+    if any([key for key, _ in pairs].count(label.lower()) > 1 for label in labels):
+        return Parts({}, "several_captions", f"a name stands twice in {shown(text)}")
     missing = [label for label in labels if not isinstance(named.get(label.lower()), str)]
     if missing:
         return Parts({}, "no_caption", f"no text '{missing[0]}' in {shown(text)}")
-    return Parts({label: " ".join(named[label.lower()].split()) for label in labels})
+    return Parts({label: unquoted(named[label.lower()]) for label in labels})
 
 
 def _list_from_json(text: str) -> Listed:
@@ -95,12 +104,15 @@ def _list_from_json(text: str) -> Listed:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
         return Listed([], "broken_json", f"{error}: {shown(text)}")
-    found = [" ".join(one.split()) for one in value if isinstance(one, str)]
+    others = [one for one in value if not isinstance(one, str)]
+    if others:
+        return Listed([], "no_list", f"{shown(json.dumps(others[0]))} is no text")
+    found = [unquoted(one) for one in value]
     return Listed(found) if any(found) else Listed([], "no_list", f"no text in {shown(text)}")
 
 
 def _list_from_lines(text: str) -> Listed:
-    found = [line.strip().strip('"“”').strip() for line in LINE.findall(text)]
+    found = [unquoted(line) for line in LINE.findall(text)]
     return Listed(found) if any(found) else Listed([], "no_list", f"no line '1. ...' in {shown(text)}")
 
 
@@ -113,10 +125,18 @@ def _from_lines(text: str, labels: Sequence[str]) -> Parts:
             return Parts({}, "no_caption", f"no line '{label}: ...' in {shown(text)}")
         if len(set(matches)) > 1:
             return Parts({}, "several_captions", f"{len(matches)} lines '{label}: ...'")
-        found[label] = matches[0].strip().strip('"“”').strip()
+        found[label] = unquoted(matches[0])
         if not found[label]:
             return Parts({}, "no_caption", f"nothing after '{label}:'")
     return Parts(found)
+
+
+def unquoted(text: str) -> str:
+    """A text on one line, without the quotes of any language around the whole of it."""
+    line = " ".join(text.split())
+    while len(line) > 1 and (line[0], line[-1]) in QUOTES:
+        line = line[1:-1].strip()
+    return line
 
 
 def shown(text: str) -> str:

@@ -200,6 +200,9 @@ class TemporalBenchSettings(Constructing):
     """Most negatives of a caption in which a word or a phrase is replaced."""
     event_negatives: int = Field(6, ge=1)
     """Most negatives of a caption in which events are in another order."""
+    central_tries: int = Field(3, ge=1)
+    """Word-level negatives of a caption of which the writer makes negatives in turn, for Table 4: the first one that
+    people leave, with what was made of it, is N1(C)."""
     rounds: int = Field(4, ge=2, le=100)
     """How often the writer is asked: for negatives first, then for their categories and for what could not be used."""
     long_datasets: list[str] = Field(["ActivityNet", "Charades", "COIN", "FineGym"])

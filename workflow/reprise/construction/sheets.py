@@ -12,7 +12,9 @@ from unicodedata import category
 from reprise.core.errors import UserError, suggestion
 from reprise.core.tabular import refuse_other_encoding
 
-VIDEO = re.compile(r"\w[\w.-]*")
+VIDEO = re.compile(r"\w[\w.-]{0,119}")
+NAME = re.compile(r"[\w-][\w.-]{0,119}")
+"""of a source video: an id of YouTube may begin with '-'"""
 ENDING = re.compile(r"\.(?:mp4|mkv|webm|avi|mov)$", re.IGNORECASE)
 LONGEST_SHOWN = 60
 
@@ -37,7 +39,7 @@ class Row(NamedTuple):
         """The name of a video's file, without its ending."""
         name = ENDING.sub("", self.cells[column])
         if not VIDEO.fullmatch(name):
-            raise self.wrong(column, "the name of a file: letters, digits, '.', '_' and '-', no folder")
+            raise self.wrong(column, "the name of a file: at most 120 letters, digits, '.', '_' and '-', no folder")
         return name
 
     def span(self, start: str, end: str) -> tuple[float, float]:

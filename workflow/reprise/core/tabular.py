@@ -54,7 +54,10 @@ def read_rows(path: Path) -> pl.DataFrame:
         return readers[path.suffix](path)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, csv.Error) as error:
         refuse_other_encoding(path)
-        raise UserError(f"{path}: not readable as {path.suffix[1:]}: {error}. Fetch the release again.") from error
+        what = str(error).strip().partition("\n")[0]  # polars adds how its own functions are called
+        raise UserError(
+            f"{path}: not readable as {path.suffix[1:]}: {what}. Fetch the file again or, if it is yours, correct it."
+        ) from error
 
 
 def refuse_other_encoding(path: Path) -> None:

@@ -31,7 +31,7 @@ from reprise.models.adapters.base import Answer
 TYPES = (".tsv", ".xlsx", ".json")
 # Form of question -> how the harness names its data set in the names of its files.
 OWN_DATA, BENCH, STAR = (re.compile(one) for one in ("MMBench[-_]Video", "MMBench_(?!Video)", "MMStar"))
-DATA_SETS = {"unpacked": OWN_DATA, "packed": OWN_DATA, "circular": BENCH, "choice": STAR}
+DATA_SETS = {"unpacked": OWN_DATA, "packed": OWN_DATA, "set_choice": OWN_DATA, "circular": BENCH, "choice": STAR}
 RATINGS = (("index", "score"), ("index", "rating"))
 CHOICES = ("index", "answer", "prediction")
 PREDICTIONS = (("index", "prediction"), *RATINGS)
@@ -237,10 +237,12 @@ def _answers(form: str, read: Read, write: "Write | None" = None) -> AnswerFiles
     return AnswerFiles(partial(_files, form), partial(_candidates, form), read, write, deviations=deviations)
 
 
-# The harness has no file format of packed replies, only of the answers in them.
+# The harness has no file format of packed replies, only of the answers in them. It knows no other sets of videos:
+# answers about these are read by the ids of their questions.
 FORMS = {
     "unpacked": _answers("unpacked", _read_unpacked, _write_unpacked),
     "packed": _answers("packed", _read_packed),
+    "set_choice": _answers("set_choice", _read_unpacked),
     "circular": _answers("circular", _read_choices, _write_choices),
     "choice": _answers("choice", _read_choices, _write_choices),
 }

@@ -10,13 +10,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reprise.core.files import inside, text_digest
+from reprise.core.checksums import sealed_text
+from reprise.core.files import inside, read_json, text_digest
 from reprise.core.store import Store
 from reprise.core.tabular import listed_files, read_rows, require_columns
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError
 from reprise.media.errors import MediaError
 
 PREFIX = "release:"
+VIDEOS = "videos"
+"""of an entry of a listing: where a manifest's videos are, if not beside it"""
 # How a file of a known picture format begins; ffmpeg goes by the suffix.
 BEGINNINGS = {b"\xff\xd8\xff": ".jpg", b"\x89PNG\r\n": ".png", b"BM": ".bmp", b"RIFF": ".webp"}
 # A shorter cell names the row whose image it shares, as in the reference harness.
@@ -39,30 +42,44 @@ class ReleaseFiles:
 
     files: Mapping[str, Path]
     store: Store
+    folders: Mapping[str, Path] = field(default_factory=dict)
+    """manifest -> the folder of its videos, where that is not beside it"""
     _images: dict[Path, dict[str, str]] = field(default_factory=dict)
 
     @classmethod
     def listed_in(cls, listing: Path, store: Store) -> "ReleaseFiles":
         """The files that the stage `release` found."""
-        return cls(listed_files(listing), store)
+        entries = read_json(sealed_text(listing))
+        folders = {entry["name"]: Path(entry[VIDEOS]) for entry in entries if VIDEOS in entry}
+        return cls(listed_files(listing), store, folders)
 
     def identity(self, source_id: str) -> Any:
         file, name = self._find(source_id)
         if file.suffix == ".tsv":
             return ["image", text_digest(self._cell(file, name))]
-        return ["file", self.store.digest(_listed_video(file, name))]
+        return ["file", self.store.digest(self._video(source_id, file, name))]
 
     def fetch(self, source_id: str, scratch: Path) -> Fetched:
         file, name = self._find(source_id)
         if file.suffix == ".tsv":
             return Fetched(_decoded(self._cell(file, name), source_id, scratch))
-        return Fetched(_listed_video(file, name), is_borrowed=True)
+        return Fetched(self._video(source_id, file, name), is_borrowed=True)
 
     def _find(self, source_id: str) -> tuple[Path, str]:
         file, _, name = source_id.removeprefix(PREFIX).partition("#")
         if file not in self.files:
             raise FetchError("missing", f"the release has no file '{file}'")
         return self.files[file], name
+
+    def _video(self, source_id: str, manifest: Path, name: str) -> Path:
+        """A video that a manifest lists: in the folder with its name beside it, or in the one that is listed."""
+        folder = self.folders.get(source_id.removeprefix(PREFIX).partition("#")[0], manifest.with_suffix(""))
+        found = inside(folder, name)
+        if found is None:
+            raise FetchError("unsafe_path", f"'{name}' leads out of its folder")
+        if not found.is_file():
+            raise FetchError("missing", f"no file '{name}' in the folder '{folder.name}' of {manifest.name}")
+        return found
 
     def _cell(self, table: Path, index: str) -> str:
         """The image of a row as text; no clip names a row that shares another row's image."""
@@ -91,17 +108,6 @@ def with_release_files(route: Fetcher, release: ReleaseFiles) -> Fetcher:
         attempts=route.attempts,
         is_remote=route.is_remote,
     )
-
-
-def _listed_video(manifest: Path, name: str) -> Path:
-    """A video in the folder that has the manifest's name without its suffix."""
-    folder = manifest.with_suffix("")
-    found = inside(folder, name)
-    if found is None:
-        raise FetchError("unsafe_path", f"'{name}' leads out of its folder")
-    if not found.is_file():
-        raise FetchError("missing", f"no file '{name}' in the folder '{folder.name}' next to {manifest.name}")
-    return found
 
 
 def _decoded(cell: str, source_id: str, scratch: Path) -> Path:

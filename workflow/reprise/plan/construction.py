@@ -169,7 +169,7 @@ def _lean(key: Key) -> Key:
         unread["review"] = ReviewSettings(verdicts=UNREAD)
     if isinstance(key.settings, MmbenchVideoSettings) and not isinstance(key, StaticKey):
         unread |= {"static": None}
-    if isinstance(key.settings, MmbenchVideoSettings):
+    if isinstance(key.settings, MmbenchVideoSettings) and not isinstance(key, ConstructedReleaseKey):
         unread |= {"other_sets": None}
     return key.model_copy(update={"settings": key.settings.model_copy(update=unread)})
 
@@ -298,6 +298,12 @@ class Constructed:
     def sets(self) -> str:
         """The other sets that questions are drawn of."""
         return one_of({name for how in self._made.values() if (found := other_sets(how)) for name in found.scoring})
+
+    def drawn(self, wildcards: Wildcards) -> list[Path]:
+        """What is drawn of each of them, which is released too."""
+        found, folder = other_sets(self._made[wildcards.benchmark]), self._plan.results
+        names = sorted(found.scoring) if found else []
+        return [folder.construction(wildcards.benchmark, f"sets/{name}.csv") for name in names]
 
     def set_file(self, wildcards: Wildcards) -> list[str]:
         """The questions of such a set."""

@@ -199,7 +199,9 @@ class _Keys:
         yield key("metrics", benchmark, name), self._coded(metrics)
         if protocol.judge is not None:
             prompt, tokens = prompts[protocol.judge], protocol.judge_tokens
-            asked = JudgeRequestsKey(benchmark=benchmark, form=protocol.form, max_tokens=tokens, prompt=prompt)
+            asked = JudgeRequestsKey(
+                benchmark=benchmark, form=protocol.form, rated_to=protocol.rated_to, max_tokens=tokens, prompt=prompt
+            )
             yield key("judge_requests", benchmark, name), self._coded(asked)
             for judge in self._plan.judges_of(benchmark):
                 path = self._plan.results.judge_key(benchmark, name, judge)

@@ -10,6 +10,8 @@ from reprise.reading.rating_claims import OTHER, canonical, mark_numbers, rating
 from reprise.reading.rating_claims import RATINGS as RATINGS
 from reprise.reading.settle import settle
 
+SCALES = {3: RATINGS, 5: ("0", "1", "2", "3", "4", "5")}
+"""highest rating -> all ratings of its scale; replies on another scale than 0 to 3 are read by `scaled.py`"""
 ALONE = {
     form: int(rating)
     for rating in RATINGS

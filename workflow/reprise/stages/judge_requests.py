@@ -3,7 +3,7 @@
 A judge is a model run over these requests: same adapters, journal, keys and budget as any other.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from reprise.benchmarks.rows import items_of
 from reprise.core.errors import run_command
 from reprise.core.log import log
 from reprise.core.schemas import ANSWERS, ITEMS, REQUESTS, RESPONSES, check_key, read_table, table_of, write_table
-from reprise.reading.ratings import RATINGS
+from reprise.reading.ratings import RATINGS, SCALES
 from reprise.reading.readers import READERS
 from reprise.stages.arguments import arguments
 from reprise.stages.key_views import JudgeRequestsView, RunView, read_view
@@ -34,7 +34,7 @@ def main() -> None:
     items = read_table(args.items, ITEMS)
     asked = read_table(args.requests, REQUESTS, without=("system", "prompt"))
     find = load_answers(key.benchmark)[key.form]
-    answers = given_answers(find, items, asked, responses, run_key)
+    answers = given_answers(find, items, asked, responses, run_key, SCALES[key.rated_to])
     write_table(answers, args.answers, ANSWERS, args.made_under)
     requests = judge_requests(answers, items, Prompt(**key.prompt), key.max_tokens)
     write_table(requests, args.out, REQUESTS, args.made_under)
@@ -42,7 +42,12 @@ def main() -> None:
 
 
 def given_answers(
-    find: FreeAnswers, items: pl.DataFrame, requests: pl.DataFrame, responses: pl.DataFrame, key: str
+    find: FreeAnswers,
+    items: pl.DataFrame,
+    requests: pl.DataFrame,
+    responses: pl.DataFrame,
+    key: str,
+    scale: Sequence[str] = RATINGS,
 ) -> pl.DataFrame:
     """What was answered to each item, as each reader takes it from the model's reply."""
     joined = responses.join(
@@ -53,15 +58,15 @@ def given_answers(
     for reader in READERS:
         for answer in find(items, joined, reader):
             known = {"request_id": f"{answer.item_id}#{reader}", "reader": reader, "key": key}
-            rows.append(answer._asdict() | known | replies_to(questions.get((answer.item_id, answer.role))))
+            rows.append(answer._asdict() | known | replies_to(questions.get((answer.item_id, answer.role)), scale))
     return table_of(rows, ANSWERS)
 
 
-def replies_to(question: Mapping[str, Any] | None) -> dict[str, Any]:
+def replies_to(question: Mapping[str, Any] | None, scale: Sequence[str]) -> dict[str, Any]:
     """What a judge may reply: which option was chosen, or, where a question has none, how good the answer is."""
     if question is not None and question["options"]:
         return {"replies": question["options"], "expected": question["expected"]}
-    return {"replies": list(RATINGS), "expected": RATINGS[-1]}
+    return {"replies": list(scale), "expected": scale[-1]}
 
 
 def judge_requests(answers: pl.DataFrame, items: pl.DataFrame, prompt: Prompt, max_tokens: int) -> pl.DataFrame:

@@ -10,8 +10,9 @@ from reprise.core.errors import run_command
 from reprise.core.log import log
 from reprise.core.schemas import ANSWERS, RESPONSES, VERDICTS, check_key, read_table, write_table
 from reprise.external import NO_ANSWER, RATED_ONLY
-from reprise.reading.ratings import RATING_READERS, RATINGS
+from reprise.reading.ratings import RATING_READERS, RATINGS, SCALES
 from reprise.reading.readers import READERS, read_text
+from reprise.reading.scaled import read_scaled
 from reprise.stages.arguments import arguments
 from reprise.stages.key_views import RunView, read_view
 
@@ -68,7 +69,7 @@ def _has_answer(error: str, reader: str, *, has_reply: bool) -> bool:
 
 def is_rated(replies: Sequence[str]) -> bool:
     """Whether a judge rates the answer; otherwise it names the option that was chosen."""
-    return tuple(replies) == RATINGS
+    return tuple(replies) in SCALES.values()
 
 
 def read_reply(reply: str, replies: Sequence[str], reader: str) -> str:
@@ -76,6 +77,8 @@ def read_reply(reply: str, replies: Sequence[str], reader: str) -> str:
 
     Of an option the authors' reader takes the first character, as their scorer does.
     """
+    if is_rated(replies) and tuple(replies) != RATINGS:
+        return read_scaled(reply, replies)
     if is_rated(replies):
         rating = RATING_READERS[reader](reply)
         return "" if rating is None else str(rating)

@@ -32,6 +32,7 @@ class JudgeRequestsView(NamedTuple):
 
     benchmark: str
     form: str
+    rated_to: int
     max_tokens: int
     prompt: dict[str, str]
 

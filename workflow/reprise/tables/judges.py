@@ -12,7 +12,7 @@ from reprise.tables.keys import AgreementKey, JudgePairKey
 from reprise.tables.render.numbers import EN_DASH
 from reprise.tables.render.table import Cell, Column, ColumnGroup, Number, Section, Table, TableRow, Text
 
-HIGHEST = 3.0  # of a rating
+HIGHEST = 3.0  # of most ratings
 READ, ONLY_FIRST, ONLY_SECOND, NEITHER = "both", "first only", "second only", "neither"
 AGREEMENT, KAPPA, DIFFERENCE, RANKS = "agreement", "kappa", "difference", "rank_correlation"
 GROUPS = (
@@ -22,8 +22,8 @@ GROUPS = (
 )
 CAPTION = (
     "Agreement of two judges about the same answers, all runs of a protocol together, with {level} % intervals over "
-    "videos. All numbers but the counts are of the answers that both judges' replies could be read for. Ratings from 0 "
-    "to 3: Cohen's kappa with quadratic weights, difference of the mean ratings. Options: Cohen's kappa, difference of "
+    "videos. All numbers but the counts are of the answers that both judges' replies could be read for. Ratings: "
+    "Cohen's kappa with quadratic weights, difference of the mean ratings. Options: Cohen's kappa, difference of "
     "the shares that are right, in points. Rank correlation: Spearman's, of the mean of each run, where there are at "
     "least three."
 )
@@ -78,9 +78,10 @@ def _numbers(both: pl.DataFrame, level: float) -> Iterator[tuple[str, tuple[floa
         else kappa(numbers["value"].to_list(), numbers["value_other"].to_list())
     )
     yield KAPPA, (kappas, None)
+    highest = max([HIGHEST, *numbers["first"], *numbers["second"]])
     apart = measure(
         DIFFERENCE, "", numbers, [(numbers[name], ones(numbers)) for name in ("first", "second")], level, difference,
-        scale=1 if is_rated else 100, limits=(0, HIGHEST) if is_rated else (0, 1),
+        scale=1 if is_rated else 100, limits=(0, highest) if is_rated else (0, 1),
     )  # fmt: skip
     yield DIFFERENCE, (apart.value, _interval(apart.low, apart.high))
     means = numbers.group_by("run", maintain_order=True).agg(pl.col("first", "second").mean())

@@ -4,6 +4,8 @@ import csv
 import io
 from pathlib import Path
 
+from reprise.benchmarks.mmbench_video.taxonomy import OTHER_VIDEO_SETS, SET_OPTIONS
+from reprise.benchmarks.mmbench_video.video_sets import CHOICE, COLUMNS, SCORING
 from reprise.core.files import write_text
 
 from synthetic.rehearsal.films import render
@@ -13,7 +15,6 @@ from synthetic.toyworld.image_choice import stills, write_tables
 
 # MMBench-DEV-EN-v1.1 and MMStar; the toy world asks two questions about each of its stills.
 IMAGE_QUESTIONS = (1292, 1500)
-SETS = ("msvd", "tgif", "msrvtt", "activitynet", "egoschema", "video_mme", "next_gqa")
 # "We randomly sample 1000 QAs" (section 3.2).
 QUESTIONS_PER_SET, VIDEOS_PER_SET = 1000, 6
 CAPABILITIES = ("who", "what", "where")
@@ -27,20 +28,23 @@ def write_extras(folder: Path) -> None:
     """Write the tables of images, and each set's manifest and videos."""
     pictures = stills()
     write_tables(folder, *([pictures[n % len(pictures)] for n in range(count // 2)] for count in IMAGE_QUESTIONS))
-    for number, name in enumerate(SETS):
-        _write_set(folder / "sets" / name, Dice(SEED, 20 + number))
+    for number, name in enumerate(OTHER_VIDEO_SETS):
+        _write_set(folder / "sets" / name, Dice(SEED, 20 + number), OTHER_VIDEO_SETS[name])
 
 
-def _write_set(folder: Path, dice: Dice) -> None:
+def _write_set(folder: Path, dice: Dice, scoring: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     videos = [render(number, folder / f"{number}.mp4").name for number in range(VIDEOS_PER_SET)]
     buffer = io.StringIO()
     manifest = csv.writer(buffer, lineterminator="\n")
-    manifest.writerow(("video", "question", "answer", "capability"))
+    letters = SET_OPTIONS if scoring == CHOICE else ()
+    manifest.writerow((*COLUMNS, "capability", SCORING, *letters))
     for _ in range(QUESTIONS_PER_SET):
         one = clause(dice)
         question = f"{dice.pick(('What', 'Who'))} acts {dice.pick(WORDS['times'])}?"
-        manifest.writerow((dice.pick(videos), question, sentence(one.text()), dice.pick(CAPABILITIES)))
+        video, answer, capability = dice.pick(videos), sentence(one.text()), dice.pick(CAPABILITIES)
+        options = [sentence(clause(dice).text()) for _ in letters]
+        manifest.writerow((video, question, dice.pick(letters) if letters else answer, capability, scoring, *options))
     write_text(folder.with_suffix(".csv"), buffer.getvalue())
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from reprise.benchmarks.asking import EachClip, EachItem, Question
 from reprise.benchmarks.mmbench_video.complete import is_complete
 from reprise.benchmarks.mmbench_video.images.questions import FORMS as IMAGE_FORMS
+from reprise.benchmarks.mmbench_video.taxonomy import SET_OPTIONS
 from reprise.benchmarks.rows import Item
 
 
@@ -22,9 +23,21 @@ def packed(items: Sequence[Item]) -> Question:
     return Question("packed", values, expected=json.dumps(answers, ensure_ascii=False))
 
 
+def choice_of_set(item: Item) -> Iterator[Question]:
+    """The options of a question about another set's video, in their order."""
+    options = {letter: item.texts[letter] for letter in SET_OPTIONS if letter in item.texts}
+    shown = "".join(f"{letter}. {text}\n" for letter, text in options.items())
+    yield Question("choice", _values(item) | {"options": shown}, list(options), list(options.values()), item.answer)
+
+
 def _values(item: Item) -> dict[str, str]:
     spoken = item.texts["subtitles"]
     return {**item.texts, "subtitles": f"\nSubtitle: {spoken}" if spoken else ""}
 
 
-FORMS = {"unpacked": EachItem(unpacked, is_complete), "packed": EachClip(packed, is_complete), **IMAGE_FORMS}
+FORMS = {
+    "unpacked": EachItem(unpacked, is_complete),
+    "packed": EachClip(packed, is_complete),
+    "set_choice": EachItem(choice_of_set),
+    **IMAGE_FORMS,
+}

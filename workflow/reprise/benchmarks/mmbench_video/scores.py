@@ -8,8 +8,8 @@ from reprise.benchmarks.analysing import groups_there
 from reprise.benchmarks.mmbench_video.analysed import ANALYSED
 from reprise.benchmarks.mmbench_video.images.scores import SCORES as IMAGE_SCORES
 from reprise.benchmarks.mmbench_video.taxonomy import GROUPS as RELEASED_GROUPS
-from reprise.benchmarks.mmbench_video.taxonomy import HALVES, LEAVES, OVERALL, OWN_NAME, other_sets
-from reprise.benchmarks.rows import is_in
+from reprise.benchmarks.mmbench_video.taxonomy import HALVES, LEAVES, OVERALL, OWN_NAME, SCORINGS, other_sets
+from reprise.benchmarks.rows import chosen_items, is_in
 from reprise.benchmarks.scoring import Answered, Scores, in_group
 from reprise.stats.measures import Measure, measure, ones
 
@@ -18,6 +18,8 @@ CHANCE: dict[str, float | None] = {"accuracy": None}
 # `mae` compares a judge with people, where somebody has people's ratings.
 METRICS = frozenset({"mean", "valid", "original_score", "normalized_score", "mae"})
 BEST = 3
+BEST_OF_SET = {SCORINGS["0 to 5"]: 5}
+"""highest rating, where it is another one"""
 
 
 def _ratings(form: str, answered: Answered, level: float) -> list[Measure]:
@@ -40,10 +42,37 @@ def _ratings(form: str, answered: Answered, level: float) -> list[Measure]:
         found.append(as_rated("valid", group, inside, [(rated, given)]))
     for group in sets or [OWN_NAME]:
         inside = in_group(rows, group, GROUPS)
-        whole = [(inside["score"], ones(inside))]
-        found.append(as_rated("original_score", group, inside, whole))
-        found.append(as_rated("normalized_score", group, inside, whole, scale=100 / BEST))
+        found += _of_set(group, inside, inside["score"], _best(inside), level)
     return found
+
+
+def _best(rows: pl.DataFrame) -> int:
+    """The highest rating that these answers can have; a set has one scoring."""
+    return next((best for group, best in BEST_OF_SET.items() if not chosen_items(rows, group).is_empty()), BEST)
+
+
+def _of_set(group: str, rows: pl.DataFrame, scores: pl.Series, best: int, level: float) -> list[Measure]:
+    """Table 2: the mean as it is, and scaled to 0 to 100."""
+    whole = [(scores, ones(rows))]
+    return [
+        measure(metric, group, rows, whole, level=level, limits=(0, best), scale=scale)
+        for metric, scale in (("original_score", 1), ("normalized_score", 100 / best))
+    ]
+
+
+def _choices(answered: Answered, level: float) -> list[Measure]:
+    """The share of right answers to each set's questions; what failed or could not be read is wrong."""
+    rows = _chosen(answered)
+    found = []
+    for name in other_sets(answered.items):
+        inside = in_group(rows, name, GROUPS)
+        found += _of_set(name, inside, inside["right"].cast(pl.Float64), 1, level)
+    return found
+
+
+def _chosen(answered: Answered) -> pl.DataFrame:
+    given = answered.verdicts.select("item_id", "right", "failed", "unparsed")
+    return answered.items.join(given, on="item_id", how="inner", maintain_order="left")
 
 
 def _rated(answered: Answered) -> pl.DataFrame:
@@ -53,8 +82,18 @@ def _rated(answered: Answered) -> pl.DataFrame:
 
 def _outcomes(answered: Answered) -> dict[str, pl.DataFrame]:
     """The rating of every question as a share of the best one."""
-    rows = _rated(answered).with_columns(right=pl.col("score").fill_null(0.0) / BEST, task=pl.lit(OVERALL))
+    best = _best(answered.items)
+    rows = _rated(answered).with_columns(right=pl.col("score").fill_null(0.0) / best, task=pl.lit(OVERALL))
     return {"mean": rows.select("item_id", "unit", "task", "right")}
 
 
-SCORES = {form: Scores(METRICS, partial(_ratings, form), _outcomes) for form in ("unpacked", "packed")} | IMAGE_SCORES
+def _outcomes_of_choices(answered: Answered) -> dict[str, pl.DataFrame]:
+    """Whether each question is answered right."""
+    return {"original_score": _chosen(answered).select("item_id", "unit", "task", "right")}
+
+
+SCORES = {
+    **{form: Scores(METRICS, partial(_ratings, form), _outcomes) for form in ("unpacked", "packed")},
+    "set_choice": Scores(frozenset({"original_score", "normalized_score"}), _choices, _outcomes_of_choices),
+    **IMAGE_SCORES,
+}

@@ -5,10 +5,13 @@ import polars as pl
 from reprise.benchmarks.mmbench_video.images.taxonomy import GROUPS as IMAGE_GROUPS
 from reprise.benchmarks.rows import ALL_ITEMS, chosen_items, is_in
 
-# Every question of every set of other videos, for protocols; a set's own group has its name.
+# Every question of every set of other videos; a set's own group has its name.
 SETS = "sets"
+SCORINGS = {"0 to 3": "sets_0_to_3", "0 to 5": "sets_0_to_5", "accuracy": "sets_accuracy"}
+"""how a set of other videos is scored -> the group of all questions so scored, for protocols"""
 
-
+SET_OPTIONS = ("A", "B", "C", "D", "E")
+"""letters of the options of a question that is scored by accuracy"""
 LEAVES = {
     "cp": ("Video Topic", "Video Emotion", "Video Scene", "Video Style"),
     "fp_s": (
@@ -32,8 +35,10 @@ L2_OF = {leaf: l2 for l2, leaves in LEAVES.items() for leaf in leaves}
 OVERALL = "overall"
 ALL = "all"
 OWN_NAME = "mmbench_video"
-# Other sets of videos in Tables 1 and 2; where no manifest gives them, as published.
-OTHER_VIDEO_SETS = ("msvd", "tgif", "msrvtt", "activitynet", "egoschema", "video_mme", "next_gqa")
+OTHER_VIDEO_SETS = dict.fromkeys(("msvd", "tgif", "msrvtt", "activitynet"), "0 to 5") | dict.fromkeys(
+    ("egoschema", "video_mme", "next_gqa"), "accuracy"
+)
+"""set of videos in Tables 1 and 2, shown as published where no manifest gives it -> how the paper scores it"""
 SUBTITLED = "subtitled"
 """questions about videos that come with subtitles"""
 LEAF = "leaf"
@@ -44,7 +49,7 @@ GROUPS = (
     | {name: is_in(name) for name in (OWN_NAME, *OTHER_VIDEO_SETS, *IMAGE_GROUPS)}
 )
 # Names that mean something else than a set of other videos.
-GROUPS_TAKEN = tuple(sorted({*GROUPS, SETS, SUBTITLED} - set(OTHER_VIDEO_SETS)))
+GROUPS_TAKEN = tuple(sorted({*GROUPS, SETS, *SCORINGS.values(), SUBTITLED} - set(OTHER_VIDEO_SETS)))
 
 
 def other_sets(items: pl.DataFrame) -> list[str]:

@@ -14,6 +14,7 @@ from reprise.benchmarks.velociti.subsets import rows_in_subset
 from reprise.benchmarks.velociti.taxonomy import CONTROL, SUBSET, TESTS
 from reprise.core.errors import UserError, suggestion
 from reprise.core.tabular import only_table, read_rows, require_columns
+from reprise.core.times import seconds
 
 COLUMNS = ("test_name", "video_id", "event", "pos", "neg")
 
@@ -94,7 +95,7 @@ def _segment(video_id: str) -> Segment | None:
 def clip_id(video_id: str) -> str:
     """`<unit>.<part>`: the YouTube id and the span for a VidSitu clip, else the file's stem."""
     segment = _segment(video_id)
-    return f"{segment.video}.{segment.start_s:g}-{segment.end_s:g}" if segment else f"{video_id}.whole"
+    return f"{segment.video}.{seconds(segment.start_s)}-{seconds(segment.end_s)}" if segment else f"{video_id}.whole"
 
 
 def _clip(video_id: str, clips: ClipsFrom) -> Clip:

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from reprise.benchmarks.mmbench_video.taxonomy import L2_OF
 from reprise.construction.filters import Filter, Row, sifted
@@ -18,22 +18,17 @@ from reprise.construction.mmbench_video.collection import (
     videos,
 )
 from reprise.construction.settings import MmbenchVideoSettings
+from reprise.construction.sheets import has_control
+from reprise.construction.steps import Candidates
 from reprise.core.errors import UserError
 
 COLUMNS = ("video", "question", "answer", "dimensions", "annotator", "start_s", "end_s")
 ROW_FILTERS = (
-    "unknown_video", "video_dropped", "empty", "no_leaf", "unknown_leaf", "no_annotator", "bad_span", "duplicate",
+    "unknown_video", "video_dropped", "empty", "unprintable", "no_leaf", "unknown_leaf", "no_annotator", "bad_span",
+    "duplicate",
 )  # fmt: skip
 SPAN = ("start_s", "end_s")
 INDEX_DIGITS = 12
-
-
-class Candidates(NamedTuple):
-    """The videos and the questions; no text is to be written."""
-
-    pool: list[Row]
-    texts: list[Row]
-    candidates: list[Row]
 
 
 def candidates(files: Mapping[str, Path], settings: MmbenchVideoSettings) -> Candidates:
@@ -70,6 +65,7 @@ def _questions(rows: Sequence[Row], known: Mapping[str, Row]) -> list[Row]:
         "unknown_video": lambda row: unknown_name("video", row["video"], known),
         "video_dropped": lambda row: _dropped(known[row["video"]]),
         "empty": lambda row: next((f"no {name}" for name in ("question", "answer") if not row[name]), ""),
+        "unprintable": lambda row: "control characters" if any(map(has_control, map(str, row.values()))) else "",
         "no_leaf": lambda row: "" if row["leaves"] else "it names no ability",
         "unknown_leaf": lambda row: next(filter(None, (unknown_name("leaf", one, L2_OF) for one in row["leaves"])), ""),
         "no_annotator": lambda row: "" if row["annotator"] else "nobody is named who wrote it",

@@ -1,13 +1,13 @@
 """The collection of videos by category: a row a video, with the span of the clip that people cut of it."""
 
 import math
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from reprise.construction.filters import Filter, Row, sifted
 from reprise.construction.settings import MmbenchVideoSettings
+from reprise.construction.sheets import NAME
 from reprise.core.errors import suggestion
 from reprise.core.plain import of_cell
 from reprise.core.tabular import read_rows, require_columns
@@ -16,7 +16,6 @@ COLLECTION = "collection.csv"
 COLUMNS = ("video", "source", "video_type", "duration_s", "start_s", "end_s")
 NUMBERS = ("duration_s", "start_s", "end_s")
 POOL_FILTERS = ("bad_name", "duplicate", "unknown_category", "no_number", "too_short", "bad_span", "too_long")
-NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
 
 
 def videos(path: Path, settings: MmbenchVideoSettings) -> list[Row]:

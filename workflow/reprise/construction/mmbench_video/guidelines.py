@@ -10,27 +10,24 @@ from reprise.benchmarks.mmbench_video.analysed import QUESTION_TYPES
 from reprise.benchmarks.mmbench_video.taxonomy import L2_OF
 from reprise.construction.filters import Filter, kept
 from reprise.construction.mmbench_video.candidates import COLUMNS
+from reprise.construction.mmbench_video.timestamps import time_in
 from reprise.construction.review import as_sheet
 from reprise.construction.settings import MmbenchVideoSettings
 
-# Section 3.1, word for word.
+# Section 3.1, word for word, with the note to the fourth.
 GUIDELINES = (
     "Each question should evaluate one or multiple leaf capabilities within the established taxonomy.",
-    "You are encouraged to formulate temporal indispensable questions, as long as it's feasible for the corresponding "
+    "You are encouraged to formulate temporal indispensable questions, as long as it’s feasible for the corresponding "
     "video content and capability category.",
-    'Avoid including specific timestamps in the questions, such as "at 03:20 in the video". Please use relative '
-    'expressions like "at the end of the video" or "before/after a specific event" instead.',
+    "Avoid including specific timestamps in the questions, such as “at 03:20 in the video”. Please use relative "
+    "expressions like “at the end of the video” or “before/after a specific event” instead.",
     "The questions should be free-form and exhibit linguistic diversified. Besides standard formats like What/Who/How, "
-    "questions can also adopt a conversational style.",
+    "questions can also adopt a conversational style [*].",
     "Please provide informative and detailed answers for each question.",
 )
-UNIT = r"(?:s|secs?|seconds?|mins?|minutes?)"
-TIMESTAMP = re.compile(
-    r"\b\d{1,2}:[0-5]\d\b"
-    rf"|\b(?:at|from|until|till|by|around)\s+(?:about\s+|the\s+)?\d+(?:\.\d+)?\s*{UNIT}\b"
-    r"|\b(?:second|minute)\s+\d+\b"
-    r"|\b\d+(?:st|nd|rd|th)\s+(?:second|minute)\b",
-    re.IGNORECASE,
+FOOTNOTE = (
+    "[*] For example, “What is the score of the football game in the video?” (a “what” question) can be expressed as "
+    "“Tell me the winning team and the final score.” (conversation style)."
 )
 CLOSED = {word: kind.replace("_", " / ") for kind in ("is_are", "does_do") for word in QUESTION_TYPES[kind]}
 """how a question begins that yes or no answers -> its type, as in Fig. 7"""
@@ -39,8 +36,8 @@ SAMPLE_FILTERS = ("timestamp", "question_too_short", "answer_too_short")
 
 
 def _timestamp(row: Mapping[str, Any], settings: MmbenchVideoSettings) -> str:
-    found = TIMESTAMP.search(row["question"])
-    return f"the question says '{found[0]}'" if found else ""
+    found = time_in(row["question"])
+    return f"the question says '{found}'" if found else ""
 
 
 def _too_short(text: str, least: int) -> str:
@@ -80,7 +77,13 @@ def warnings(row: Mapping[str, Any]) -> list[str]:
 
 def page(settings: MmbenchVideoSettings) -> str:
     """The task of an annotator, to be read beside the file that is filled in."""
-    lines = ["# Questions about videos", "", *(f"{number}. {text}" for number, text in enumerate(GUIDELINES, 1))]
+    lines = [
+        "# Questions about videos",
+        "",
+        *(f"{number}. {text}" for number, text in enumerate(GUIDELINES, 1)),
+        "",
+        FOOTNOTE,
+    ]
     lines += [
         "",
         "One row a question. Copy a video's row for each further question. `dimensions`: one or more of the leaves",

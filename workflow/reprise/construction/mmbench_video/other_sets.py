@@ -5,20 +5,19 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.benchmarks.mmbench_video.video_sets import COLUMNS
+from reprise.benchmarks.mmbench_video.taxonomy import GROUPS_TAKEN
+from reprise.benchmarks.mmbench_video.video_sets import COLUMNS, SCORING, set_of
 from reprise.construction.draws import rank
 from reprise.core.errors import UserError
-from reprise.core.tabular import read_rows, require_columns
-
-SCORING = "scoring"
+from reprise.core.tabular import read_rows
 
 
 def drawn(path: Path, count: int, scoring: str, seed: int) -> pl.DataFrame:
     """As many questions of a set, in the order of the draw, which hangs on the questions and not on their order."""
     rows = read_rows(path)
-    require_columns(rows, COLUMNS, path)
     if SCORING in rows.columns:
         raise UserError(f"{path}: column '{SCORING}' is taken: how a set is scored stands in the suite. Rename it.")
+    set_of(rows.with_columns(pl.lit(scoring).alias(SCORING)), path, GROUPS_TAKEN)  # refuses what cannot be asked
     seen: Counter[tuple[str, ...]] = Counter()
     ranks = []
     for texts in rows.select(COLUMNS).cast(pl.String).fill_null("").iter_rows():

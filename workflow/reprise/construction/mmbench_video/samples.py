@@ -1,21 +1,14 @@
 """The questions that can be used, and what the guidelines say of them."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import polars as pl
 
 from reprise.benchmarks.prompts import Prompt
-from reprise.construction.filters import Row, kept, sifted
+from reprise.construction.filters import kept, sifted
 from reprise.construction.mmbench_video.guidelines import filters, warnings
 from reprise.construction.settings import MmbenchVideoSettings
-
-
-class Made(NamedTuple):
-    """The questions; no text is written by a model."""
-
-    written: list[Row]
-    samples: list[Row]
+from reprise.construction.steps import Made
 
 
 def samples(

@@ -8,7 +8,7 @@ import polars as pl
 from reprise.benchmarks.mmbench_video.analysed import OTHER_TYPE, QUESTION_TYPES
 from reprise.benchmarks.mmbench_video.analyses import question_type
 from reprise.benchmarks.mmbench_video.taxonomy import HALVES, L2_OF
-from reprise.construction.filters import Row, counts, kept
+from reprise.construction.filters import Row, beside, counts, kept
 from reprise.construction.mmbench_video.candidates import ROW_FILTERS
 from reprise.construction.mmbench_video.collection import POOL_FILTERS
 from reprise.construction.mmbench_video.guidelines import SAMPLE_FILTERS
@@ -45,16 +45,16 @@ def statistics(tables: Mapping[str, pl.DataFrame], settings: MmbenchVideoSetting
 def _of_videos(collected: pl.DataFrame, videos: pl.DataFrame) -> list[Row]:
     lengths = (videos["end_s"] - videos["start_s"]).to_list()
     return [
-        _row("videos collected", "all", None, collected.height, "the paper does not say"),
-        _row("video clips", "all", 609, videos.height, "with a question that is released"),
-        _row("categories of videos", "all", 16, videos["video_type"].n_unique()),
+        beside("videos collected", "all", None, collected.height, "the paper does not say"),
+        beside("video clips", "all", 609, videos.height, "with a question that is released"),
+        beside("categories of videos", "all", 16, videos["video_type"].n_unique()),
         *_spread("duration of a clip (s)", 165.4, 80.7, lengths),
-        _row("duration of a clip (s)", "shortest", 30, min(lengths, default=None), "16.9 in the paper's datasheet"),
-        _row("duration of a clip (s)", "longest", 360, max(lengths, default=None)),
-        _row("duration of all clips (h)", "all", 28, sum(lengths) / HOUR),
-        _row("shots of a clip", "mean", 32.6, None, SHOTS),
-        _row("shots of a clip", "standard deviation", 33.5, None, SHOTS),
-        _row("shots of a clip", "most", 210, None, SHOTS),
+        beside("duration of a clip (s)", "shortest", 30, min(lengths, default=None), "16.9 in the paper's datasheet"),
+        beside("duration of a clip (s)", "longest", 360, max(lengths, default=None)),
+        beside("duration of all clips (h)", "all", 28, sum(lengths) / HOUR),
+        beside("shots of a clip", "mean", 32.6, None, SHOTS),
+        beside("shots of a clip", "standard deviation", 33.5, None, SHOTS),
+        beside("shots of a clip", "most", 210, None, SHOTS),
     ]
 
 
@@ -65,14 +65,14 @@ def _of_questions(tables: Mapping[str, pl.DataFrame], released: pl.DataFrame) ->
     l2 = [name for half in HALVES.values() for name in half]
     groups = Counter(name for named in released["dimensions"].to_list() for name in {L2_OF[leaf] for leaf in named})
     return [
-        _row("questions written", "all", None, tables["candidates"].height, "rows of the annotators"),
-        _row("questions cross-validated", "all", None, kept(tables["reviewed"]).height, "before the static filter"),
-        _row("static questions removed", "all", 246, None if static is None else static.height - kept(static).height),
-        _row("questions", "all", 1998, released.height),
-        _row("leaf abilities", "all", 26, len(leaves)),
-        *(_row("questions of an ability (level 2)", name, None, groups[name], IN_FIGURE) for name in l2),
-        *(_row("questions of a leaf", leaf, None, leaves[leaf], IN_FIGURE) for leaf in L2_OF),
-        *(_row("questions of a type", kind, None, kinds[kind], IN_FIGURE) for kind in (*QUESTION_TYPES, OTHER_TYPE)),
+        beside("questions written", "all", None, tables["candidates"].height, "rows of the annotators"),
+        beside("questions cross-validated", "all", None, kept(tables["reviewed"]).height, "before the static filter"),
+        beside("static questions removed", "all", 246, None if static is None else static.height - kept(static).height),
+        beside("questions", "all", 1998, released.height),
+        beside("leaf abilities", "all", 26, len(leaves)),
+        *(beside("questions of an ability (level 2)", name, None, groups[name], IN_FIGURE) for name in l2),
+        *(beside("questions of a leaf", leaf, None, leaves[leaf], IN_FIGURE) for leaf in L2_OF),
+        *(beside("questions of a type", kind, None, kinds[kind], IN_FIGURE) for kind in (*QUESTION_TYPES, OTHER_TYPE)),
     ]
 
 
@@ -88,8 +88,4 @@ def _spread(what: str, mean: float, deviation: float, values: Sequence[float]) -
     """Mean and standard deviation of all values, as Table 1 counts them."""
     centre = sum(values) / len(values) if values else None
     ours = None if centre is None else (sum((value - centre) ** 2 for value in values) / len(values)) ** 0.5
-    return [_row(what, "mean", mean, centre), _row(what, "standard deviation", deviation, ours)]
-
-
-def _row(what: str, group: str, paper: float | None, ours: float | None, note: str = "") -> Row:
-    return {"what": what, "group": group, "paper": paper, "ours": ours, "note": note}
+    return [beside(what, "mean", mean, centre), beside(what, "standard deviation", deviation, ours)]

@@ -10,6 +10,7 @@ from reprise.construction.settings import ClipColumns, TemporalBenchSettings
 from reprise.construction.sheets import read_sheet
 from reprise.core.errors import UserError
 from reprise.core.tabular import read_rows
+from reprise.core.times import seconds
 
 OWN = "own"
 """stands for the data set of clips of one's own"""
@@ -33,11 +34,6 @@ class Annotated(NamedTuple):
     refined: tuple[str, ...]
 
     @property
-    def span(self) -> str:
-        """Its span, as its file's name has it."""
-        return f"start_{self.start_s or 0:g}_end_{self.end_s or 0:g}"
-
-    @property
     def unit(self) -> str:
         """Its source video, as the evaluation names it."""
         return f"{self.dataset}/{self.video}"
@@ -46,7 +42,7 @@ class Annotated(NamedTuple):
     def clip(self) -> Clip:
         """As the evaluation cuts it; sound is not taken along."""
         start, end = self.start_s or 0.0, self.end_s or 0.0
-        name = f"{self.unit}.short-{start:g}-{end:g}"
+        name = f"{self.unit}.short-{seconds(start)}-{seconds(end)}"
         return Clip(name, self.unit, "trim", self.video, start, end)
 
 

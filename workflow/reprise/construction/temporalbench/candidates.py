@@ -2,30 +2,26 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
 from reprise.construction.draws import first_of_each
 from reprise.construction.filters import Filter, Row, sifted
 from reprise.construction.settings import TemporalBenchSettings
+from reprise.construction.sheets import has_control
+from reprise.construction.steps import Candidates
 from reprise.construction.temporalbench.annotated import read_clips
 from reprise.construction.temporalbench.clips import ANNOTATED_FILTERS, annotated_rows
 from reprise.core.errors import UserError
 
 MEASURED_FILTERS = ("not_available", "static", "scene_transitions")
-CAPTION_FILTERS = ("no_caption", "two_captions")
+CAPTION_FILTERS = ("no_caption", "two_captions", "unprintable", "long_caption")
+LONGEST_CAPTION = 2000
+"""characters; the paper's have about 250"""
 POOL_FILTERS = (*ANNOTATED_FILTERS, *MEASURED_FILTERS, "not_drawn", *CAPTION_FILTERS)
 WORDS, EVENTS, CATEGORY = "words", "events", "category"
 """the prompts; a negative of a negative is asked for by the first one too"""
-
-
-class Candidates(NamedTuple):
-    """Clips and the texts to be written; there are no candidates before the writer is asked."""
-
-    pool: list[Row]
-    texts: list[Row]
-    candidates: list[Row]
 
 
 def candidates(files: Mapping[str, Path], settings: TemporalBenchSettings, facts: pl.DataFrame) -> Candidates:
@@ -82,8 +78,14 @@ def _caption_filters() -> list[Filter]:
     found: dict[str, Callable[[Mapping[str, Any]], str]] = {
         "no_caption": lambda row: "" if row["captions"] else "nobody has described it yet",
         "two_captions": lambda row: "" if len(row["captions"]) == 1 else f"{len(row['captions'])} different captions",
+        "unprintable": lambda row: "control characters" if has_control(row["captions"][0]) else "",
+        "long_caption": lambda row: _of(len(row["captions"][0])),
     }
     return [Filter(name, found[name]) for name in CAPTION_FILTERS]
+
+
+def _of(characters: int) -> str:
+    return f"{characters} characters, more than {LONGEST_CAPTION}" if characters > LONGEST_CAPTION else ""
 
 
 def texts_about(row: Row, settings: TemporalBenchSettings) -> list[Row]:

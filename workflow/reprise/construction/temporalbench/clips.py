@@ -8,9 +8,10 @@ from reprise.benchmarks.rows import Clip
 from reprise.construction.draws import first_of_each
 from reprise.construction.filters import Filter, Row, sifted
 from reprise.construction.settings import TemporalBenchSettings
+from reprise.construction.sheets import NAME
 from reprise.construction.temporalbench.annotated import Annotated, read_clips
 
-ANNOTATED_FILTERS = ("other_dataset", "other_split", "no_span", "too_long", "not_measured")
+ANNOTATED_FILTERS = ("other_dataset", "other_split", "bad_name", "no_span", "too_long", "not_measured")
 
 
 def clips(files: Mapping[str, Path], settings: TemporalBenchSettings) -> list[Clip]:
@@ -50,8 +51,6 @@ def _row(one: Annotated, settings: TemporalBenchSettings) -> Row:
 def _filters(settings: TemporalBenchSettings) -> list[Filter]:
     def no_span(row: Mapping[str, Any]) -> str:
         start, end = row["start_s"], row["end_s"]
-        if not row["video"]:
-            return "no video is named"
         return "" if start is not None and end is not None and 0 <= start < end else f"from {start} to {end}"
 
     def too_long(row: Mapping[str, Any]) -> str:
@@ -62,6 +61,7 @@ def _filters(settings: TemporalBenchSettings) -> list[Filter]:
     found: dict[str, Callable[[Mapping[str, Any]], str]] = {
         "other_dataset": lambda row: "" if is_own or row["dataset"] in settings.datasets else f"'{row['dataset']}'",
         "other_split": lambda row: "" if is_own or row["split"] in settings.splits else f"'{row['split']}'",
+        "bad_name": lambda row: "" if NAME.fullmatch(row["video"]) else f"'{row['video']}' cannot be a file's name",
         "no_span": no_span,
         "too_long": too_long,
     }

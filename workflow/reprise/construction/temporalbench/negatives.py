@@ -1,7 +1,7 @@
 """Negatives of a caption as the writer lists them: which count, and what kind of change each one is."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from reprise.benchmarks.temporalbench.taxonomy import CATEGORIES
 from reprise.construction.draws import rank
@@ -13,7 +13,7 @@ CENTRAL = "central"
 """level of the negatives of a negative"""
 EVENT_ORDER = "Event Order"
 WORD_CATEGORIES = tuple(name for name in CATEGORIES if name != EVENT_ORDER)
-NEGATIVE_FILTERS = ("more_than_asked", "unchanged", "duplicate")
+NEGATIVE_FILTERS = ("more_than_asked", "no_words", "unchanged", "in_prompt", "duplicate")
 CATEGORY_PROBLEMS = ("no_category", "several_categories")
 
 
@@ -22,7 +22,9 @@ def plain(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.lower()))
 
 
-def as_negatives(clip: str, caption: str, lists: Sequence[tuple[str, int, list[str]]]) -> list[Row]:
+def as_negatives(
+    clip: str, caption: str, lists: Sequence[tuple[str, int, list[str]]], examples: Collection[str] = ()
+) -> list[Row]:
     """Every line of every list, by level, each dropped one with its reason."""
     rows = [
         {
@@ -33,6 +35,7 @@ def as_negatives(clip: str, caption: str, lists: Sequence[tuple[str, int, list[s
         for place, text in enumerate(lines, start=1)
     ]  # fmt: skip
     seen: set[str] = set()
+    others = () if plain(caption) in examples else examples  # of the prompt's caption they are negatives
 
     def duplicate(row: Mapping[str, str]) -> str:
         name = plain(row["negative"])
@@ -42,6 +45,8 @@ def as_negatives(clip: str, caption: str, lists: Sequence[tuple[str, int, list[s
 
     found = {
         "more_than_asked": lambda row: f"more than {row['most']}" if row["place"] > row["most"] else "",
+        "no_words": lambda row: "" if plain(row["negative"]) else "it has no words",
+        "in_prompt": lambda row: "an example of the prompt" if plain(row["negative"]) in others else "",
         "unchanged": lambda row: "the caption itself" if plain(row["negative"]) == plain(caption) else "",
         "duplicate": duplicate,
     }

@@ -10,9 +10,10 @@ from reprise.benchmarks.temporalbench.option_sets import SET_NAMES
 from reprise.construction.draws import rank, shuffled
 from reprise.construction.filters import Row, kept
 from reprise.construction.settings import TemporalBenchSettings
-from reprise.construction.temporalbench.candidates import WORDS
 from reprise.construction.temporalbench.long_videos import LongVideo, long_videos
 from reprise.construction.temporalbench.negatives import CENTRAL
+from reprise.construction.temporalbench.option_sets import option_sets
+from reprise.core.times import seconds
 
 # The last line is the authors'; what stands before the captions is ours.
 QUESTION = (
@@ -43,7 +44,11 @@ def release(tables: Mapping[str, pl.DataFrame], settings: TemporalBenchSettings)
 
 def short_name(row: Mapping[str, Any]) -> str:
     """A clip's file, as the authors name it."""
-    return f"short_video/{row['dataset']}/{row['video']}_start_{row['start_s']:g}_end_{row['end_s']:g}.mp4"
+    return _name("short_video", row["dataset"], row["video"], row["start_s"], row["end_s"])
+
+
+def _name(folder: str, dataset: str, video: str, start_s: float, end_s: float) -> str:
+    return f"{folder}/{dataset}/{video}_start_{seconds(start_s)}_end_{seconds(end_s)}.mp4"
 
 
 def _short(clips: Iterable[Sequence[Row]]) -> Iterator[Entry]:
@@ -58,7 +63,7 @@ def _short(clips: Iterable[Sequence[Row]]) -> Iterator[Entry]:
 
 def _long(videos: Iterable[LongVideo]) -> Iterator[Entry]:
     for one in videos:
-        name = f"long_video/{one.dataset}/{one.video}_start_{one.start_s:g}_end_{one.end_s:g}.mp4"
+        name = _name("long_video", one.dataset, one.video, one.start_s, one.end_s)
         for number, negative in enumerate(one.negatives):
             yield {
                 "idx": f"{name}_{number}", "video_name": name, "dataset": one.dataset,
@@ -94,16 +99,7 @@ def _captions(by_clip: Mapping[str, Sequence[Row]], settings: TemporalBenchSetti
 
 
 def _central(rows: Sequence[Row]) -> Iterator[Entry]:
-    """Six captions of each clip that has them: C, N1(C), N2(C), N3(C), and two negatives of N1(C)."""
-    by_clip: dict[str, list[Row]] = {}
-    for row in rows:
-        by_clip.setdefault(row["clip"], []).append(row)
-    for own in by_clip.values():
-        again = [row for row in own if row["level"] == CENTRAL]
-        words = [row["negative"] for row in own if row["level"] == WORDS]
-        first = again[0]["of"] if again else ""
-        others = [text for text in words if text != first]
-        if len(again) >= 2 and first in words and len(others) >= 2:
-            texts = (own[0]["caption"], first, *others[:2], *(row["negative"] for row in again[:2]))
-            name = short_name(own[0])
-            yield {"idx": name, "video_name": name} | dict(zip(SET_NAMES, texts, strict=True))
+    """Six captions of each clip that has an option set."""
+    for row, texts in option_sets(rows):
+        name = short_name(row)
+        yield {"idx": name, "video_name": name} | dict(zip(SET_NAMES, texts, strict=True))

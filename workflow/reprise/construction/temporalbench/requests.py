@@ -1,5 +1,6 @@
-"""What the writer is asked: negatives of every caption, then their categories, and negatives of one negative."""
+"""What the writer is asked: negatives of every caption, then their categories, and negatives of some negatives."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,9 +12,11 @@ from reprise.construction.filters import Row
 from reprise.construction.replies import read_list
 from reprise.construction.settings import TemporalBenchSettings
 from reprise.construction.temporalbench.candidates import CATEGORY, EVENTS, WORDS, text_row
-from reprise.construction.temporalbench.negatives import CENTRAL, as_negatives, category_in, kept_words
+from reprise.construction.temporalbench.negatives import CENTRAL, as_negatives, category_in, kept_words, plain
 from reprise.construction.writing import Reading, Rounds
 
+BEFORE = re.compile(r"^\s*(?:Caption:|\d+\.)\s*", re.IGNORECASE)
+"""of a caption, or a negative, in a prompt"""
 CENTRAL_COUNT = 2
 """negatives of a negative (section 3.3)"""
 
@@ -34,14 +37,15 @@ class Asked:
         shown = {name: prompt.system or prompt.user for name, prompt in prompts.items()}
 
         def read(text: Row, reply: str, written: Mapping[str, str]) -> Reading:
-            return _read(text, reply, shown)
+            return _read(text, reply, shown, examples(prompts))
 
         self._settings = settings
+        self._examples = examples(prompts)
         self._first = Rounds(first, replies, read)
         self.negatives = [
             row
             for clip, caption in captions.items()
-            for row in as_negatives(clip, caption, self._lists(clip, self._first.written))
+            for row in as_negatives(clip, caption, self._lists(clip, self._first.written), self._examples)
         ]
         self._later = Rounds(list(self._later_texts(captions)), replies, read)
         self.later = self._later.written
@@ -69,10 +73,9 @@ class Asked:
                 )
         for clip in captions:
             words = kept_words(row for row in self.negatives if row["clip"] == clip)
-            if words:
-                yield text_row(
-                    central_name(clip, words[0]), WORDS, clip, caption=words[0]["negative"], count=str(CENTRAL_COUNT)
-                )
+            for row in words[: self._settings.central_tries]:
+                name = central_name(clip, row["negative"])
+                yield text_row(name, WORDS, clip, caption=row["negative"], count=str(CENTRAL_COUNT))
 
     def requests(self, prompts: Mapping[str, Prompt]) -> list[Row]:
         """The requests of the next round."""
@@ -80,23 +83,31 @@ class Asked:
         return [*self._first.requests(prompts, tokens), *self._later.requests(prompts, tokens)]
 
 
-def central_name(clip: str, first: Row) -> str:
-    """Name of the list of negatives of a clip's first negative."""
-    return f"{CENTRAL}/{clip}/{rank(0, first['negative'])[:10]}"
+def central_name(clip: str, first: str) -> str:
+    """Name of the list of negatives of one of a clip's negatives."""
+    return f"{CENTRAL}/{clip}/{rank(0, first)[:10]}"
 
 
 def _value(text: Row, name: str) -> str:
     return str(next(one["text"] for one in text["values"] if one["name"] == name))
 
 
-def _read(text: Row, reply: str, shown: Mapping[str, str]) -> Reading:
+def examples(prompts: Mapping[str, Prompt]) -> frozenset[str]:
+    """The captions and negatives of both prompts for negatives, which are no negatives of another caption."""
+    return frozenset(
+        plain(BEFORE.sub("", line)) for name in (WORDS, EVENTS) for line in prompts[name].user.splitlines()
+    )
+
+
+def _read(text: Row, reply: str, shown: Mapping[str, str], known: frozenset[str]) -> Reading:
     if text["kind"] == CATEGORY:
         return category_in(reply, shown[CATEGORY])
     found = read_list(reply, shown[text["kind"]])
     if found.problem:
         return Reading(problem=found.problem, why=found.why)
     level = CENTRAL if text["text_id"].startswith(f"{CENTRAL}/") else text["kind"]
-    rows = as_negatives(text["video"], _value(text, "caption"), [(level, int(_value(text, "count")), found.found)])
+    asked = (level, int(_value(text, "count")), found.found)
+    rows = as_negatives(text["video"], _value(text, "caption"), [asked], known)
     if text["kind"] == EVENTS and [row["filter"] for row in rows] == ["unchanged"]:
         return Reading(text=reply)  # the prompt asks for that where there is one event only
     if all(row["filter"] for row in rows):

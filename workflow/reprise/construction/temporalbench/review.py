@@ -10,6 +10,7 @@ from reprise.construction.filters import Row, kept
 from reprise.construction.review import REVIEW_FILTERS, Reviewed, Task, counted, decided, read_verdicts, task_rows
 from reprise.construction.settings import TemporalBenchSettings
 from reprise.construction.temporalbench.annotated import CAPTION_TASK, caption_task
+from reprise.construction.temporalbench.option_sets import OPTION_SET_FILTERS, with_option_sets
 
 FITS, DOES_NOT = "fits", "does not fit"
 OF_OPTIONS = (FITS, DOES_NOT, "cannot be told")
@@ -17,7 +18,7 @@ OF_NEGATIVES = (DOES_NOT, FITS, "cannot be told")
 """the same, the first in favour of a negative; people read them in one order, which does not tell the options apart"""
 TO_TYPE = "Where the choice is 'described': a caption of the video. Two that differ are shown; then the one that holds"
 TASK_COLUMNS = ("task_id", "digest", "video", "option", "choices", "judged_by", "reviewer", "verdict")
-OPTION_FILTERS = (*(f"caption_{name}" for name in REVIEW_FILTERS), *REVIEW_FILTERS)
+OPTION_FILTERS = (*(f"caption_{name}" for name in REVIEW_FILTERS), *REVIEW_FILTERS, *OPTION_SET_FILTERS)
 
 
 def option_name(clip: str, text: str) -> str:
@@ -61,11 +62,13 @@ def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: T
         why = {"filter": f"caption_{caption['filter']}", "why": f"its caption: {caption['why']}"}
         return found | why if caption["filter"] else found
 
-    rows = [judged(row) for row in tables["samples"].iter_rows(named=True)]
+    rows = with_option_sets([judged(row) for row in tables["samples"].iter_rows(named=True)])
+    options = {task.task_id for task in tasks}
     given = [
-        {"task_id": task.task_id, "verdict": said}
-        for task in tasks
-        for said in votes.by_task.get(task.task_id, {}).values()
+        {"task_id": task, "verdict": said}
+        for task, by in votes.by_task.items()
+        if task in options
+        for said in by.values()
     ]
     left = [*task_rows(tasks, votes, needed), *task_rows(wanted, votes, needed)]
     return Reviewed(rows, given, left, TASK_COLUMNS, votes.problems, TO_TYPE)

@@ -1,7 +1,6 @@
 """TemporalBench's samples: each negative of each caption with its category, and negatives of one negative."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import polars as pl
 
@@ -9,6 +8,7 @@ from reprise.benchmarks.prompts import Prompt
 from reprise.construction.filters import Filter, Row, kept, sifted
 from reprise.construction.replies import read_list
 from reprise.construction.settings import TemporalBenchSettings
+from reprise.construction.steps import Made
 from reprise.construction.temporalbench.candidates import CATEGORY, EVENTS
 from reprise.construction.temporalbench.negatives import (
     CENTRAL,
@@ -18,17 +18,10 @@ from reprise.construction.temporalbench.negatives import (
     kept_words,
     plain,
 )
-from reprise.construction.temporalbench.requests import CENTRAL_COUNT, Asked, central_name
+from reprise.construction.temporalbench.requests import CENTRAL_COUNT, Asked, central_name, examples
 
 SAMPLE_FILTERS = (*NEGATIVE_FILTERS, "caption_again", "not_labelled")
 OF_CLIP = ("dataset", "video", "start_s", "end_s")
-
-
-class Made(NamedTuple):
-    """Every text with its replies, and every negative."""
-
-    written: list[Row]
-    samples: list[Row]
 
 
 def samples(
@@ -43,7 +36,7 @@ def samples(
     rows = [_labelled(row, asked.later) for row in asked.negatives]
     for clip, one in clips.items():
         own = [row for row in rows if row["clip"] == clip]
-        rows += _central(clip, one["caption"], own, asked.later)
+        rows += _central(clip, one["caption"], own, asked.later, examples(prompts))
     problems = {row["text_id"]: f"{row['filter']}: {row['why']}" for row in asked.written if row["filter"]}
     labelled = Filter(
         "not_labelled",
@@ -61,13 +54,8 @@ def _labelled(row: Row, later: Mapping[str, str]) -> Row:
     return row | {"category": category, "of": row["caption"]}
 
 
-def _central(clip: str, caption: str, own: Sequence[Row], later: Mapping[str, str]) -> list[Row]:
-    """Negatives of the clip's first negative, which must not lead back to the caption or to another negative."""
-    words = kept_words(own)
-    reply = later.get(central_name(clip, words[0])) if words else None
-    if reply is None:
-        return []
-    first = words[0]["negative"]
+def _central(clip: str, caption: str, own: Sequence[Row], later: Mapping[str, str], known: frozenset[str]) -> list[Row]:
+    """Negatives of the clip's negatives, which must not lead back to the caption or to another negative."""
     others = {plain(row["negative"]) for row in own}
 
     def again(row: Mapping[str, str]) -> str:
@@ -75,8 +63,14 @@ def _central(clip: str, caption: str, own: Sequence[Row], later: Mapping[str, st
             return "the caption that the negative was made of"
         return "another negative of the caption" if plain(row["negative"]) in others else ""
 
-    rows = as_negatives(clip, first, [(CENTRAL, CENTRAL_COUNT, read_list(reply, "").found)])
-    rows = [row | {"caption": caption, "of": first, "category": ""} for row in rows]
+    rows: list[Row] = []
+    for first in (row["negative"] for row in kept_words(own)):
+        name = central_name(clip, first)
+        lines = read_list(later[name], "").found if name in later else []
+        rows += [
+            row | {"sample_id": f"{name}/{row['place']}", "caption": caption, "of": first, "category": ""}
+            for row in as_negatives(clip, first, [(CENTRAL, CENTRAL_COUNT, lines)], known)
+        ]
     return sifted(rows, [Filter("caption_again", again)])
 
 

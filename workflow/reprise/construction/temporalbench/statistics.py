@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import polars as pl
 
 from reprise.benchmarks.temporalbench.taxonomy import CATEGORIES
-from reprise.construction.filters import Row, counts, kept
+from reprise.construction.filters import Row, beside, counts, kept
 from reprise.construction.replies import LIST_PROBLEMS
 from reprise.construction.settings import TemporalBenchSettings
 from reprise.construction.temporalbench.candidates import EVENTS, POOL_FILTERS, WORDS
 from reprise.construction.temporalbench.long_videos import LongVideo, long_videos
 from reprise.construction.temporalbench.negatives import CATEGORY_PROBLEMS, CENTRAL, NEGATIVE_FILTERS
+from reprise.construction.temporalbench.option_sets import option_sets
 from reprise.construction.temporalbench.review import OPTION_FILTERS
 from reprise.construction.temporalbench.samples import SAMPLE_FILTERS
 from reprise.construction.writing import FAILED
@@ -24,6 +25,7 @@ TABLE1 = {
 }  # fmt: skip
 LONG_DATASETS = ("ActivityNet", "Charades", "COIN", "FineGym")
 VIDEOS, QUESTIONS = 2179, 9918
+OF_TOTALS = f"not a number of the paper; its totals give {QUESTIONS / VIDEOS:.2f}"
 # Table 5: category -> questions.
 TABLE5 = {
     "Action Order": 130, "Action Frequency": 531, "Action Type": 2812, "Motion Magnitude": 321,
@@ -51,17 +53,19 @@ def statistics(tables: Mapping[str, pl.DataFrame], settings: TemporalBenchSettin
     videos = pool.join(released, on="clip", how="semi")
     listed = tables["samples"].filter(pl.col("level") != CENTRAL)
     rows = [
-        _row("source data sets", "all", 7, videos["dataset"].n_unique()),
+        beside("source data sets", "all", 7, videos["dataset"].n_unique()),
         *_table1(videos),
-        _row("seconds of the longest clip", "all", 20, _most(videos["seconds"].drop_nulls().to_list()), "at most"),
-        _row("negatives of a caption as written, most", WORDS, 9, _most_of_level(listed, WORDS), "at most"),
-        _row("negatives of a caption as written, most", EVENTS, 6, _most_of_level(listed, EVENTS), "at most"),
-        _row("language models that write", "all", 3, 1, "GPT-4o, Gemini-1.5-Pro and Llama-3.1-405b; one writer here"),
+        beside("captions refined", "all", None, pool["is_refined"].sum(), "the paper says that, not how many"),
+        beside("seconds of the longest clip", "all", 20, _most(videos["seconds"].drop_nulls().to_list()), "at most"),
+        beside("negatives of a caption as written, most", WORDS, 9, _most_of_level(listed, WORDS), "at most"),
+        beside("negatives of a caption as written, most", EVENTS, 6, _most_of_level(listed, EVENTS), "at most"),
+        beside("language models that write", "all", 3, 1, "GPT-4o, Gemini-1.5-Pro and Llama-3.1-405b; one writer here"),
         *_table5(released),
-        _row("questions (Table 5)", "all", QUESTIONS, released.height, "9,867 in the authors' release"),
-        _row("questions of a video", "all", round(QUESTIONS / VIDEOS, 2), _share(released.height, videos.height)),
-        _row("chance that all questions of a video are right, %", "all", 9.4, _chance(released)),
+        beside("questions (Table 5)", "all", QUESTIONS, released.height, "9,867 in the authors' release"),
+        beside("questions of a video", "all", None, _share(released.height, videos.height), OF_TOTALS),
+        beside("chance that all questions of a video are right, %", "all", 9.4, _chance(released)),
         *_of_long_videos(long_videos(tables["reviewed"], settings)),
+        *_of_option_sets(tables["reviewed"], videos.height),
     ]  # fmt: skip
     return rows
 
@@ -71,29 +75,37 @@ def _table1(videos: pl.DataFrame) -> list[Row]:
     for name, (clips, original, ours) in TABLE1.items():
         own = videos.filter(pl.col("dataset") == name)
         rows += [
-            _row("videos (Table 1)", name, clips, own.height),
-            _row("words of the original description (Table 1)", name, original, _words(own["description"])),
-            _row("words of the caption (Table 1)", name, ours, _words(own["caption"])),
+            beside("videos (Table 1)", name, clips, own.height),
+            beside("words of the original description (Table 1)", name, original, _words(own["description"])),
+            beside("words of the caption (Table 1)", name, ours, _words(own["caption"])),
         ]
     note = "mean over the data sets, as in the paper"
     means = {what: _mean(row["ours"] for row in rows if row["what"].startswith(what)) for what in WORDS_OF}
     return [
         *rows,
-        _row("videos (Table 1)", "all", VIDEOS, videos.height),
-        *(_row(f"{what} (Table 1)", "all", number, means[what], note) for what, number in WORDS_OF.items()),
+        beside("videos (Table 1)", "all", VIDEOS, videos.height),
+        *(beside(f"{what} (Table 1)", "all", number, means[what], note) for what, number in WORDS_OF.items()),
     ]
 
 
 def _of_long_videos(found: Sequence[LongVideo]) -> Iterator[Row]:
     counted = Counter(one.dataset for one in found)
-    yield _row("data sets of long videos", "all", len(LONG_DATASETS), len(counted))
-    yield from (_row("long videos", name, None, counted[name], "how many: not in the paper") for name in LONG_DATASETS)
-    yield _row("negatives of a long video", "all", 4, _mean(len(one.negatives) for one in found), "about 4; our mean")
+    yield beside("data sets of long videos", "all", len(LONG_DATASETS), len(counted))
+    yield from (
+        beside("long videos", name, None, counted[name], "how many: not in the paper") for name in LONG_DATASETS
+    )
+    yield beside("negatives of a long video", "all", 4, _mean(len(one.negatives) for one in found), "about 4; our mean")
+
+
+def _of_option_sets(reviewed: pl.DataFrame, videos: int) -> Iterator[Row]:
+    found = len(list(option_sets(reviewed.to_dicts())))
+    yield beside("option sets (Table 4)", "all", None, found, "one of a video; how many: not in the paper")
+    yield beside("videos without an option set", "all", None, videos - found, "see the filter `no_option_set`")
 
 
 def _table5(released: pl.DataFrame) -> list[Row]:
     counted = Counter(released["category"])
-    return [_row("questions (Table 5)", name, TABLE5[name], counted[name]) for name in CATEGORIES]
+    return [beside("questions (Table 5)", name, TABLE5[name], counted[name]) for name in CATEGORIES]
 
 
 WORDS_OF = {"words of the original description": 10.9, "words of the caption": 41.72}
@@ -122,7 +134,3 @@ def _share(part: int, whole: int) -> float | None:
 
 def _most(values: Sequence[float]) -> float | None:
     return float(max(values)) if values else None
-
-
-def _row(what: str, group: str, paper: float | None, ours: float | None, note: str = "") -> Row:
-    return {"what": what, "group": group, "paper": paper, "ours": ours, "note": note}

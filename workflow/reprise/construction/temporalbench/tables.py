@@ -24,7 +24,7 @@ NO_CANDIDATES = schema({"sample_id": pl.String, **FILTERED})
 """nothing is made before the writer is asked"""
 
 SAMPLES = schema({
-    "sample_id": pl.String,  # <clip>/<level>/<digest of the negative>
+    "sample_id": pl.String,  # <clip>/<level>/<digest of the negative>; central/<clip>/<digest of N1(C)>/<place>
     "clip": pl.String,
     "dataset": pl.String,
     "video": pl.String,

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
@@ -13,6 +13,7 @@ from reprise.benchmarks.velociti.taxonomy import CONTROL, TESTS
 from reprise.construction.draws import first_of_each, rank, shuffled
 from reprise.construction.filters import Filter, Row, kept, sifted
 from reprise.construction.settings import VelocitiSettings
+from reprise.construction.steps import Candidates
 from reprise.construction.velociti.dictionaries import Dictionary, Texts, manner_of, with_agent, with_deed
 from reprise.construction.velociti.sheets import read_sheets
 from reprise.construction.velociti.vidsitu import Event, read_events, read_split
@@ -24,14 +25,6 @@ EVENT_FILTERS = ("other_split", "other_video", "other_annotation", "no_verb", "n
 LONGEST_TEXT = 300
 """characters of a verb or a role; the longest of VidSitu are far shorter"""
 CANDIDATE_FILTERS = ("may_be_true", "enough_of_video")
-
-
-class Candidates(NamedTuple):
-    """What is to be written, and what for."""
-
-    pool: list[Row]
-    texts: list[Row]
-    candidates: list[Row]
 
 
 @dataclass

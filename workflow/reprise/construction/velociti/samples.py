@@ -1,24 +1,17 @@
 """VELOCITI's samples: both captions of each candidate, and the filters on them."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import polars as pl
 
 from reprise.benchmarks.prompts import Prompt
 from reprise.construction.filters import Filter, Row, kept, sifted
 from reprise.construction.settings import VelocitiSettings
+from reprise.construction.steps import Made
 from reprise.construction.velociti.captions import in_order, plain, predicate
 from reprise.construction.velociti.requests import rounds_of
 
 SAMPLE_FILTERS = ("not_written", "no_reference", "same_captions", "true_in_video", "duplicate")
-
-
-class Made(NamedTuple):
-    """Every text with its replies, and every sample that was tried."""
-
-    written: list[Row]
-    samples: list[Row]
 
 
 def samples(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import polars as pl
 
 from reprise.benchmarks.velociti.taxonomy import CONTROL
-from reprise.construction.filters import Row, counts, kept
+from reprise.construction.filters import Row, beside, counts, kept
 from reprise.construction.review import REVIEW_FILTERS
 from reprise.construction.settings import VelocitiSettings
 from reprise.construction.velociti.candidates import CANDIDATE_FILTERS, EVENT_FILTERS
@@ -44,19 +44,20 @@ def statistics(tables: Mapping[str, pl.DataFrame], settings: VelocitiSettings) -
     released = kept(tables["reviewed"])
     described = _described(tables)
     rows = [
-        _row("videos with a caption", "all", 864, described["video"].n_unique()),
-        _row("videos and captions, before the tests", "all", 3101, described.height),
+        beside("videos with a caption", "all", 864, described["video"].n_unique()),
+        beside("videos and captions, before the tests", "all", 3101, described.height),
     ]
     for test, (videos, samples) in TABLE11.items():
         of_test = released.filter(pl.col("test") == test)
-        rows.append(_row("videos (Table 11)", test, videos, of_test["video"].n_unique()))
-        rows.append(_row("samples (Table 11)", test, samples, of_test.height))
+        rows.append(beside("videos (Table 11)", test, videos, of_test["video"].n_unique()))
+        rows.append(beside("samples (Table 11)", test, samples, of_test.height))
     verdicts = Counter(tables["votes"]["verdict"])
     for verdict in OF_CAPTIONS:
         note = "of 380 captions checked against their dictionaries"
-        rows.append(_row("captions judged", verdict, VERIFIED[verdict], verdicts[verdict], note))
+        rows.append(beside("captions judged", verdict, VERIFIED[verdict], verdicts[verdict], note))
     good, judged = verdicts["positive"] + verdicts["neutral"], sum(verdicts[one] for one in OF_CAPTIONS)
-    rows.append(_row("captions judged", "positive or neutral, %", 99.2, 100 * good / judged if judged else None))
+    rows.append(beside("captions judged", "positive or neutral, %", 99.2, 100 * good / judged if judged else None))
+    rows.append(beside("captions judged", "all", 380, judged, "verdicts"))
     return [*rows, *_figure14(tables["pool"], set(released["video"]))]
 
 
@@ -85,8 +86,8 @@ def _figure14(events: pl.DataFrame, videos: set[str]) -> list[Row]:
     rows = []
     for what, values, least, share in figures:
         ours = 100 * sum(value >= least for value in values) / len(values) if values else None
-        rows.append(_row(what, f"{least} or more, %", share, ours, "the paper says about, or more than"))
-        rows += [_row(what, str(value), None, number) for value, number in sorted(Counter(values).items())]
+        rows.append(beside(what, f"{least} or more, %", share, ours, "the paper says about, or more than"))
+        rows += [beside(what, str(value), None, number) for value, number in sorted(Counter(values).items())]
     return rows
 
 
@@ -95,7 +96,3 @@ def _distinct(rows: Iterable[Row], column: str) -> list[int]:
     for row in rows:
         found.setdefault(row["video"], set()).add(plain_name(row[column]))
     return [len(values) for values in found.values()]
-
-
-def _row(what: str, group: str, paper: float | None, ours: float | None, note: str = "") -> Row:
-    return {"what": what, "group": group, "paper": paper, "ours": ours, "note": note}

@@ -3,27 +3,20 @@
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from reprise.construction.filters import Filter, Row, sifted
 from reprise.construction.settings import Columns, VinogroundSettings
+from reprise.construction.sheets import NAME, has_control
 from reprise.construction.sheets import Row as SheetRow
-from reprise.construction.sheets import has_control
+from reprise.construction.steps import Candidates
 from reprise.core.errors import UserError
 from reprise.core.tabular import read_rows
+from reprise.core.times import seconds
 
-POOL_FILTERS = ("no_span", "empty_caption", "too_long", "duplicate")
+POOL_FILTERS = ("no_span", "same_name", "empty_caption", "too_long", "duplicate")
 LONGEST_CAPTION = 1000
 """characters"""
-SOURCE = re.compile(r"[\w-][\w.-]*")
-
-
-class Candidates(NamedTuple):
-    """The pool; there are no candidates before the writer is asked."""
-
-    pool: list[Row]
-    texts: list[Row]
-    candidates: list[Row]
 
 
 def candidates(files: Mapping[str, Path], settings: VinogroundSettings) -> Candidates:
@@ -32,6 +25,11 @@ def candidates(files: Mapping[str, Path], settings: VinogroundSettings) -> Candi
     if not rows:
         raise UserError(f"annotations of VATEX: no captions in {', '.join(sorted(files))}. Correct `columns:`.")
     seen: set[tuple[str, str]] = set()
+    places: dict[str, tuple[object, ...]] = {}
+
+    def same_name(row: Mapping[str, Any]) -> str:
+        place = (row["source"], row["start_s"], row["end_s"])
+        return "" if places.setdefault(row["video"], place) == place else f"'{row['video']}' is another video before"
 
     def duplicate(row: Mapping[str, Any]) -> str:
         name = (row["video"], row["caption"].lower())
@@ -41,6 +39,7 @@ def candidates(files: Mapping[str, Path], settings: VinogroundSettings) -> Candi
 
     found = {
         "no_span": lambda row: "" if row["source"] else f"'{row['video']}' names no source and no span, by `span:`",
+        "same_name": same_name,
         "empty_caption": lambda row: "" if row["caption"] else "the caption is empty",
         "too_long": lambda row: "" if len(row["caption"]) <= LONGEST_CAPTION else f"{len(row['caption'])} characters",
         "duplicate": duplicate,
@@ -79,7 +78,7 @@ def _texts(value: Any, where: str) -> list[str]:
 def _by_id(video: str, span: str) -> Row:
     """The source and the span that an id names; no source where it names none."""
     match = re.fullmatch(span, video)
-    if match is None or not SOURCE.fullmatch(match["video"]):
+    if match is None or not NAME.fullmatch(match["video"]):
         return {"video": video, "source": "", "start_s": None, "end_s": None}
     return {"video": video, "source": match["video"], "start_s": float(match["start"]), "end_s": float(match["end"])}
 
@@ -91,4 +90,4 @@ def _in_file(where: str, row: Mapping[str, Any], columns: Columns) -> Row:
     if not any(sheet.cells.get(column) for column in (columns.start, columns.end)):
         return {"video": name, "source": name, "start_s": None, "end_s": None}
     start, end = sheet.span(columns.start, columns.end)
-    return {"video": f"{name}_{start:g}_{end:g}", "source": name, "start_s": start, "end_s": end}
+    return {"video": f"{name}_{seconds(start)}_{seconds(end)}", "source": name, "start_s": start, "end_s": end}

@@ -12,6 +12,7 @@ from reprise.construction.draws import shuffled
 from reprise.construction.filters import Row, kept
 from reprise.construction.review import as_csv
 from reprise.construction.settings import VinogroundSettings
+from reprise.core.times import seconds
 
 COLUMNS = (
     "index", "major", "minor", "pos_vid", "pos_start", "pos_end", "pos_cap", "neg_vid", "neg_start", "neg_end",
@@ -40,7 +41,7 @@ def _row(index: int, pair: Mapping[str, Row]) -> Row:
         row = pair[half]
         found |= {f"{half}_vid": row["source"], f"{half}_cap": row["text"]}
         times = {name: row[f"{name}_s"] for name in ("start", "end")}
-        found |= {f"{half}_{name}": "" if time is None else f"{time:g}" for name, time in times.items()}
+        found |= {f"{half}_{name}": "" if time is None else seconds(time) for name, time in times.items()}
     return found
 
 

@@ -15,7 +15,8 @@ from reprise.construction.settings import VinogroundSettings
 from reprise.construction.sheets import has_control
 
 FIRST, FOLLOW_UP = "pairs", "more"
-QUOTED = r"[\"“”]([^\"“”]+)[\"“”]"
+QUOTES = '"“”„‟«»「」'
+QUOTED = rf"[{QUOTES}]([^{QUOTES}]+)[{QUOTES}]"
 PAIR = re.compile(rf"{QUOTED}\s*(?:vs\.?|versus|and|/|\|)\s*{QUOTED}", re.IGNORECASE)
 PAIR_FILTERS = ("failed", "refusal", "no_pair", "unprintable", "in_prompt", "same_text", "other_words", "duplicate")
 

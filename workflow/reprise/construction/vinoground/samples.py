@@ -1,27 +1,20 @@
 """Pairs of captions, and for each caption the videos of the pool that may show it."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import polars as pl
 
 from reprise.benchmarks.prompts import Prompt
 from reprise.benchmarks.vinoground.taxonomy import HALVES
-from reprise.construction.filters import KEPT, Row, kept
+from reprise.construction.filters import KEPT, kept
 from reprise.construction.settings import VinogroundSettings
+from reprise.construction.steps import Made
 from reprise.construction.vinoground.requests import chosen
 from reprise.construction.vinoground.retrieval import Vectors, Words, nearest
 
 SIDES = dict(zip(HALVES, ("positive", "negative"), strict=True))
 FOUND_FILTERS = ("same_video",)
 PLACES = ("video", "source", "start_s", "end_s", "caption")
-
-
-class Made(NamedTuple):
-    """All pairs, and what was found for those that are left."""
-
-    written: list[Row]
-    samples: list[Row]
 
 
 def samples(

@@ -13,6 +13,7 @@ from reprise.models.adapters.base import Answer, Clip, ModelSpec, Request
 from reprise.models.settings import WordMatchSettings
 
 WORD = re.compile(r"[a-z0-9]+")
+HIGHEST = 3
 STOP = frozenset({"a", "an", "the"})
 TEXTS = re.compile(
     r"Groundtruth answer:(?P<reference>.*?)\nCandidate answer:(?P<candidate>.*)\nYour response:", re.DOTALL
@@ -20,7 +21,7 @@ TEXTS = re.compile(
 
 
 class WordMatch:
-    """Replies with round(3 x overlap), halves up; the overlap is the F1, or the recall, of the reference's words."""
+    """Replies with round(highest x overlap), halves up; the overlap is the F1 or the recall of the words wanted."""
 
     def __init__(self, spec: ModelSpec) -> None:
         self._measure = WordMatchSettings.model_validate(spec.settings).measure
@@ -34,7 +35,8 @@ class WordMatch:
                     "of a judge's prompt and finds none. Use it as a judge, with a prompt that has them."
                 )
             shared = overlap(texts["reference"], texts["candidate"], self._measure)
-            yield Answer(text=str(int(3 * shared + 0.5)))
+            highest = int(request.options[-1]) if request.options else HIGHEST
+            yield Answer(text=str(int(highest * shared + 0.5)))
 
 
 def overlap(reference: str, candidate: str, measure: str) -> float:

@@ -1,6 +1,7 @@
 """A small project of toy questions, made from our tasks and template."""
 
 from pathlib import Path
+from typing import Any
 
 from reprise.construction.label_studio import template
 from reprise.construction.review import Task, as_sheet
@@ -28,26 +29,34 @@ DESIGN = AnswerDesign(run="paper/all/toy-script", answers="answers/*.json", seed
 NAME = "toy.mp4"
 
 
-def make_project(server: LabelStudio, video: Path) -> int:
-    """A project with the template, the folder of videos and the tasks; its number."""
-    content = {"title": "Toy questions", "label_config": template("Watch the video, then answer.", ("question",))}
-    number = int(server.ask("POST", "/api/projects", content).json()["id"])
+def make_project(server: LabelStudio, interface: str, video: Path, tasks: list[dict[str, Any]]) -> int:
+    """A project with a template, the folder of videos and tasks; its number."""
+    number = int(server.ask("POST", "/api/projects", {"title": "Toy", "label_config": interface}).json()["id"])
     server.ask(
         "POST", "/api/storages/localfiles", {"project": number, "path": str(video.parent), "use_blob_urls": False}
     )
+    server.ask("POST", f"/api/projects/{number}/import", tasks)
+    return number
+
+
+def question_project(server: LabelStudio, video: Path) -> int:
+    """A project of a survey."""
     shown = {task.shown["clip"]: Shown(video, has_sound=False) for task in TASKS}
     design = DESIGN.model_copy(update={"videos": str(server.files)})
     surveys = server.files.parent / "surveys.csv"
     surveys.write_text(as_sheet(survey_rows(TASKS, NOT_TESTED, design, shown), COLUMNS))
-    server.ask("POST", f"/api/projects/{number}/import", label_studio_tasks(surveys, "1"))
-    return number
+    return make_project(server, template("Answer.", ("question",)), video, label_studio_tasks(surveys, "1"))
 
 
-def annotate(server: LabelStudio, task: int, choice: str | None, beside: str = "question") -> None:
-    """Submit a choice as the interface does, or skip the task."""
-    result = [{"from_name": "verdict", "to_name": beside, "type": "choices", "value": {"choices": [choice]}}]
-    content = {"result": result if choice else [], "was_cancelled": choice is None}
-    server.ask("POST", f"/api/tasks/{task}/annotations/", content)
+def chosen(choice: str, beside: str = "question") -> list[dict[str, Any]]:
+    """A choice as the interface submits it."""
+    return [{"from_name": "verdict", "to_name": beside, "type": "choices", "value": {"choices": [choice]}}]
+
+
+def annotate(server: LabelStudio, task: int, choice: str | None, beside: str = "question") -> int:
+    """Submit a choice, or skip the task; the annotation's number."""
+    content = {"result": chosen(choice, beside) if choice else [], "was_cancelled": choice is None}
+    return int(server.ask("POST", f"/api/tasks/{task}/annotations/", content).json()["id"])
 
 
 def tasks_of(server: LabelStudio, project: int) -> dict[str, int]:

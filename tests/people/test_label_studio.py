@@ -3,17 +3,46 @@
 import json
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx2
+import polars as pl
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Page, sync_playwright
 from reprise.construction.label_studio import LOCAL_FILES, as_task, template
-from reprise.construction.review import Task, counted, read_verdicts, task_rows
+from reprise.construction.review import (
+    Task,
+    as_sheet,
+    counted,
+    is_exported,
+    read_typed,
+    read_verdicts,
+    task_rows,
+)
+from reprise.construction.temporalbench.annotated import caption_task
+from reprise.construction.temporalbench.review import OF_OPTIONS, TO_TYPE
+from reprise.construction.velociti.tasks import OF_CAPTIONS, OF_SAMPLES
+from reprise.core.schemas import REQUESTS
 from reprise.media.probe import open_video
+from reprise.people.settings import RatingDesign
+from reprise.people.surveys import COLUMNS, Shown, label_studio_tasks, survey_rows
+from reprise.people.tasks import NOT_TESTED, question_tasks
+from reprise.reading.ratings import RATINGS
 
 from tests.people.conftest import PASSWORD, TOKEN, USER, LabelStudio
-from tests.people.project import NAME, TASKS, annotate, export, make_project, tasks_of
+from tests.people.project import (
+    NAME,
+    TASKS,
+    annotate,
+    chosen,
+    export,
+    make_project,
+    question_project,
+    tasks_of,
+)
+from tests.unit.rows import request_row
 from tests.unit.videos import barcode_video
 
 PAGE_MS = 300_000
@@ -26,26 +55,47 @@ def video(label_studio: LabelStudio) -> Path:
 
 
 @pytest.fixture(scope="module")
-def exports(label_studio: LabelStudio, video: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A project's export after one answer, and after all."""
+def exports(label_studio: LabelStudio, video: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
+    """A project's export after one answer, after all, and after one was corrected."""
     folder = tmp_path_factory.mktemp("exports")
-    project = make_project(label_studio, video)
+    project = question_project(label_studio, video)
     numbers = tasks_of(label_studio, project)
     assert numbers.keys() == {task.task_id for task in TASKS}
-    annotate(label_studio, numbers[TASKS[0].task_id], "A")
+    first = annotate(label_studio, numbers[TASKS[0].task_id], "A")
     half = export(label_studio, project, folder / "half.json")
     for task, choices in list(SAID.items())[1:]:
         for choice in choices:
             annotate(label_studio, numbers[task], choice)
     whole = export(label_studio, project, folder / "whole.json")
+    label_studio.ask("PATCH", f"/api/annotations/{first}/", {"result": chosen("B")})
+    corrected = export(label_studio, project, folder / "corrected.json")
     if "RECORD" in os.environ:  # the fixture of the unit tests
-        for path in (half, whole):
+        for path in (half, whole, corrected):
             shutil.copy(path, Path(os.environ["RECORD"]) / f"label-studio-{path.name}")
-    return half, whole
+    return half, whole, corrected
+
+
+@contextmanager
+def page_of(server: LabelStudio, project: int, task: int) -> Iterator[Page]:
+    """A task in a browser, with its video loaded."""
+    with sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        page = browser.new_page()
+        page.set_default_timeout(PAGE_MS)
+        page.goto(f"{server.url}/user/login")
+        page.fill("input[name=email]", USER)
+        page.fill("input[name=password]", PASSWORD)
+        page.click("button[type=submit]")
+        page.wait_for_url(lambda address: "login" not in address)
+        page.goto(f"{server.url}/projects/{project}/data?task={task}")
+        page.wait_for_selector("video", state="attached")
+        page.wait_for_function("document.querySelector('video').readyState >= 2")
+        yield page
+        browser.close()
 
 
 def test_videos_are_served_and_nothing_beside_them(
-    label_studio: LabelStudio, video: Path, exports: tuple[Path, Path]
+    label_studio: LabelStudio, video: Path, exports: tuple[Path, ...]
 ) -> None:
     """The address in a task gives the file, as a type and codec that browsers play."""
     address = f"{LOCAL_FILES}clips/{NAME}"
@@ -58,62 +108,93 @@ def test_videos_are_served_and_nothing_beside_them(
     assert httpx2.get(address, headers={"Authorization": f"Token {TOKEN}"}).status_code == 404
 
 
-def test_a_browser_plays_the_video_and_shows_the_choices(label_studio: LabelStudio, exports: tuple[Path, Path]) -> None:
+def test_a_browser_plays_the_video_and_shows_the_choices(label_studio: LabelStudio, exports: tuple[Path, ...]) -> None:
     task = json.loads(exports[1].read_text())[0]
-    with sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        page = browser.new_page()
-        page.set_default_timeout(PAGE_MS)
-        page.goto(f"{label_studio.url}/user/login")
-        page.fill("input[name=email]", USER)
-        page.fill("input[name=password]", PASSWORD)
-        page.click("button[type=submit]")
-        page.wait_for_url(lambda address: "login" not in address)
-        page.goto(f"{label_studio.url}/projects/{task['project']}/data?task={task['id']}")
-        page.wait_for_selector("video", state="attached")
-        page.wait_for_function("document.querySelector('video').readyState >= 2")
+    with page_of(label_studio, task["project"], task["id"]) as page:
         page.evaluate("document.querySelector('video').muted = true; document.querySelector('video').play()")
         page.wait_for_function("document.querySelector('video').currentTime > 0.5")
         shown = page.inner_text("body")
-        browser.close()
     assert task["data"]["question"] in shown and "A[1]" in shown and "B[2]" in shown
 
 
-def test_exports_are_answers(exports: tuple[Path, Path]) -> None:
-    half, whole = exports
+def test_exports_are_answers(exports: tuple[Path, ...]) -> None:
+    half, whole, corrected = exports
     assert [one.task_id for one in read_verdicts([half])] == [TASKS[0].task_id]
     votes = counted(TASKS, read_verdicts([half, whole]))
     (person,) = votes.by_task[TASKS[0].task_id]
     assert person.startswith("label-studio ")
     assert votes.by_task == {TASKS[0].task_id: {person: "A"}, TASKS[1].task_id: {person: "B"}}
     assert [one.problem for one in votes.problems] == ["two_verdicts"]
+    votes = counted(TASKS, read_verdicts([corrected, half, whole]))
+    assert votes.by_task == {TASKS[0].task_id: {person: "B"}, TASKS[1].task_id: {person: "B"}}
+    assert [one.problem for one in votes.problems] == 2 * ["two_verdicts"]  # its rows of two exports
 
 
-def test_another_projects_export_is_named(exports: tuple[Path, Path]) -> None:
+def test_another_projects_export_is_named(exports: tuple[Path, ...]) -> None:
     others = [task._replace(task_id=f"other/{task.task_id}") for task in TASKS]
     votes = counted(others, read_verdicts([exports[0]]))
     assert votes.by_task == {} and [one.problem for one in votes.problems] == ["foreign_task"]
 
 
-def test_the_recorded_export_has_this_shape(exports: tuple[Path, Path]) -> None:
+def test_the_recorded_export_has_this_shape(exports: tuple[Path, ...]) -> None:
     recorded = Path(__file__).parents[1] / "data/people/label-studio-whole.json"
     now, before = (json.loads(path.read_text())[0] for path in (exports[1], recorded))
     assert before.keys() <= now.keys() and before["annotations"][0].keys() <= now["annotations"][0].keys()
 
 
-def test_a_review_goes_the_same_way(label_studio: LabelStudio, tmp_path: Path) -> None:
-    """The tasks of a construction's review, with other choices for each kind of task."""
+def test_a_review_goes_the_same_way(label_studio: LabelStudio, video: Path, tmp_path: Path) -> None:
+    """The tasks of VELOCITI's review: a pair, of which people see both captions, and a single caption."""
     tasks = [
-        Task("sample/1", ("both fit", "negative is wrong"), {"positive": "A toy runs.", "negative": "A toy sits."}),
-        Task("caption/1", ("positive", "neutral"), {"positive": "A toy runs.", "negative": ""}),
+        Task("sample/1", OF_SAMPLES, {"video": "toy", "positive": "A toy runs.", "negative": "A toy sits."}),
+        Task("caption/1", OF_CAPTIONS, {"video": "toy", "positive": "A toy runs.", "negative": ""}),
     ]
-    rows = task_rows(tasks, counted(tasks, []), 1)
-    content = {"title": "Toy review", "label_config": template("Choose.", ("positive", "negative"))}
-    project = int(label_studio.ask("POST", "/api/projects", content).json()["id"])
-    shown = [as_task(row, f"clips/{NAME}", row["options"]) for row in rows]
-    label_studio.ask("POST", f"/api/projects/{project}/import", shown)
-    for task, number in tasks_of(label_studio, project).items():
+    shown = [as_task(row, f"clips/{NAME}", row["options"]) for row in task_rows(tasks, counted(tasks, []), 1)]
+    project = make_project(label_studio, template("Choose.", ("positive", "negative")), video, shown)
+    numbers = tasks_of(label_studio, project)
+    with page_of(label_studio, project, numbers["sample/1"]) as page:
+        seen = page.inner_text("body")
+    assert "A toy runs." in seen and "A toy sits." in seen and "negative is wrong" in seen
+    for task, number in numbers.items():
         annotate(label_studio, number, "both fit" if task == "sample/1" else "neutral", "positive")
     votes = counted(tasks, read_verdicts([export(label_studio, project, tmp_path / "review.json")]))
     assert votes.problems == []
     assert [list(votes.by_task[task.task_id].values()) for task in tasks] == [["both fit"], ["neutral"]]
+
+
+def test_a_caption_is_typed_in_the_browser(label_studio: LabelStudio, video: Path, tmp_path: Path) -> None:
+    """TemporalBench's captions: people write one, and choose that they have."""
+    tasks = [
+        caption_task("COIN/toy.short-0-10", ""),
+        Task("COIN/toy/1", OF_OPTIONS, {"video": "toy", "option": "It runs."}),
+    ]
+    shown = [as_task(row, f"clips/{NAME}", row["options"]) for row in task_rows(tasks, counted(tasks, []), 1)]
+    project = make_project(label_studio, template("Choose.", ("option",), TO_TYPE), video, shown)
+    numbers = tasks_of(label_studio, project)
+    with page_of(label_studio, project, numbers[tasks[0].task_id]) as page:
+        page.fill("textarea", "A toy runs twice.")
+        page.click("text=described[1]")
+        page.click("button:has-text('Submit')")
+        page.wait_for_function("!document.querySelector('button[aria-label*=ubmit]')")
+    annotate(label_studio, numbers["COIN/toy/1"], "fits", "option")
+    path = export(label_studio, project, tmp_path / "annotations-toy.json")
+    votes = counted(tasks, read_verdicts([path]))
+    assert votes.problems == [] and [list(one.values()) for one in votes.by_task.values()] == [["described"], ["fits"]]
+    assert is_exported(path)
+    assert [(one.task_id, one.verdict) for one in read_typed([path])] == [(tasks[0].task_id, "A toy runs twice.")]
+
+
+def test_ratings_go_the_same_way(label_studio: LabelStudio, video: Path, tmp_path: Path) -> None:
+    """From 0 to 3; a 0 is a rating."""
+    asked = [request_row(f"q{n}#run", prompt=f"Candidate answer: {n}", options=list(RATINGS)) for n in RATINGS]
+    tasks = question_tasks("mmbench_video/raters/all", pl.DataFrame(asked, schema=REQUESTS))
+    surveys = tmp_path / "surveys.csv"
+    design = RatingDesign(kind="rating", runs=("p/s/m",), answers="*.json", videos=str(label_studio.files))
+    surveys.write_text(as_sheet(survey_rows(tasks, NOT_TESTED, design, {"c": Shown(video, has_sound=False)}), COLUMNS))
+    project = make_project(label_studio, template("Rate.", ("question",)), video, label_studio_tasks(surveys, "1"))
+    numbers = tasks_of(label_studio, project)
+    for task, rating in zip(tasks, RATINGS, strict=True):
+        annotate(label_studio, numbers[task.task_id], rating)
+    votes = counted(tasks, read_verdicts([export(label_studio, project, tmp_path / "ratings.json")]))
+    assert votes.problems == [] and [list(votes.by_task[task.task_id].values()) for task in tasks] == [
+        [r] for r in RATINGS
+    ]

@@ -1,6 +1,7 @@
 """Answers in people's place, by a script that knows what is right and errs as a seed says.
 
-    python -m synthetic.people BENCHMARK/GROUP/SAMPLING REQUESTS.parquet SURVEYS.csv ANSWERS.csv [QUALIFICATION.csv]
+    python -m synthetic.people BENCHMARK/GROUP/SAMPLING PEOPLE REQUESTS.parquet SURVEYS.csv ANSWERS.csv \\
+        [QUALIFICATION.csv]
 
 They stand in for people's in the suite `construction`, and are no measurement of anybody.
 """
@@ -17,26 +18,28 @@ from reprise.core.schemas import REQUESTS, read_table
 from reprise.people.surveys import BEFORE
 from reprise.people.tasks import BETWEEN, qualification_tasks, question_tasks
 
-WORKERS = 11
 CARELESS = 4
-"""the number of the one who fails the qualification"""
+"""the number of the one of several who fails the qualification"""
 WRONG = 0.1
 SEED = 7
 
 
-def answers(surveys: list[dict[str, str]], right: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """Everybody's answers to all surveys."""
-    for worker in range(1, WORKERS + 1):
+def answers(surveys: list[dict[str, str]], right: Mapping[str, str], people: int) -> Iterator[dict[str, str]]:
+    """Everybody's answers: each of several people answers all surveys; else each survey has a person of its own."""
+    numbers = [int(number) for number in dict.fromkeys(row["survey"] for row in surveys) if number != BEFORE]
+    for worker in numbers if people == 1 else range(1, people + 1):
         draw = Random(f"{SEED} {worker}")
         for row in surveys:
-            is_careful = worker != CARELESS and (row["survey"] == BEFORE or draw.random() >= WRONG)
+            if people == 1 and row["survey"] not in (BEFORE, str(worker)):
+                continue
+            is_careful = (people == 1 or worker != CARELESS) and (row["survey"] == BEFORE or draw.random() >= WRONG)
             options = row["choices"].split(BETWEEN)
             wrong = [option for option in options if option != right[row["task_id"]]]
             said = right[row["task_id"]] if is_careful else draw.choice(wrong)
             yield {"task_id": row["task_id"], "digest": row["digest"], "reviewer": f"script {worker}", "verdict": said}
 
 
-def write_answers(scope: str, requests: Path, surveys: Path, target: Path, *qualification: Path) -> None:
+def write_answers(scope: str, people: int, requests: Path, surveys: Path, target: Path, *qualification: Path) -> None:
     """Answer the surveys of a csv file."""
     table = read_table(requests, REQUESTS)
     right = {
@@ -45,8 +48,8 @@ def write_answers(scope: str, requests: Path, surveys: Path, target: Path, *qual
     for path in qualification:
         right |= qualification_tasks(scope, path).right
     with surveys.open(encoding="utf-8", newline="") as stream:
-        write_text(target, as_csv(list(answers(list(csv.DictReader(stream)), right)), COLUMNS))
+        write_text(target, as_csv(list(answers(list(csv.DictReader(stream)), right, people)), COLUMNS))
 
 
 if __name__ == "__main__":
-    write_answers(sys.argv[1], *map(Path, sys.argv[2:]))
+    write_answers(sys.argv[1], int(sys.argv[2]), *map(Path, sys.argv[3:]))

@@ -86,6 +86,10 @@ def test_a_caption_of_another_projects_clip_is_named(tmp_path: Path) -> None:
         UserError, match=r"annotations-ann.json: row 1: the annotations have no clip 'COIN/x.short-0-10'"
     ):
         read_clips(files | {path.name: path}, settings())
+    broken = tmp_path / "annotations-broken.json"
+    broken.write_text(path.read_text()[:-1])
+    with pytest.raises(UserError, match="annotations-broken.json: not readable as json"):
+        read_clips(files | {broken.name: broken}, settings())
     path = exported(path, task, "a remark", task_id=f"{CLIP}/0123456789")
     (clip,) = read_clips(files | {path.name: path}, settings())
     assert clip.captions == ()

@@ -55,6 +55,10 @@ def test_a_recorded_export_of_label_studio_is_read() -> None:
     assert found.votes.by_task == {tasks[0].task_id: {"1": "A"}, tasks[1].task_id: {"1": "B"}}
     assert [one.problem for one in found.votes.problems] == ["two_verdicts"]
     assert counted_of(read_verdicts([whole]), design()).votes.problems[0].problem == "foreign_task"
+    corrected = counting(
+        tasks, read_verdicts([half, RECORDED / "label-studio-corrected.json"]), design(), NOT_TESTED, ()
+    )
+    assert corrected.votes.by_task == {tasks[0].task_id: {"1": "B"}, tasks[1].task_id: {"1": "B"}}
 
 
 @pytest.mark.parametrize("content", [[], {}, "x", [{"task_id": "q1"}], [{"data": {}, "annotations": 3}], [3]])

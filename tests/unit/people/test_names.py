@@ -1,5 +1,6 @@
 """Who is who: names in files of answers and in those that leave people out."""
 
+import json
 from pathlib import Path
 
 import polars as pl
@@ -27,14 +28,22 @@ def test_people_left_out_are_those_of_a_column(tmp_path: Path) -> None:
         people_named([path])
 
 
+def test_who_typed_captions_in_label_studio_is_left_out(tmp_path: Path) -> None:
+    typed = [{"from_name": "typed", "value": {"text": ["A toy runs."]}}]
+    annotations = [{"completed_by": 3, "result": typed}, {"completed_by": 4, "result": []}]
+    path = tmp_path / "annotations-toy.json"
+    path.write_text(json.dumps([{"data": {"task_id": "caption/c", "digest": "d"}, "annotations": annotations}]))
+    assert people_named([path]) == {"label-studio 3"}
+
+
 @pytest.mark.parametrize(
     ("rows", "found"),
     [
         ("label-studio 3,Ann Smith\n7, BOB\n", {"label-studio 3": "ann smith", "7": "bob"}),
         ("3,Ann\n3 ,ann\n", {"3": "ann"}),
         ("", {}),
-        ("3,Ann\n3,Bob\n", "row 2: '3' is 'Bob' here, and 'ann' above."),
-        ("3,\n", "row 1: found '3' and ''; both need a text."),
+        ("3,Ann\n3,Bob\n", "row 2: this reviewer has another name in a row above."),
+        ("3,\n", "row 1: an empty cell. Both columns need a text."),
         ("3\n", "row 1: number of cells: found 1, expected 2: reviewer, name."),
     ],
 )

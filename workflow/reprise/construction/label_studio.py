@@ -61,8 +61,8 @@ def exported_rows(tasks: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, str]
                     "task_id": str(task["data"].get(TASK, "")),
                     "digest": str(task["data"].get("digest", "")),
                     "reviewer": _user(annotation.get("completed_by")),
-                    VERDICT: "" if annotation.get("was_cancelled") else _said(annotation, VERDICT, "choices"),
-                    TYPED: "" if annotation.get("was_cancelled") else _said(annotation, TYPED, "text"),
+                    VERDICT: "" if annotation.get("was_cancelled") else _said(annotation, VERDICT, "choices", ", "),
+                    TYPED: "" if annotation.get("was_cancelled") else _said(annotation, TYPED, "text", " "),
                     "annotation": str(annotation.get("unique_id") or ""),
                     "at": str(annotation.get("updated_at") or annotation.get("created_at") or ""),
                 }
@@ -74,11 +74,11 @@ def _user(found: Any) -> str:
     return "" if number is None else f"label-studio {number}"
 
 
-def _said(annotation: Mapping[str, Any], name: str, kind: str) -> str:
+def _said(annotation: Mapping[str, Any], name: str, kind: str, between: str) -> str:
     """What an annotation says in a field of the template; several things, or another shape, as they are written."""
     result = annotation.get("result")
     for one in result if isinstance(result, list) else []:
         if isinstance(one, dict) and one.get("from_name") == name and isinstance(one.get("value"), dict):
             found = one["value"].get(kind)
-            return ", ".join(map(str, found)) if isinstance(found, list) else str(found)
+            return between.join(map(str, found)) if isinstance(found, list) else str(found)
     return ""

@@ -98,8 +98,11 @@ def read_typed(paths: Iterable[Path]) -> list[Verdict]:
 
 
 def is_exported(path: Path) -> bool:
-    """Whether this is a file that Label Studio exports."""
-    return path.suffix == ".json" and is_export(_json(path))
+    """Whether this is a whole file that Label Studio exports."""
+    try:
+        return path.suffix == ".json" and is_export(json.loads(path.read_text(encoding="utf-8-sig")))
+    except (ValueError, RecursionError):
+        return False
 
 
 def _verdict(path: Path, number: int, row: Mapping[str, Any], said: str) -> Verdict:

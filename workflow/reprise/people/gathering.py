@@ -41,7 +41,8 @@ def gather(scope: str, design: Asked, files: Inputs, requests: pl.DataFrame) -> 
     tasks, tested = question_tasks(scope, requests), qualification_of(scope, design)
     names = {who: name for path in files.names for who, name in read_names(Path(path)).items()}
     verdicts = named(read_verdicts(map(Path, files.answers)), names)
-    found = counting(tasks, verdicts, design, tested, people_named(map(Path, files.left_out)))
+    left_out = {names.get(name, name) for name in people_named(map(Path, files.left_out))}
+    found = counting(tasks, verdicts, design, tested, left_out)
     if found.nobody_left_out:
         log.warning(f"None of the {found.named} people of `left_out:` is among those who answered. {NAMES_DIFFER}.")
     return Gathered(tasks, tested, found)

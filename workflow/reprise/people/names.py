@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from reprise.construction.review import Verdict
+from reprise.construction.review import Verdict, is_exported, read_typed
 from reprise.core.errors import UserError
 from reprise.core.tabular import csv_rows, read_rows
 
@@ -22,11 +22,9 @@ def read_names(path: Path) -> dict[str, str]:
     for number, row in enumerate(csv_rows(path, COLUMNS), start=1):
         reviewer, name = known_as(row[REVIEWER]), known_as(row["name"])
         if not reviewer or not name:
-            raise UserError(f"{path}: row {number}: found '{row[REVIEWER]}' and '{row['name']}'; both need a text.")
+            raise UserError(f"{path}: row {number}: an empty cell. Both columns need a text.")
         if found.setdefault(reviewer, name) != name:
-            raise UserError(
-                f"{path}: row {number}: '{row[REVIEWER]}' is '{row['name']}' here, and '{found[reviewer]}' above."
-            )
+            raise UserError(f"{path}: row {number}: this reviewer has another name in a row above.")  # logs name nobody
     return found
 
 
@@ -37,9 +35,12 @@ def named(verdicts: Sequence[Verdict], names: Mapping[str, str]) -> list[Verdict
 
 
 def people_named(paths: Iterable[Path]) -> set[str]:
-    """The people that files name in their column `reviewer`."""
+    """The people that files name in their column `reviewer`, and those who typed captions in Label Studio."""
     found: set[str] = set()
     for path in paths:
+        if is_exported(path):
+            found |= {known_as(one.reviewer) for one in read_typed([path])}
+            continue
         rows = read_rows(path)
         if REVIEWER not in rows.columns:
             raise UserError(

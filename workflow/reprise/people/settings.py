@@ -39,8 +39,8 @@ class Asked(Settings):
     qualification: Qualification | None = None
     """A test that people must pass."""
     left_out: str | None = None
-    """Glob pattern of csv files whose column `reviewer` names people whose answers do not count: those who wrote the
-    captions."""
+    """Glob pattern of files with people whose answers do not count, those who wrote the captions: csv files with a
+    column `reviewer`, and Label Studio's exports of captions that were typed there."""
     names: str | None = None
     """Csv file with the columns `reviewer` and `name`, where `left_out:` has other names than the answers: whose they
     are. Users of Label Studio answer as `label-studio <number>`."""

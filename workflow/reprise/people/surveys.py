@@ -28,8 +28,8 @@ class Shown(NamedTuple):
     has_sound: bool
 
 
-def qualification_videos(tested: Qualifying, questions: str = "") -> dict[str, Shown]:
-    """The videos of a qualification, whose file of questions this is; each must be one."""
+def qualification_videos(tested: Qualifying, questions: str) -> dict[str, Shown]:
+    """The videos of a qualification, each of which must be one; `questions` is its file."""
     found = {}
     for number, task in enumerate(tested.tasks, start=1):
         if path := tested.videos.get(task.task_id):

@@ -44,7 +44,7 @@ def main() -> None:
     plans = dict(read_table(args.frames[0], FRAME_PLAN).select("clip_id", "indices").iter_rows()) if args.frames else {}
     store = Store(args.store)
     videos = {row["clip_id"]: _shown(row, plans, key, store) for row in clips.iter_rows(named=True)}
-    videos |= qualification_videos(tested, *key.files.qualification)
+    videos |= qualification_videos(tested, ", ".join(key.files.qualification))
     tasks = question_tasks(key.scope, requests)
     rows = survey_rows(tasks, tested, key.design, videos)
     write_text(args.csv, as_sheet(rows, COLUMNS))

@@ -114,6 +114,9 @@ def test_mistakes_in_the_annotations_are_named(tmp_path: Path) -> None:
         clips(annotated(tmp_path, clip_row("v")), settings(columns=ClipColumns(video="clip")))
     with pytest.raises(UserError, match=r"row 2: end: should be a number of seconds, found 'late'"):
         clips(annotated(tmp_path, clip_row("v", end="1"), clip_row("w", end="late")), settings())
+    for caption, found in ((["He sits."], r"\['He sits.'\]"), ({"text": "He sits."}, "{'text'"), (True, "True")):
+        with pytest.raises(UserError, match=rf"annotations.json: row 1: caption: should be a text, found {found}"):
+            clips(annotated(tmp_path, clip_row("v", caption=caption)), settings())
     with pytest.raises(UserError, match="no clips in annotations.csv"):
         path = tmp_path / "annotations.csv"
         path.write_text(",".join(clip_row("v")) + "\n")

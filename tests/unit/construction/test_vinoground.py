@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from pydantic import ValidationError
 from reprise.benchmarks.prompts import load_prompts
 from reprise.benchmarks.vinoground.release import read_release
 from reprise.construction.review import Verdict, counted
@@ -139,6 +140,38 @@ def test_hostile_rows_of_annotations_are_dropped_by_name(tmp_path: Path) -> None
     rows = [{"videoID": "../../x_1_2", "enCap": ["he eats"]}, {"videoID": "yt_1_2", "enCap": ["x" * 2**20]}]
     path.write_text(json.dumps(rows))
     assert [row["filter"] for row in candidates({path.name: path}, settings()).pool] == ["no_span", "too_long"]
+
+
+SPANS = {
+    "backwards": ("yt_000014_000004", {}),
+    "empty": ("yt_000004_000004", {}),
+    "no numbers": ("yt_a_b", {"span": "(?P<video>.+)_(?P<start>.+)_(?P<end>.+)"}),
+    "infinite": ("yt_0_inf", {"span": "(?P<video>.+)_(?P<start>.+)_(?P<end>.+)"}),
+    "half of it": ("yt", {"span": "(?P<video>[a-z]+)(?P<start>[0-9])?(?P<end>[0-9])?"}),
+}
+
+
+@pytest.mark.parametrize(("video", "how"), SPANS.values(), ids=SPANS)
+def test_an_id_without_a_span_is_named(tmp_path: Path, video: str, how: dict[str, Any]) -> None:
+    path = tmp_path / "val.json"
+    path.write_text(json.dumps([{"videoID": video, "enCap": "he eats"}]))
+    assert [row["filter"] for row in candidates({path.name: path}, settings(**how)).pool] == ["no_span"]
+
+
+@pytest.mark.parametrize(
+    ("span", "found"), [("(.+)_(.+)", r"has no group 'video'. Write \(\?P<video>"), ("(", "no regular expression")]
+)
+def test_a_pattern_of_ids_that_cannot_be_used_is_refused(span: str, found: str) -> None:
+    with pytest.raises(ValidationError, match=found):
+        settings(span=span)
+
+
+def test_two_videos_of_one_name_are_named(tmp_path: Path) -> None:
+    """The file `a_0_5` as a whole, and 0 to 5 s of the file `a`."""
+    path = tmp_path / "own.csv"
+    path.write_text("videoID,start,end,enCap\na_0_5,,,he eats\na,0,5,he sits\na,0,5,he runs\n")
+    pool = candidates({path.name: path}, settings(span=None)).pool
+    assert [(row["source"], row["filter"]) for row in pool] == [("a_0_5", ""), ("a", "same_name"), ("a", "same_name")]
 
 
 def test_nearest_are_the_largest_inner_products() -> None:

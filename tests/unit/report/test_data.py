@@ -6,12 +6,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 from reprise.core.errors import UserError
-from reprise.core.schemas import ITEMS
+from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, VERDICTS
 from reprise.report.items import Items
+from reprise.report.runs import RunTables, columns
 from reprise.report.scripts import LONGEST, shown
 
 from tests.unit.report.world import CAPTION, OTHER, RUN, World, answers, clip, read
-from tests.unit.rows import item_row, response_row, verdict_row
+from tests.unit.rows import item_row, request_row, response_row, verdict_row
 
 
 @pytest.fixture
@@ -200,3 +201,16 @@ def test_a_group_of_all_items_has_all() -> None:
     items = Items("temporalbench", table, None)
     overall = items.of_catalog()["groups"].index("overall")
     assert all(overall in places for places in items.index({"c": 0})["groups"])
+
+
+@pytest.mark.parametrize(("highest", "signs"), [(5, "40-"), (3, "30-"), (None, None)])
+def test_a_rating_is_shown_on_its_own_scale(highest: int | None, signs: str | None) -> None:
+    """Rated 4 of 5, 0, and not at all; a judge's choice of an option is no rating."""
+    items = pl.DataFrame([item_row(name, groups=["sets", "some"], task="some") for name in "abc"], schema=ITEMS)
+    rows = [verdict_row(name, item_id=name, score=score) for name, score in zip("abc", (4.0, 0.0, None), strict=True)]
+    read = pl.DataFrame(rows, schema=VERDICTS)
+    replies = pl.DataFrame([response_row("a", "4")], schema=RESPONSES)
+    asked = pl.DataFrame([request_row(name, item_id=name) for name in "abc"], schema=REQUESTS)
+    run = RunTables(replies, read, read, replies)
+    found = columns("mmbench_video", "unpacked", items, asked, run, highest)
+    assert (found.get("rating"), found.get("highest")) == (signs, highest)

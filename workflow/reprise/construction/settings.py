@@ -1,11 +1,12 @@
 """What a suite says of a benchmark that it makes: its raw annotations, its writer, its review, its rules."""
 
+import re
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from reprise.core.names import SLUG
-from reprise.core.settings import Settings
+from reprise.core.settings import Settings, mistake
 from reprise.fetch.settings import ReleaseFolder, ReleaseHub, ReleaseToy
 
 Annotations = Annotated[ReleaseToy | ReleaseFolder | ReleaseHub, Field(discriminator="kind")]
@@ -139,6 +140,21 @@ class VinogroundSettings(Constructing):
     span: str | None = r"(?P<video>.+)_(?P<start>\d+)_(?P<end>\d+)"
     """Regular expression of a video's id, with the groups `video`, `start` and `end` (seconds); null where ids are
     names of files."""
+
+    @field_validator("span")
+    @classmethod
+    def _has_its_groups(cls, span: str | None) -> str | None:
+        if span is None:
+            return span
+        try:
+            groups = re.compile(span).groupindex
+        except re.error as error:
+            raise mistake(f"no regular expression: {error}.") from error
+        missing = [name for name in ("video", "start", "end") if name not in groups]
+        if missing:
+            raise mistake(f"has no group '{missing[0]}'. Write (?P<{missing[0]}>...).")
+        return span
+
     captions_per_video: int = Field(5, ge=1)
     """Captions of a video that are searched, the first ones."""
     pairs: int = Field(500, ge=1)

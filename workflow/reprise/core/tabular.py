@@ -31,6 +31,7 @@ def listed_files(listing: Path) -> dict[str, Path]:
 # Strings, whose brackets count for nothing, and brackets.
 BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*"|[][{}]')
 DEEPEST = 100
+LONGEST_SHOWN = 60
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 
@@ -94,6 +95,15 @@ def _refuse_deep_nesting(path: Path) -> None:
                 depth += {b"[": 1, b"{": 1, b"]": -1, b"}": -1}.get(sign[0], 0)
                 if depth > DEEPEST:
                     raise ValueError(f"nested more than {DEEPEST} deep")
+
+
+def text_of(value: object, where: str) -> str:
+    """A cell on one line; nothing where there is none. What is neither a text nor a number is a mistake."""
+    if value is None:
+        return ""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise UserError(f"{where}: should be a text, found {str(value)[:LONGEST_SHOWN]}. Correct the row.")
+    return " ".join(str(value).split())
 
 
 def csv_rows(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:

@@ -36,6 +36,7 @@ def _benchmark(plan: Plan, name: str) -> ReportedBenchmark:
         passing_on=config.suite.benchmarks[name].passing_on,
         has_clips=name in plan.data_benchmarks(),
         forms={protocol: one.form for protocol, one in settings.protocols.items()},
+        rated_to={protocol: one.rated_to for protocol, one in settings.protocols.items() if one.judge is not None},
         runs=tuple(_run(plan, one) for one in plan.numbers() if one.run.benchmark == name),
         tables=tuple(
             ReportedTable(name=table, statistics=plan.shows_data(name, spec))

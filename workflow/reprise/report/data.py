@@ -105,7 +105,8 @@ class BenchmarkWriter:
             tables = self._read(run)
             self._check(run, tables, numbers)
             requests = asked[protocol].head(0) if run.imported else asked[protocol]
-            found = columns(self._name, self._entry.forms[protocol], self._items.grouped, requests, tables)
+            form, highest = self._entry.forms[protocol], self._entry.rated_to.get(protocol)
+            found = columns(self._name, form, self._items.grouped, requests, tables, highest)
             self._put(f"runs/{place}", found)
             self._metrics[place] = metrics_of(found)
             self.summaries[run.scored.name] = summary(found, tables.responses, self._items.names)

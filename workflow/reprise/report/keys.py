@@ -74,6 +74,8 @@ class ReportedBenchmark(Settings):
     """whether this site works on its videos"""
     forms: dict[str, str] = Field({})
     """protocol -> form of question"""
+    rated_to: dict[str, int] = Field({})
+    """protocol whose answers a judge rates -> the best rating"""
     runs: tuple[ReportedRun, ...] = ()
     tables: tuple[ReportedTable, ...] = ()
     figures: tuple[str, ...] = ()

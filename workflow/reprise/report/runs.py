@@ -9,7 +9,6 @@ from reprise.benchmarks.scoring import Answered, Convention
 
 NONE = "-"
 CLIP_MISSING = "m"
-BEST_RATING = 3
 SAMPLES = ("item_id", "clip_id", "unit")
 """what a sample of a metric may be called by: an item, a clip with all its questions, a pair of clips"""
 
@@ -24,12 +23,17 @@ class RunTables(NamedTuple):
     """a judge's"""
 
 
-def columns(benchmark: str, form: str, items: pl.DataFrame, asked: pl.DataFrame, run: RunTables) -> dict[str, Any]:
-    """The columns of a run: its state, the metrics by both conventions, what they count, where the readers differ."""
+def columns(
+    benchmark: str, form: str, items: pl.DataFrame, asked: pl.DataFrame, run: RunTables, highest: int | None = None
+) -> dict[str, Any]:
+    """The columns of a run: its state, the metrics by both conventions, what they count, where the readers differ.
+
+    Where a judge rates its answers, `highest` is the best rating.
+    """
     found: dict[str, Any] = {"state": _signs(items, _states(asked, run.robust))}
-    rated = run.replies is not None and bool(run.robust["score"].is_not_null().any())
-    if rated:
-        found["rating"] = _signs(items, _ratings(run.robust))
+    rated = highest is not None and run.replies is not None and bool(run.robust["score"].is_not_null().any())
+    if highest is not None and rated:
+        found |= {"rating": _signs(items, _ratings(run.robust, highest)), "highest": highest}
     readings: tuple[tuple[Convention, pl.DataFrame], ...] = (("fixed", run.robust), ("authors", run.authors))
     for convention, verdicts in readings:
         outcomes = load_scores(benchmark).SCORES[form].outcomes(Answered(items, verdicts, convention))
@@ -64,8 +68,8 @@ def _states(asked: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _ratings(verdicts: pl.DataFrame) -> pl.DataFrame:
-    rating = pl.col("score").clip(0, BEST_RATING).round().cast(pl.Int8).cast(pl.String)
+def _ratings(verdicts: pl.DataFrame, highest: int) -> pl.DataFrame:
+    rating = pl.col("score").clip(0, highest).round().cast(pl.Int8).cast(pl.String)
     return verdicts.group_by("item_id").agg(rating.first().alias("sign"))
 
 

@@ -10,7 +10,7 @@ from reprise.construction.settings import MmbenchVideoSettings
 from reprise.construction.sheets import NAME
 from reprise.core.errors import suggestion
 from reprise.core.plain import of_cell
-from reprise.core.tabular import read_rows, require_columns
+from reprise.core.tabular import read_rows, require_columns, text_of
 
 COLLECTION = "collection.csv"
 COLUMNS = ("video", "source", "video_type", "duration_s", "start_s", "end_s")
@@ -35,8 +35,9 @@ def videos(path: Path, settings: MmbenchVideoSettings) -> list[Row]:
 
 def rows_of(path: Path, columns: Sequence[str]) -> Iterator[Row]:
     """The rows of a file that people filled in, with single blanks."""
-    for row in require_columns(read_rows(path), columns, path).iter_rows(named=True):
-        yield {name: of_cell(" ".join(str(value or "").split())) for name, value in row.items()}
+    rows = require_columns(read_rows(path), columns, path).iter_rows(named=True)
+    for place, row in enumerate(rows, start=1):
+        yield {name: of_cell(text_of(row[name], f"{path}: row {place}: {name}")) for name in row}
 
 
 def number(text: str) -> float | None:

@@ -9,7 +9,7 @@ from reprise.construction.review import Task, Verdict, is_exported, read_typed
 from reprise.construction.settings import ClipColumns, TemporalBenchSettings
 from reprise.construction.sheets import Videos, read_sheet
 from reprise.core.errors import UserError
-from reprise.core.tabular import read_own_rows
+from reprise.core.tabular import read_own_rows, text_of
 from reprise.core.times import seconds
 
 OWN = "own"
@@ -101,7 +101,7 @@ def _rows(path: Path, columns: ClipColumns) -> Iterator[Annotated]:
             "`construction:` in the suite."
         )
     for number, row in enumerate(table.iter_rows(named=True), start=1):
-        text = {key: " ".join(("" if row.get(name) is None else str(row[name])).split()) for key, name in names.items()}
+        text = {key: text_of(row.get(name), f"{path}: row {number}: {name}") for key, name in names.items()}
         start, end = (_seconds(row[names[key]], f"{path}: row {number}: {names[key]}") for key in ("start", "end"))
         described, captions, refined = (
             (text[key],) if text[key] else () for key in ("description", "caption", "refined")

@@ -1,5 +1,6 @@
 """The pool that videos are found in: VATEX's captions, by the columns that the suite names."""
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -78,13 +79,18 @@ def _texts(value: Any, where: str) -> list[str]:
 def _by_id(video: str, span: str) -> Row:
     """The source and the span that an id names; no source where it names none."""
     match = re.fullmatch(span, video)
-    if match is None or not NAME.fullmatch(match["video"]):
+    times = [_seconds(match[name]) for name in ("start", "end")] if match else []
+    if match is None or not NAME.fullmatch(match["video"] or "") or not 0 <= times[0] < times[1] < math.inf:
         return {"video": video, "source": "", "start_s": None, "end_s": None}
+    return {"video": video, "source": match["video"], "start_s": times[0], "end_s": times[1]}
+
+
+def _seconds(text: str | None) -> float:
+    """A number of an id; NaN, which is in no span, where it is none."""
     try:
-        start, end = float(match["start"]), float(match["end"])
-    except (TypeError, ValueError):  # a group that fits no number, or nothing
-        return {"video": video, "source": "", "start_s": None, "end_s": None}
-    return {"video": video, "source": match["video"], "start_s": start, "end_s": end}
+        return float(text or "")
+    except ValueError:
+        return math.nan
 
 
 def _in_file(where: str, row: Mapping[str, Any], columns: Columns, videos: Videos) -> Row:

@@ -13,7 +13,7 @@ reprise.comparison = (() => {
       return;
     }
     const counts = reprise.filter.comparison(view.candidates, view);
-    const same = metric === reprise.outcome.RATING ? ["both rated 3", "the same lower rating"] : ["both right", "both wrong"];
+    const same = metric === reprise.outcome.RATING ? ["both with the best rating", "the same lower rating"] : ["both right", "both wrong"];
     const who = make("p", {}, "A: ", ...named(run), ". B: ", ...named(other), ". ");
     place.replaceChildren(who, reprise.conditions.of(view));
     if (!counts.of) {

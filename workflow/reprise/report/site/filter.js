@@ -3,8 +3,8 @@
 /* Which items are shown: each filter is a test of an item's number over columns that are strings of one sign an item. */
 reprise.filter = (() => {
   const SHOWN = {
-    right: { label: "right", rated: "rated 3", needs: "run", test: ({ a }) => (item) => a(item) === best(a) },
-    wrong: { label: "wrong", rated: "rated below 3", needs: "run", test: ({ a }) => (item) => a(item) !== null && a(item) < best(a) },
+    right: { label: "right", rated: "with the best rating", needs: "run", test: ({ a }) => (item) => a(item) === best(a) },
+    wrong: { label: "wrong", rated: "with a lower rating", needs: "run", test: ({ a }) => (item) => a(item) !== null && a(item) < best(a) },
     disagree: { label: "models disagree", needs: "other", test: ({ a, b }) => (item) => compared(a, b, item) && a(item) !== b(item) },
     better: { label: "only the model right", rated: "the model better", needs: "other", test: ({ a, b }) => (item) => compared(a, b, item) && a(item) > b(item) },
     worse: { label: "only the other right", rated: "the other better", needs: "other", test: ({ a, b }) => (item) => compared(a, b, item) && a(item) < b(item) },
@@ -15,7 +15,7 @@ reprise.filter = (() => {
   };
 
   function best(values) {
-    return values.metric === reprise.outcome.RATING ? 3 : 1;
+    return values.best;
   }
 
   function compared(a, b, item) {
@@ -24,7 +24,9 @@ reprise.filter = (() => {
 
   /** Item -> the value of a run's measure. */
   function values(columns, metric) {
-    return Object.assign((item) => reprise.outcome.value(columns, metric, item), { metric });
+    return Object.assign((item) => reprise.outcome.value(columns, metric, item), {
+      metric, best: metric === reprise.outcome.RATING ? columns.highest : 1,
+    });
   }
 
   /** What may be shown, given which runs are chosen. */

@@ -30,13 +30,13 @@ reprise.outcome = (() => {
     return found === "-" ? null : Number(found);
   }
 
-  /** How a sign of a measure is shown. */
-  function ofSign(found, metric) {
+  /** How a sign of a measure is shown; a rating with the best one. */
+  function ofSign(found, metric, highest) {
     if (found === "-") {
       return null;
     }
     if (metric === RATING) {
-      return { sign: found, word: "of 3", kind: "none" };
+      return { sign: found, word: `of ${highest}`, kind: "none" };
     }
     return found === "1" ? RIGHT : WRONG;
   }
@@ -44,7 +44,7 @@ reprise.outcome = (() => {
   /** How an item of a run is shown: its verdict, with what explains it. */
   function shown(columns, metric, item) {
     const state = STATES[columns.state[item]];
-    const verdict = ofSign(sign(columns, metric, item), metric);
+    const verdict = ofSign(sign(columns, metric, item), metric, columns.highest);
     if (!verdict) {
       return state || ANSWERED;
     }

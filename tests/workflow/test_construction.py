@@ -86,7 +86,7 @@ def test_a_subset_is_searched_for_after_a_run_and_is_no_part_of_the_release(proj
     assert sorted(row["test_name"] for row in rows) == sorted({row["test_name"] for row in released})
     listed = list(csv.DictReader((project.root / f"{SUBSET}/oracle.csv").open()))
     assert len(listed) == sum(int(row["subset"]) for row in rows) <= 16
-    project.edit("config/suites/construction.yaml", "    clips: ids", "    subset: {file: subset.csv}\n    clips: ids")
+    project.edit("config/suites/construction.yaml", "subset: {per_test: 6}", "subset: {file: subset.csv}")
     (project.root / "subset.csv").write_text((project.root / f"{SUBSET}/oracle.csv").read_text())
     items = "results/construction/annotations/velociti/items.parquet"
     project.made(items)

@@ -32,9 +32,8 @@ def test_a_mistake_is_one_message(project: Project, old: str, new: str, said: st
 
 
 def test_a_run_has_one_group(project: Project) -> None:
-    project.edit(
-        SUITE, "      script:\n", "      again: {run: paper/all/toy-script, answers: 'x*.csv'}\n      script:\n"
-    )
+    mine = "      script:\n        run: paper/"
+    project.edit(SUITE, mine, f"      again: {{run: paper/all/toy-script, answers: 'x*.csv'}}\n{mine}")
     assert (
         "people.script.run: 'paper/all/toy-script' is the run of 'again' too; a run has one group."
         in project.message("construction")

@@ -47,9 +47,9 @@ def caption_tasks(pool: pl.DataFrame) -> Iterator[Task]:
 def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: TemporalBenchSettings) -> Reviewed:
     """The negatives with what people said of them and of their captions, and what is left for people to do."""
     tasks = option_tasks(tables["samples"], settings.seed)
-    wanted = list(caption_tasks(tables["pool"]))
-    described = {f"{CAPTION_TASK}{clip}" for clip in tables["pool"]["clip"]} - {task.task_id for task in wanted}
-    votes = counted([*tasks, *wanted], [one for one in read_verdicts(verdicts) if one.task_id not in described])
+    everything = read_verdicts(verdicts)
+    describing = {f"{CAPTION_TASK}{clip}" for clip in tables["pool"]["clip"]}
+    votes = counted(tasks, [one for one in everything if one.task_id not in describing])
     needed, keeps = settings.review.votes, settings.review.undecided == "keep"
     captions = decided(tasks, votes, needed, keeps)
     negatives = decided([task._replace(choices=OF_NEGATIVES) for task in tasks], votes, needed, keeps)
@@ -63,12 +63,9 @@ def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: T
         return found | why if caption["filter"] else found
 
     rows = with_option_sets([judged(row) for row in tables["samples"].iter_rows(named=True)])
-    options = {task.task_id for task in tasks}
-    given = [
-        {"task_id": task, "verdict": said}
-        for task, by in votes.by_task.items()
-        if task in options
-        for said in by.values()
-    ]
-    left = [*task_rows(tasks, votes, needed), *task_rows(wanted, votes, needed)]
-    return Reviewed(rows, given, left, TASK_COLUMNS, votes.problems, TO_TYPE)
+    given = [{"task_id": task, "verdict": said} for task, by in votes.by_task.items() for said in by.values()]
+    wanted = list(caption_tasks(tables["pool"]))
+    waiting = {task.task_id for task in wanted}
+    described = counted(wanted, [one for one in everything if one.task_id in waiting])
+    left = [*task_rows(tasks, votes, needed), *task_rows(wanted, described, needed)]
+    return Reviewed(rows, given, left, TASK_COLUMNS, [*votes.problems, *described.problems], TO_TYPE)

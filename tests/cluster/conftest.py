@@ -1,7 +1,7 @@
 """One run of the suite here and one through Slurm, in which jobs are ended in the ways that a cluster knows.
 
-CLUSTER=whole adds a kill, a time limit and a lost node to a failure and a cancellation, and the rehearsal with a few of its
-models; CLUSTER=full the rehearsal with all of them. See `make test-cluster`.
+CLUSTER=whole adds a kill, a time limit and a lost node to a failure and a cancellation, and the rehearsal of all tables. See
+`make test-cluster`.
 """
 
 import os

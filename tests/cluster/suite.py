@@ -94,10 +94,9 @@ def cluster_suite(root: Path, names: tuple[str, ...]) -> Reduced:
     return project
 
 
-def rehearsal_suite(root: Path, models: str) -> OnSlurm:
-    """The rehearsal of these models, as `run:` of a suite's file names them; nothing run."""
+def rehearsal_suite(root: Path) -> OnSlurm:
+    """The rehearsal, nothing run."""
     project = OnSlurm(copy_project(root).root, targets=("all",))
-    project.edit("config/suites/rehearsal.yaml", "run: [all]", f"run: {models}")
     project.edit("config/config.yaml", "suite: demo", "suite: rehearsal")
     return project
 

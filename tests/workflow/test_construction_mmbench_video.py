@@ -1,6 +1,7 @@
 """MMBench-Video is made by the workflow: what annotators get, the draw of other sets, the filter and what it takes."""
 
 import csv
+import json
 import shutil
 
 import pytest
@@ -15,6 +16,12 @@ SETS = "{folder: resources/demo/sets, count: 5, scoring: {toy-own: 0 to 3, toy-f
 TABLES = """\
 benchmark: mmbench_video
 tables:
+  table2:
+    title: Other sets
+    caption: Other sets.
+    metrics: [original_score]
+    columns: [{title: 1 frame, sampling: interior1}]
+    sections: [{model: oracle, rows: [{label: MSVD, group: msvd, protocol: sets.five}]}]
   table3:
     title: Ratings
     caption: Ratings.
@@ -68,6 +75,17 @@ def test_people_get_their_files_and_sets_are_drawn(project: Project) -> None:
     assert "Avoid including specific timestamps" in (project.root / TASKS).with_name("guidelines.md").read_text()
     drawn = list(csv.DictReader((project.root / DRAWN).open()))
     assert len(drawn) == 2 and {row["scoring"] for row in drawn} == {"0 to 5"}
+
+
+def test_what_is_drawn_is_released_asked_about_and_rated(project: Project) -> None:
+    planned = project.planned("results/tables/mmbench_video/table2.csv")
+    assert "construction_draw" not in planned  # it is there by now
+    rules = ("construction_release", "requests", "infer", "judge_requests", "judge", "score_judged", "table")
+    assert [planned.count(rule) for rule in rules] == [1] * len(rules)
+    project.made(RELEASE)
+    listed = {entry["name"]: entry for entry in json.loads((project.root / RELEASE).read_text())}
+    assert set(listed) == {"MMBench-Video.tsv", "sets/msvd.csv"} and listed["sets/msvd.csv"]["path"] == DRAWN
+    assert listed["sets/msvd.csv"]["videos"] == "full/msvd"
 
 
 def test_people_rate_answers_and_a_judge_is_measured_against_them(project: Project) -> None:

@@ -1,6 +1,8 @@
 """People's answers are planned as a run's, and again only where a file of theirs changed."""
 
 import pytest
+from reprise.core.schemas import REQUESTS, read_table
+from reprise.people.tasks import question_tasks
 
 from tests.workflow.conftest import Project, copy_project, small_suite
 
@@ -10,6 +12,8 @@ GROUP = """\
       three:
         run: entail/all/humans
         answers: "answers/*.csv"
+        left_out: "captions/*.csv"
+        names: names.csv
         surveys: 3
 """
 
@@ -20,6 +24,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     small_suite(made)
     suite = made.root / "config/suites/small.yaml"
     suite.write_text(suite.read_text() + GROUP)
+    made.write("names.csv", "reviewer,name\nlabel-studio 3,Bob\n")
     made.edit(
         "config/tables/small.yaml",
         "          - {label: Oracle, model: oracle}\n",
@@ -44,5 +49,12 @@ def test_answers_are_a_run_that_needs_no_video(project: Project) -> None:
     assert "undefined by design" in (project.root / page).read_text()
     problems = (project.root / "results/small/responses/velociti/entail/all/humans.problems.csv").read_text()
     assert "answers/ann.csv: row 1" in problems and "foreign_task" in problems
-    project.write("answers/bob.csv", "task_id,digest,reviewer,verdict\n")
+    asked = read_table(project.root / "results/small/requests/velociti/entail.parquet", REQUESTS)
+    task = question_tasks("velociti/three/all", asked)[0]
+    project.write(
+        "answers/3.csv", f"task_id,digest,reviewer,verdict\n{task.task_id},{task.digest},Label-Studio 3,Yes\n"
+    )
+    project.write("captions/a.csv", "clip,reviewer\nv,BOB\n")
     assert set(project.planned(page, run)) == {"import_answers", "people_statistics", "score"}
+    project.made(page)
+    assert "| people left out | - | 1 | of 1 in `left_out:` |" in (project.root / page).read_text()

@@ -103,6 +103,16 @@ def test_the_conversation_goes_on_until_there_are_enough() -> None:
     ]
 
 
+@pytest.mark.parametrize("quotes", ['""', "“”", "„“", "«»", "””", "「」"])
+def test_pairs_in_quotes_of_any_language_are_read(quotes: str) -> None:
+    first, last = quotes
+    said = "\n".join(f"{number}. {first}a b {number}{last} vs. {first}{number} b a{last}" for number in (1, 2))
+    assert [(row["positive"], row["negative"]) for row in pairs([replies(said)], "")] == [
+        ("a b 1", "1 b a"),
+        ("a b 2", "2 b a"),
+    ]
+
+
 def test_a_question_that_failed_ends_the_conversation() -> None:
     given = [replies("", error="timeout")]
     assert [row["filter"] for row in pairs(given, "")] == ["failed"] and requests({}, given, PROMPTS, settings()) == []

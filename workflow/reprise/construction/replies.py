@@ -13,8 +13,8 @@ REFUSALS = re.compile(
     re.IGNORECASE,
 )
 FENCE = re.compile(r"^```\w*\n(.*?)\n?```$", re.DOTALL)
-PAIRS = ('""', "“”", "„“", "„”", "”“", "””", "‟”", "«»", "»«", "‹›", "「」", "『』", "''", "‘’", "‚‘", "`´", "``")
-QUOTES = frozenset((first, last) for first, last in PAIRS)
+QUOTES = ('""', "“”", "„“", "„”", "”“", "””", "‟”", "«»", "»«", "‹›", "「」", "『』", "''", "‘’", "‚‘", "`´", "``")
+"""pairs of quotes: how a text begins, and how it ends"""
 LONGEST_SHOWN = 80
 REPEATED_CHARS = 60
 LINE = re.compile(r"^[^\S\n]*(?:\d+[^\S\n]*[.):]|[-*•])\s*(\S.*)$", re.MULTILINE)
@@ -134,7 +134,7 @@ def _from_lines(text: str, labels: Sequence[str]) -> Parts:
 def unquoted(text: str) -> str:
     """A text on one line, without the quotes of any language around the whole of it."""
     line = " ".join(text.split())
-    while len(line) > 1 and (line[0], line[-1]) in QUOTES:
+    while len(line) > 1 and line[0] + line[-1] in QUOTES:
         line = line[1:-1].strip()
     return line
 

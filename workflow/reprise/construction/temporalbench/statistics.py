@@ -55,7 +55,7 @@ def statistics(tables: Mapping[str, pl.DataFrame], settings: TemporalBenchSettin
     rows = [
         beside("source data sets", "all", 7, videos["dataset"].n_unique()),
         *_table1(videos),
-        beside("captions refined", "all", None, pool["is_refined"].sum(), "the paper says that, not how many"),
+        beside("captions refined", "all", None, pool.filter("is_refined").height, "the paper says that, not how many"),
         beside("seconds of the longest clip", "all", 20, _most(videos["seconds"].drop_nulls().to_list()), "at most"),
         beside("negatives of a caption as written, most", WORDS, 9, _most_of_level(listed, WORDS), "at most"),
         beside("negatives of a caption as written, most", EVENTS, 6, _most_of_level(listed, EVENTS), "at most"),

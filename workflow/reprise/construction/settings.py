@@ -61,13 +61,13 @@ class Making(Settings):
 
     annotations: Annotations
     """Where the raw annotations come from."""
-    files: list[str] = Field(min_length=1)
+    files: list[str]
     """Glob patterns of their files."""
 
     @field_validator("files")
     @classmethod
     def _stay_inside(cls, files: list[str]) -> list[str]:
-        for pattern in files:
+        for pattern in files or [""]:
             if not pattern or Path(pattern).is_absolute() or ".." in Path(pattern).parts:
                 raise mistake(f"'{pattern}' should be a pattern of files in the folder of `annotations:`, as '*.csv'.")
         return files

@@ -54,14 +54,27 @@ def test_a_row_that_does_not_count_is_named_with_its_place(tmp_path: Path, bad: 
 
 HEADER = "task_id,digest,reviewer,verdict"
 UNREADABLE = {
-    "a quote that stays open": ("a.csv", f'{HEADER}\na,d,"ann,both fit\na,d,bob,both fit\n', "row 1: not readable as csv"),
+    "a quote that stays open": (
+        "a.csv",
+        f'{HEADER}\na,d,"ann,both fit\na,d,bob,both fit\n',
+        "row 1: not readable as csv",
+    ),
     "a column twice": ("a.csv", f"{HEADER},verdict\na,d,ann,x,y\n", "duplicate column 'verdict'"),
     "semicolons": ("a.csv", HEADER.replace(",", ";"), "its columns are separated by ';'"),
-    "no verdict": ("a.CSV", "task_id,digest,reviewer\n", "column 'verdict' is missing. Found: task_id, digest, reviewer."),
+    "no verdict": (
+        "a.CSV",
+        "task_id,digest,reviewer\n",
+        "column 'verdict' is missing. Found: task_id, digest, reviewer.",
+    ),
     "another template": (
         "a.json",
         '[{"data": {"task_id": "a"}, "annotations": [{"result": [{"from_name": "choice", "value": {"choices": ["x"]}}]}]}]',
         "its annotations say choice, and none says 'verdict'",
+    ),
+    "a field without a name": (
+        "a.json",
+        '[{"data": {"task_id": "a"}, "annotations": [{"result": [{"value": {"choices": ["x"]}}]}]}]',
+        "its annotations say something without a name, and none says 'verdict'",
     ),
 }
 
@@ -77,7 +90,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, name: str, text: st
 def test_half_a_sign_in_json_is_a_bad_row(tmp_path: Path) -> None:
     path = saved(tmp_path / "1.json", [row(0, "ann") | {"task_id": "\ud800"}])
     (problem,) = counted(TASKS, read_verdicts([path])).problems
-    assert problem.problem == "foreign_task" and "'?'".encode() in str(problem).encode()
+    assert problem.problem == "foreign_task" and b"'?'" in str(problem).encode()
 
 
 def test_no_spreadsheet_takes_a_digest_for_a_number() -> None:

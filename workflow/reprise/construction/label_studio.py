@@ -73,11 +73,11 @@ def fields_said(tasks: Sequence[Mapping[str, Any]]) -> set[str]:
     given = [one for task in tasks for one in task["annotations"] if isinstance(one, dict)]
     results = [one.get("result") for one in given]
     return {
-        str(one["from_name"])
+        str(one.get("from_name", "something without a name"))
         for result in results
         if isinstance(result, list)
         for one in result
-        if isinstance(one, dict) and "from_name" in one
+        if isinstance(one, dict) and "value" in one
     }
 
 

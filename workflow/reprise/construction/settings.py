@@ -16,7 +16,9 @@ Annotations = Annotated[ReleaseToy | ReleaseFolder | ReleaseHub, Field(discrimin
 def _with_places(text: str, *names: str) -> str:
     """A text with these places in braces, each once or more, and no others."""
     if set(re.findall(r"{(.*?)}", text)) != set(names):
-        raise mistake(f"should have {' and '.join(f'{{{name}}}' for name in names)} and nothing else in braces, found '{text}'.")
+        raise mistake(
+            f"should have {' and '.join(f'{{{name}}}' for name in names)} and nothing else in braces, found '{text}'."
+        )
     return text
 
 

@@ -126,8 +126,8 @@ def csv_cells(path: Path) -> Iterator[list[str]]:
                     _refuse_columns(path, columns)
                 elif len(cells) != len(columns):
                     raise UserError(
-                        f"{path}: row {number}: {len(cells)} cells for {len(columns)} columns ({', '.join(columns)}). A "
-                        "text with a comma needs quotes around it. Correct the row, then run the same command again."
+                        f"{path}: row {number}: {len(cells)} cells for {len(columns)} columns ({', '.join(columns)}). "
+                        "A text with a comma needs quotes around it. Correct the row, then run the same command again."
                     )
                 yield cells
                 number += 1
@@ -135,8 +135,8 @@ def csv_cells(path: Path) -> Iterator[list[str]]:
         refuse_other_encoding(path)
         where = f"row {number}" if number else "its columns"
         raise UserError(
-            f"{path}: {where}: not readable as csv: {error}. A quote that begins there may not be closed, or one inside "
-            "a text not be written twice. Correct it, then run the same command again."
+            f"{path}: {where}: not readable as csv: {error}. A quote that begins there may not be closed, or one "
+            "inside a text not be written twice. Correct it, then run the same command again."
         ) from error
 
 

@@ -74,7 +74,8 @@ def _video(path: Path, name: str, number: int) -> Path:
     found = inside(path.parent, name)
     if found is None or not found.is_file():
         raise UserError(
-            f"{path}: row {number}: no video '{name}' in {path.parent}/: it must lie beside this file, or in a folder there."
+            f"{path}: row {number}: no video '{name}' in {path.parent}/: it must lie beside this file, or in a folder "
+            "there."
         )
     return path.parent / name
 

@@ -31,14 +31,14 @@ def main() -> None:
     encoder = {} if key.embedder is None else {"vectors": encoder_of(key.embedder, key.settings, Store(args.store))}
     found = step.samples(tables, given, key.prompts, key.settings, **encoder)
     if args.replies:
-        _refuse_nothing(found.written, args.replies[0].parent)
+        refuse_nothing(found.written, args.replies[0].parent)
     for name, table in write_tables(key.settings.kind, found._asdict(), args.out, args.made_under).items():
         dropped = Counter(table.filter(table["filter"] != "")["filter"])
         listed = ", ".join(f"{count} {reason}" for reason, count in dropped.most_common())
         log.info(f"{name}: {table.height} rows, {kept(table).height} kept{f'; dropped: {listed}' if listed else ''}")
 
 
-def _refuse_nothing(written: Sequence[Row], replies: Path) -> None:
+def refuse_nothing(written: Sequence[Row], replies: Path) -> None:
     """Where no reply of the writer can be used, nothing would be left for people to review."""
     reasons = Counter(row["filter"] for row in written)
     if not written or "" in reasons:

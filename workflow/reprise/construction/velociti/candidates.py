@@ -21,7 +21,16 @@ from reprise.construction.velociti.world import World, may_be
 
 APART_S = 2.0
 """between the end of one event and the start of another"""
-EVENT_FILTERS = ("other_split", "other_video", "other_annotation", "no_verb", "no_agent", "too_long", "verb_left_out", "duplicate")
+EVENT_FILTERS = (
+    "other_split",
+    "other_video",
+    "other_annotation",
+    "no_verb",
+    "no_agent",
+    "too_long",
+    "verb_left_out",
+    "duplicate",
+)
 LONGEST_TEXT = 300
 """characters of a verb or a role; the longest of VidSitu are far shorter"""
 CANDIDATE_FILTERS = ("may_be_true", "enough_of_video")

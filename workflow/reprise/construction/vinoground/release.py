@@ -41,7 +41,11 @@ def index_of(pair: Mapping[str, Row]) -> int:
 
 def _row(pair: Mapping[str, Row]) -> Row:
     major, _, minors = pair["pos"]["category"].partition(";")
-    found: Row = {"index": index_of(pair), "major": major, "minor": "".join(f"{one};" for one in minors.split(";") if one)}
+    found: Row = {
+        "index": index_of(pair),
+        "major": major,
+        "minor": "".join(f"{one};" for one in minors.split(";") if one),
+    }
     for half in HALVES:
         row = pair[half]
         found |= {f"{half}_vid": row["source"], f"{half}_cap": row["text"]}

@@ -7,6 +7,7 @@ import av
 import polars as pl
 import pytest
 from reprise.construction.review import as_json, as_sheet
+from reprise.core.checksums import seal_text
 from reprise.core.errors import UserError
 from reprise.core.schemas import REQUESTS
 from reprise.media.settings import Encode
@@ -62,6 +63,10 @@ def test_each_survey_is_a_file_for_label_studio(tmp_path: Path) -> None:
     assert first["video_url"] == "/data/local-files/?d=a.mp4" and "reviewer" not in first
     with pytest.raises(UserError, match=r"surveys.csv: no survey '3'. Found: qualification, 1, 2\."):
         label_studio_tasks(path, "3")
+    seal_text(path)
+    path.write_text(path.read_text().replace("-2", "-3"))
+    with pytest.raises(UserError, match=r"surveys.csv: damaged, or edited: .* Save what you wrote in it under another"):
+        label_studio_tasks(path, "1")
 
 
 def test_a_task_of_another_benchmark_group_or_setting_is_another_task() -> None:

@@ -10,6 +10,7 @@ from reprise.benchmarks.answering import answers_as_given
 from reprise.benchmarks.human_ratings import agreement, read_ratings
 from reprise.benchmarks.prompts import load_prompts
 from reprise.construction.mmbench_video.static import mean_ratings
+from reprise.core.checksums import seal_text
 from reprise.core.errors import UserError
 from reprise.core.schemas import ITEMS, RESPONSES, VERDICTS
 from reprise.models.adapters.base import Clip
@@ -249,6 +250,16 @@ def test_mean_absolute_error_against_people(tmp_path: Path) -> None:
     assert agreement(verdicts, items_of(4), read_ratings(path), "unrated", LEVEL, "fixed") == []
     with pytest.raises(UserError, match="no item '2'"):
         agreement(verdicts, items_of(2), read_ratings(path), "r", LEVEL, "fixed")
+
+
+def test_ratings_that_a_job_wrote_are_not_read_when_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "ratings.csv"
+    path.write_text("run,item_id,rating\nr,0,2\n")
+    seal_text(path)
+    assert read_ratings(path)["rating"].to_list() == [2]
+    path.write_text("run,item_id,rating\nr,0,3\n")
+    with pytest.raises(UserError, match=r"ratings.csv: damaged, or edited: .* delete it and run snakemake again"):
+        read_ratings(path)
 
 
 @pytest.mark.parametrize(

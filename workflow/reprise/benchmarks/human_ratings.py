@@ -7,6 +7,7 @@ from typing import NamedTuple
 import polars as pl
 
 from reprise.benchmarks.scoring import Convention
+from reprise.core.checksums import sealed_text
 from reprise.core.errors import UserError
 from reprise.stats.measures import Measure, measure, ones
 
@@ -25,7 +26,7 @@ class Rated(NamedTuple):
 def read_ratings(path: Path) -> pl.DataFrame:
     """One row per rated answer (run, item_id, rating): the mean over the people who rated it."""
     try:
-        frame = pl.read_csv(path, infer_schema=False)
+        frame = pl.read_csv(sealed_text(path), infer_schema=False)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise UserError(f"{path}: not a readable csv ({error}). Expected columns {', '.join(COLUMNS)}.") from error
     if tuple(frame.columns) != COLUMNS:

@@ -106,7 +106,10 @@ def sealed_text(path: Path) -> Path:
     """A text that is what was written; one without a checksum counts."""
     known = read_record(_seal_of(path))
     if known is not None and path.is_file() and file_digest(path) != known:
-        raise UserError(f"{path}: damaged: it is not what was written. Delete it and run snakemake again.")
+        raise UserError(
+            f"{path}: damaged, or edited: it is not what was written. Save what you wrote in it under another name, "
+            "delete it and run snakemake again."
+        )
     return path
 
 

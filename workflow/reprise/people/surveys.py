@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from reprise.construction.draws import shuffled
 from reprise.construction.label_studio import as_task
 from reprise.construction.review import Task
+from reprise.core.checksums import sealed_text
 from reprise.core.errors import UserError, stop_on_fault
 from reprise.core.plain import of_cell
 from reprise.core.tabular import csv_rows
@@ -82,7 +83,7 @@ def address(path: Path, folder: str) -> str:
 
 def label_studio_tasks(surveys: Path, survey: str) -> list[dict[str, Any]]:
     """One survey of a file, or the qualification, as Label Studio imports it."""
-    rows = [{name: of_cell(cell) for name, cell in row.items()} for row in csv_rows(surveys, COLUMNS)]
+    rows = [{name: of_cell(cell) for name, cell in row.items()} for row in csv_rows(sealed_text(surveys), COLUMNS)]
     found = list(dict.fromkeys(row["survey"] for row in rows))
     if survey not in found:
         raise UserError(f"{surveys}: no survey '{survey}'. Found: {', '.join(found)}.")

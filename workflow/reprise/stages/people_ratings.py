@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from reprise.construction.review import as_csv
+from reprise.core.checksums import seal_text
 from reprise.core.errors import run_command
 from reprise.core.files import write_text
 from reprise.core.keyfile import read_key
@@ -24,6 +25,7 @@ def main() -> None:
     unrated = waiting(requests, found.tasks, votes, key.design.workers)
     write_refused(votes.problems, unrated, args.problems)
     write_text(args.out, as_csv(ratings.to_dicts(), ratings.columns))
+    seal_text(args.out)
     log.info(
         f"{ratings.height} answers rated by {key.design.workers} people or more, {len(unrated)} not yet; "
         f"{len(votes.problems)} rows do not count"

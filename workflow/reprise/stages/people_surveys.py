@@ -7,6 +7,7 @@ import polars as pl
 
 from reprise.construction.label_studio import template
 from reprise.construction.review import as_sheet
+from reprise.core.checksums import seal_text
 from reprise.core.errors import UserError, run_command, stop_on_fault
 from reprise.core.files import write_text
 from reprise.core.keyfile import read_key
@@ -48,6 +49,7 @@ def main() -> None:
     tasks = question_tasks(key.scope, requests)
     rows = survey_rows(tasks, tested, key.design, videos)
     write_text(args.csv, as_sheet(rows, COLUMNS))
+    seal_text(args.csv)
     write_text(args.template, template(RATE if isinstance(key.design, RatingDesign) else ANSWER, TEXTS))
     number, there = len({row["survey"] for row in rows} - {BEFORE}), len(rows) - len(tested.tasks)
     silent = sum(row["sound"] == "no" for row in rows)

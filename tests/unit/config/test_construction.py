@@ -38,6 +38,14 @@ MISTAKES = [
     (SUITE, "judges: [wordmatch]", "judges: []", "benchmarks.mmbench_video.construction.static: nobody rates its answers. Name a judge in `judges:` of the suite or of the benchmark."),
     (SUITE, "sets, count: 5, scoring: {toy-own", "sets, scoring: {msvd: 0 to 5, toy-own", "benchmarks.mmbench_video.construction.other_sets.scoring.msvd: no file 'resources/demo/sets/msvd.csv' with the questions of this set."),
     (SUITE, "scoring: {toy-own: 0 to 3", "scoring: {msvd: 0 to 9", "benchmarks.mmbench_video.construction.other_sets.scoring.msvd: should be '0 to 3', '0 to 5' or 'accuracy', found '0 to 9'."),
+    (SUITE, "writer: toy-writer", "writer: toy-script", "benchmarks.velociti.construction.writer: 'toy-script' cannot write: its answers are imported. Name a model that is asked here."),
+    (SUITE, "per_video: 2", "coreference: 'x {first} {third}'", "benchmarks.velociti.construction.coreference: should have {first} and {second} and nothing else in braces, found 'x {first} {third}'."),
+    (SUITE, "per_video: 2", "coreference: no places", "benchmarks.velociti.construction.coreference: should have {first} and {second} and"),
+    (SUITE, "per_video: 2", "files: [/etc/passwd]", "benchmarks.velociti.construction.files: '/etc/passwd' should be a pattern of files in the folder of `annotations:`, as '*.csv'."),
+    (SUITE, "per_video: 2", "files: ['../*.csv']", "benchmarks.velociti.construction.files: '../*.csv' should be a pattern"),
+    (SUITE, "per_video: 2", "files: []", "benchmarks.velociti.construction.files: '' should be a pattern"),
+    (SUITE, '.csv"}', '.csv", videos: "{nope}/x"}', "benchmarks.velociti.construction.review.videos: should have {video} and nothing else in braces, found '{nope}/x'."),
+    (SUITE, '"resources/demo/reviews/velociti/*.csv"', "resources/demo/reviews/velociti", "benchmarks.velociti.construction.review.verdicts: no file 'resources/demo/reviews/velociti'. Put it there, or name a pattern such as 'reviews/*.csv', which may match none yet."),
     ("config/models/toy-writer.yaml", "says: slides left", "say: slides left", "settings.verbs.sliding left.say: unknown key. Did you mean 'says'?"),
 ]  # fmt: skip
 

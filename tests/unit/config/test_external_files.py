@@ -95,7 +95,7 @@ def test_temporalbench_names_its_tasks(paper: Project) -> None:
         ("vinoground/llava-video-7b", (*BOTH, *NAMED), ["could be the answers of several runs of 'llava-video-7b'"]),
         ("temporalbench/ma-lmm", ("ma-lmm.jsonl",), ["temporalbench/caption/linspace4, temporalbench/long/linspace4, temporalbench/short/linspace4."]),
         ("velociti/gemini-1.5-flash", ("control.csv",), ["velociti/entail.gemini.subset/fps1, velociti/mc.subset/fps1."]),
-        ("mmbench_video/gpt-4o", ("gpt4o.xlsx",), ["mmbench_video/packed.subtitled/interior16, ", ", ... (16 in all)"]),
+        ("mmbench_video/gpt-4o", ("gpt4o.xlsx",), ["mmbench_video/packed.subtitled/interior16, ", ", ... (18 in all)"]),
         ("mmbench_video/llama-vid", ("a.xlsx", "b.tsv"), [f"{IMPORTS}/mmbench_video/llama-vid: found a.xlsx, b.tsv; one file of answers is expected. Keep one of them there."]),
         ("vinoground/o3/paper/linspace32", ("text.jsonl",), [f"{IMPORTS}/vinoground/o3/paper/linspace32: found text.jsonl, which are no answers to vinoground/paper by their names. {IMPORTS}/README.md lists the names."]),
         ("vinoground/o3/paper/linspace32", NAMED, ["which holds the answers of a run that shows 32 frames is not clear"]),

@@ -20,6 +20,7 @@ MISTAKES = [
     ('"resources/demo/people/vinoground/*.csv"', "answers.csv", "people.script.answers: no file 'answers.csv'. Put it there, or name a pattern such as 'answers/*.csv', which may match none yet."),
     ("workers: 10", "workers: 10\n        left_out: c.csv", "people.script.left_out: no file 'c.csv'. Put it there, or name a pattern"),
     ("workers: 10", "workers: 10\n        names: '*.csv'", "people.script.names: no file '*.csv'. Put it there."),
+    ("workers: 10", "seconds: .inf", "people.script.seconds: should be a finite number, found inf."),
     ("workers: 10", "worker: 10", "people.script.worker: unknown key. Did you mean 'workers'?"),
 ]  # fmt: skip
 
@@ -54,7 +55,7 @@ OF_RATERS = [
     (ORACLE, "[mmbench/none/oracle]", "people.raters.runs.0: 'mmbench/none/oracle': no judge rates its answers. Name a run of a protocol with a judge."),
     (ORACLE, "[unpacked/interior8/oracle, unpacked/interior8/oracle]", "people.raters.runs.1: 'unpacked/interior8/oracle' is named twice."),
     (ORACLE, "[unpacked/interior8/toy-llava-ov]", "people.raters.runs.0: 'unpacked/interior8/toy-llava-ov' is rated by 'again' too; a run has one group."),
-    (ORACLE, "[unpacked/interior1/oracle]", "people.raters.runs.0: 'unpacked/interior1/oracle' is in no table of the suite. Name it in `extra_runs:` too."),
+    (ORACLE, "[unpacked/spaced8/oracle]", "people.raters.runs.0: 'unpacked/spaced8/oracle' is in no table of the suite. Name it in `extra_runs:` too."),
     ("    clips: release", "    ratings: r.csv\n    clips: release", "people.again.kind: the suite names ratings too (ratings: r.csv). Name one of both."),
     ("answers: \"x*.csv\"", "answers: \"x*.csv\", questions: 0", "people.raters.questions: should be greater than or equal to 1, found 0."),
     ("answers: \"x*.csv\"", "answers: \"x*.csv\", surveys: 2, per_survey: 9", "people.raters.surveys: found 2, and per_survey 9. Name one of both."),

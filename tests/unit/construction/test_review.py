@@ -52,6 +52,52 @@ def test_a_row_that_does_not_count_is_named_with_its_place(tmp_path: Path, bad: 
     assert votes.problems[0].found and votes.by_task == {"b": {"ann": CHOICES[0]}}
 
 
+HEADER = "task_id,digest,reviewer,verdict"
+UNREADABLE = {
+    "a quote that stays open": (
+        "a.csv",
+        f'{HEADER}\na,d,"ann,both fit\na,d,bob,both fit\n',
+        "row 1: not readable as csv",
+    ),
+    "a column twice": ("a.csv", f"{HEADER},verdict\na,d,ann,x,y\n", "duplicate column 'verdict'"),
+    "semicolons": ("a.csv", HEADER.replace(",", ";"), "its columns are separated by ';'"),
+    "no verdict": (
+        "a.CSV",
+        "task_id,digest,reviewer\n",
+        "column 'verdict' is missing. Found: task_id, digest, reviewer.",
+    ),
+    "another template": (
+        "a.json",
+        '[{"data": {"task_id": "a"}, "annotations": [{"result": [{"from_name": "choice", "value": {"choices": ["x"]}}]}]}]',
+        "its annotations say choice, and none says 'verdict'",
+    ),
+    "a field without a name": (
+        "a.json",
+        '[{"data": {"task_id": "a"}, "annotations": [{"result": [{"value": {"choices": ["x"]}}]}]}]',
+        "its annotations say something without a name, and none says 'verdict'",
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "text", "words"), UNREADABLE.values(), ids=UNREADABLE)
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, name: str, text: str, words: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(UserError) as caught:
+        read_verdicts([tmp_path / name])
+    assert str(tmp_path / name) in str(caught.value) and words in str(caught.value)
+
+
+def test_half_a_sign_in_json_is_a_bad_row(tmp_path: Path) -> None:
+    path = saved(tmp_path / "1.json", [row(0, "ann") | {"task_id": "\ud800"}])
+    (problem,) = counted(TASKS, read_verdicts([path])).problems
+    assert problem.problem == "foreign_task" and b"'?'" in str(problem).encode()
+
+
+def test_no_spreadsheet_takes_a_digest_for_a_number() -> None:
+    names = [Task(str(number), CHOICES, {"text": str(number)}).digest for number in range(1000)]
+    assert {name[0] for name in names} == {"d"} and {len(name) for name in names} == {13}
+
+
 def test_two_verdicts_of_one_person_count_for_nothing_and_go_back_to_review() -> None:
     given = [Verdict(TASKS[0].task_id, TASKS[0].digest, "ann", verdict, "here") for verdict in CHOICES]
     votes = counted(TASKS, given)
@@ -89,7 +135,7 @@ MISTAKES = {
     "1.txt": ("", "file type '.txt' is not known. Allowed: .csv, .json."),
     "1.csv": (
         "task_id,verdict\na,both fit\n",
-        "column 'digest' is missing. Needed: task_id, digest, reviewer, verdict.",
+        "column 'digest' is missing. Found: task_id, verdict. Needed: task_id, digest, reviewer, verdict.",
     ),
     "1.json": ('{"a": 1}', "expected a list of objects with task_id, digest, reviewer, verdict, or what Label Studio"),
 }

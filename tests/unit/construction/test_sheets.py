@@ -52,6 +52,13 @@ def test_an_event_without_a_verb_or_an_agent_is_dropped_by_name(tmp_path: Path) 
     assert [row["filter"] for row in pool if row["filter"]] == ["no_verb", "no_agent"]
 
 
+def test_an_event_that_stands_twice_is_one(tmp_path: Path) -> None:
+    once, twice = events(tmp_path, *EVENTS), events(tmp_path, *EVENTS, EVENTS[1], EVENTS[1])
+    assert [row["filter"] for row in twice.pool].count("duplicate") == 2
+    assert [row["sample_id"] for row in twice.candidates] == [row["sample_id"] for row in once.candidates]
+    assert [row["filter"] for row in twice.candidates] == [row["filter"] for row in once.candidates]
+
+
 MISTAKES = {
     "a column that is missing": (["b,0,2,walk"], "video,start,end,verb", "column 'arg0' is missing. Found: video, start"),
     "a column that nobody reads": (["b,0,2,run,x,y"], f"{HEADER[:-6]}maner", "unknown column 'maner'. Did you mean 'manner'?"),
@@ -64,7 +71,10 @@ MISTAKES = {
     "no video": ([",0,2,run,x,"], HEADER, "row 1: column 'video': found ''"),
     "a comma without quotes": (["b,0,2,run,x,y,z"], HEADER, "row 1: 7 cells for 6 columns"),
     "a quote that does not end": (['b,0,2,run,"x,'], HEADER, "not readable as csv"),
-    "a control character": (["b,0,2,run,x\0,"], HEADER, "column 'arg0': found 'x\0', allowed is text without control"),
+    "two files of a name": (["b.mp4,0,2,run,x,", "b,2,4,sit,x,", "b.mov,4,6,eat,x,"], HEADER, "row 3: column 'video': found 'b.mov', allowed is one file of a name, and 'b.mp4' stands above"),
+    "an accent that stands by itself": (["a\u0308,0,2,run,x,"], HEADER, "allowed is each letter as one sign (Unicode NFC)"),
+    "semicolons": (["b;0;2;run;x;"], HEADER.replace(",", ";"), "its columns are separated by ';'. Save the file as csv with commas."),
+    "a control character": (["b,0,2,run,x\0,"], HEADER, "column 'arg0': found 'x[U+0000]', allowed is text without control"),
     "nothing": ([], HEADER, "no rows"),
 }  # fmt: skip
 
@@ -101,13 +111,21 @@ def test_captions_are_of_whole_files_or_of_spans(tmp_path: Path) -> None:
     assert captions(tmp_path, "a.mp4,he eats", "a,") == [
         ("a", "a", None, None, ""), ("a", "a", None, None, "empty_caption"),
     ]  # fmt: skip
+    assert captions(tmp_path, "a,0,4,he eats", header="video,start,end,caption") == [("a_0_4", "a", 0, 4, "")]
     rows = captions(tmp_path, "a,1,2.5,he eats", "a,,,he sits", header="video,start,end,caption")
     assert rows == [("a_1_2.5", "a", 1, 2.5, ""), ("a", "a", None, None, "")]
 
 
+def test_a_start_of_zero_in_json_is_one(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('[{"video": "a", "caption": "he eats", "start": 0, "end": 4}]')
+    (row,) = of_captions({path.name: path}, HOW).pool
+    assert (row["video"], row["start_s"], row["end_s"]) == ("a_0_4", 0, 4)
+
+
 @pytest.mark.parametrize(
     ("row", "words"),
-    [("../a,1,2,x", "row 1: column 'video'"), ("a,1,,x", "column 'end': found ''"), ("a,2,1,x", "allowed is a time after")],
+    [("../a,1,2,x", "row 1: column 'video'"), ("a,1,,x", "column 'end': found ''"), ("a,2,1,x", "allowed is a time after"), ("a,1,2,x,y", "row 1: 5 cells for 4 columns"), ('a,1,2,"x', "row 1: not readable as csv")],
 )  # fmt: skip
 def test_a_caption_s_mistake_is_named_with_its_place(tmp_path: Path, row: str, words: str) -> None:
     with pytest.raises(UserError) as error:

@@ -224,6 +224,8 @@ def test_words_are_compared_whatever_their_form() -> None:
 HOSTILE = {
     "a role that is a list": (annotated("v_a", event("walk", MAN) | {"Args": {"Arg0": ["man"]}}), "Ev1: 'Arg0' should be a text, found list"),
     "a verb that is a number": (annotated("v_a", event("walk", MAN) | {"Verb": 5}), "Ev1: 'Verb' should be a text, found int"),
+    "half a sign in a verb": (annotated("v_a", event("walk\ud800", "man")), "'Verb' holds control characters: 'walk[U+D800] "),
+    "half a sign in a role": ({"Ev1": event("walk", "man") | {"vid_seg_int": "v_a", "Args": {"Arg\ud800": "man"}}}, "a role holds control characters"),
     "a NUL": (annotated("v_a", event("walk", "man\0")), "'Arg0 (agent)' holds control characters"),
     "a path for an id": (annotated("../../x", event("walk", MAN)), "'vid_seg_int' is '../../x', expected an id"),
     "an id of a megabyte": (annotated("/" * 2**20, event("walk", MAN)), "expected an id such as"),

@@ -4,6 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from reprise.core.errors import UserError
+from reprise.stages.construction_samples import refuse_nothing
 
 from tests.unit.construction.worlds import Writer, annotated, event, found_in, settings, written
 
@@ -156,3 +158,13 @@ def test_good_replies_are_asked_for_once_and_make_every_test() -> None:
         "control", "agent_random", "agent_bind", "coref", "action_adv", "action_manner", "action_bind", "chrono",
     }  # fmt: skip
     assert all(row["positive"] and row["negative"] and row["positive"] != row["negative"] for row in kept)
+
+
+def test_a_writer_of_whom_nothing_can_be_used_is_an_error_that_counts_reasons() -> None:
+    made = written(FOUND, lambda system, prompt: "I'm sorry, but no.", settings())
+    with pytest.raises(
+        UserError, match=r"^x/replies: nothing that the writer said can be used: \d+ refusal. The first: I'm"
+    ):
+        refuse_nothing(made.written, Path("x/replies"))
+    refuse_nothing(written(FOUND, good, settings()).written, Path("x/replies"))
+    refuse_nothing([], Path("x/replies"))

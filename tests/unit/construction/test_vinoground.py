@@ -275,6 +275,19 @@ def test_every_released_video_shows_its_caption_and_not_the_other(
         assert is_true(row["text"], script) and not is_true(other, script)
 
 
+def test_a_pair_keeps_its_index_when_another_one_goes(made: dict[str, pl.DataFrame]) -> None:
+    """People's answers are known by it; of the letters one other pair's may turn, which keeps them balanced."""
+    here, _ = reviewed(made)
+    gone = sorted(here["reviewed"].filter(pl.col("filter") == "")["pair"])[0]
+    without = here | {"reviewed": here["reviewed"].filter(pl.col("pair") != gone)}
+    before, after = (
+        {one["idx"]: one["question"] for one in json.loads(release(tables, settings())["vinoground_textscore.json"])}
+        for tables in (here, without)
+    )
+    assert before.keys() - after.keys() == {f"{int(gone, 16)}_pos", f"{int(gone, 16)}_neg"}
+    assert after.keys() < before.keys() and sum(before[name] != text for name, text in after.items()) <= 2
+
+
 def test_the_release_is_read_by_the_unchanged_reader_and_balanced(
     made: dict[str, pl.DataFrame], tmp_path: Path
 ) -> None:

@@ -44,7 +44,10 @@ def test_who_typed_captions_in_label_studio_is_left_out(tmp_path: Path) -> None:
         ("", {}),
         ("3,Ann\n3,Bob\n", "row 2: this reviewer has another name in a row above."),
         ("3,\n", "row 1: an empty cell. Both columns need a text."),
-        ("3\n", "row 1: number of cells: found 1, expected 2: reviewer, name."),
+        (
+            "3\n",
+            "row 1: 1 cells for 2 columns (reviewer, name). A text with a comma needs quotes around it. Correct the row, then run the same command again.",
+        ),
     ],
 )
 def test_names_of_people(tmp_path: Path, rows: str, found: dict[str, str] | str) -> None:

@@ -128,7 +128,7 @@ def test_a_video_outside_the_folder_that_is_shown_is_refused(tmp_path: Path) -> 
         ("1,../a.mp4,Which?,A | B,A", "row 1: no video '../a.mp4' in "),
         (
             "1,,Which?,A | B,A\n2,,Which?",
-            "row 2: number of cells: found 3, expected 5: question_id, video, question, options, answer.",
+            "row 2: 3 cells for 5 columns (question_id, video, question, options, answer).",
         ),
         ("1,,Which?,A | B,A\n1,,Which?,A | B,A", "row 2: question '1' stands there twice."),
     ],

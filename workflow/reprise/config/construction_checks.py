@@ -1,6 +1,7 @@
 """Checks of a suite's constructions across files."""
 
 from collections.abc import Collection, Iterator
+from glob import has_magic
 from pathlib import Path
 
 from reprise.benchmarks.prompts import load_prompts
@@ -32,6 +33,10 @@ def construction_problems(found: Configuration, unreadable: Collection[str], roo
             yield f"{name}.release", "should be `{kind: constructed}`, since `construction:` says how it is made."
         if entry.construction.kind != name:
             yield f"{place}.kind", f"found '{entry.construction.kind}', but this is '{name}'."
+        verdicts = entry.construction.review.verdicts
+        if not has_magic(verdicts) and not (root / verdicts).is_file():
+            instead = "or name a pattern such as 'reviews/*.csv', which may match none yet"
+            yield f"{place}.review.verdicts", f"no file '{verdicts}'. Put it there, {instead}."
         if isinstance(entry.construction, Constructing):
             yield from _writer_problems(found, unreadable, entry.construction.writer, f"{place}.writer")
             yield from _prompt_problems(root, entry.construction.kind, entry.construction.prompts, f"{place}.prompts")
@@ -67,6 +72,9 @@ def _writer_problems(
         yield place, f"unknown model '{writer}'.{choices(writer, [*found.models, *unreadable])}"
         return
     model = found.models[writer]
+    if found.is_import(writer):
+        yield place, f"'{writer}' cannot write: its answers are imported. Name a model that is asked here."
+        return
     asked = ADAPTERS[model.adapter].asked(model.settings)
     if "write" not in asked or ADAPTERS[model.adapter].frames == "needed":
         yield place, f"'{writer}' cannot write: adapter '{model.adapter}' gives {', '.join(asked)}."

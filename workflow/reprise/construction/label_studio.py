@@ -68,6 +68,19 @@ def exported_rows(tasks: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, str]
                 }
 
 
+def fields_said(tasks: Sequence[Mapping[str, Any]]) -> set[str]:
+    """The names of the fields that annotations fill in."""
+    given = [one for task in tasks for one in task["annotations"] if isinstance(one, dict)]
+    results = [one.get("result") for one in given]
+    return {
+        str(one.get("from_name", "something without a name"))
+        for result in results
+        if isinstance(result, list)
+        for one in result
+        if isinstance(one, dict) and "value" in one
+    }
+
+
 def _user(found: Any) -> str:
     """The user's number, which stands alone or in a record."""
     number = found.get("id") if isinstance(found, dict) else found

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reprise.construction.filters import KEPT, Row
-from reprise.construction.label_studio import TYPED, exported_rows, is_export
+from reprise.construction.label_studio import TYPED, VERDICT, exported_rows, fields_said, is_export
+from reprise.construction.sheets import shown
 from reprise.core.errors import UserError
 from reprise.core.plain import as_cell, of_cell
-from reprise.core.tabular import refuse_other_encoding
+from reprise.core.tabular import csv_cells
 
 COLUMNS = ("task_id", "digest", "reviewer", "verdict")
 """of a file of verdicts; other columns are not read"""
@@ -40,7 +41,12 @@ class Task(NamedTuple):
     @property
     def digest(self) -> str:
         """Of what is shown: a verdict on another text is not one on this."""
-        return hashlib.sha256("\n".join(f"{k}: {v}" for k, v in self.shown.items()).encode()).hexdigest()[:12]
+        return name_of("\n".join(f"{k}: {v}" for k, v in self.shown.items()), 12)
+
+
+def name_of(text: str, digits: int) -> str:
+    """A digest for a cell of a csv file: its letter keeps spreadsheets from taking it for a number, such as 12e34."""
+    return f"d{hashlib.sha256(text.encode()).hexdigest()[:digits]}"
 
 
 class Verdict(NamedTuple):
@@ -100,13 +106,13 @@ def read_typed(paths: Iterable[Path]) -> list[Verdict]:
 def is_exported(path: Path) -> bool:
     """Whether this is a whole file that Label Studio exports."""
     try:
-        return path.suffix == ".json" and is_export(json.loads(path.read_text(encoding="utf-8-sig")))
+        return path.suffix.lower() == ".json" and is_export(json.loads(path.read_text(encoding="utf-8-sig")))
     except (ValueError, RecursionError):
         return False
 
 
 def _verdict(path: Path, number: int, row: Mapping[str, Any], said: str) -> Verdict:
-    columns = COLUMNS if path.suffix == ".csv" else (*COLUMNS, *SAVED)
+    columns = COLUMNS if path.suffix.lower() == ".csv" else (*COLUMNS, *SAVED)
     values = {name: of_cell(_text(row.get(said if name == "verdict" else name)).strip()) for name in columns}
     return Verdict(**values, where=f"{path}: row {number}")
 
@@ -135,7 +141,7 @@ def _moment(text: str) -> datetime | None:
 
 def _text(value: Any) -> str:
     """A cell as a text; a rating of 0 may be a number."""
-    return "" if value is None else str(value)
+    return "" if value is None else str(value).encode(errors="replace").decode()  # half a sign of JSON is none
 
 
 def _json(path: Path) -> Any:
@@ -148,31 +154,40 @@ def _json(path: Path) -> Any:
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
-    if path.suffix == ".json":
+    suffix = path.suffix.lower()
+    if suffix == ".json":
         content = _json(path)
         if is_export(content):
+            _refuse_other_template(path, content)
             return list(exported_rows(content))
         if not isinstance(content, list) or not all(isinstance(row, dict) for row in content):
             raise UserError(
                 f"{path}: expected a list of objects with {', '.join(COLUMNS)}, or what Label Studio exports as JSON."
             )
-        missing = [name for row in content[:1] for name in COLUMNS if name not in row]
-        rows = content
-    elif path.suffix == ".csv":
-        try:
-            reader = csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig")))
-            rows, names = list(reader), reader.fieldnames or ()
-        except (UnicodeDecodeError, csv.Error) as error:
-            refuse_other_encoding(path)
-            raise UserError(f"{path}: not readable as csv: {error}.") from error
-        missing = [name for name in COLUMNS if name not in names]
+        rows, names = content, list(content[0] if content else COLUMNS)
+    elif suffix == ".csv":
+        header, *cells = [*csv_cells(path)] or [[]]
+        names = [name.strip() for name in header]
+        rows = [dict(zip(names, row, strict=True)) for row in cells]
     else:
         raise UserError(f"{path}: file type '{path.suffix}' is not known. Allowed: .csv, .json.")
+    missing = [name for name in COLUMNS if name not in names]
     if missing:
         raise UserError(
-            f"{path}: column '{missing[0]}' is missing. Needed: {', '.join(COLUMNS)}. Fill in a copy of the tasks."
+            f"{path}: column '{missing[0]}' is missing. Found: {', '.join(map(shown, names)) or 'nothing'}. Needed: "
+            f"{', '.join(COLUMNS)}. Fill in a copy of the tasks."
         )
     return rows
+
+
+def _refuse_other_template(path: Path, content: Sequence[Mapping[str, Any]]) -> None:
+    """Verdicts under another name would look as if nobody had given any."""
+    fields = fields_said(content)
+    if fields and not fields & {VERDICT, TYPED}:
+        raise UserError(
+            f"{path}: its annotations say {', '.join(map(shown, sorted(fields)))}, and none says '{VERDICT}'. Make the "
+            "project with `template.xml` of the tasks, or call the choices of its template so, then export it again."
+        )
 
 
 def counted(tasks: Sequence[Task], verdicts: Sequence[Verdict]) -> Votes:

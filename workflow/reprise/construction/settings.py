@@ -1,6 +1,7 @@
 """What a suite says of a benchmark that it makes: its raw annotations, its writer, its review, its rules."""
 
 import re
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
@@ -12,6 +13,15 @@ from reprise.fetch.settings import ReleaseFolder, ReleaseHub, ReleaseToy
 Annotations = Annotated[ReleaseToy | ReleaseFolder | ReleaseHub, Field(discriminator="kind")]
 
 
+def _with_places(text: str, *names: str) -> str:
+    """A text with these places in braces, each once or more, and no others."""
+    if set(re.findall(r"{(.*?)}", text)) != set(names):
+        raise mistake(
+            f"should have {' and '.join(f'{{{name}}}' for name in names)} and nothing else in braces, found '{text}'."
+        )
+    return text
+
+
 class ReviewSettings(Settings):
     """How people decide what is kept."""
 
@@ -21,6 +31,12 @@ class ReviewSettings(Settings):
     """How many people must have judged a task; most of them must find it fit."""
     videos: str = "clips/{video}.mp4"
     """Where Label Studio finds a task's video, below its `LOCAL_FILES_DOCUMENT_ROOT`; `{video}` is a column."""
+
+    @field_validator("videos")
+    @classmethod
+    def _names_a_video(cls, videos: str) -> str:
+        return _with_places(videos, "video")
+
     undecided: Literal["keep", "drop"] = "drop"
     """What becomes of a task that too few people have judged: `keep` makes a release that says it is not reviewed."""
 
@@ -49,6 +65,15 @@ class Making(Settings):
     """Where the raw annotations come from."""
     files: list[str]
     """Glob patterns of their files."""
+
+    @field_validator("files")
+    @classmethod
+    def _stay_inside(cls, files: list[str]) -> list[str]:
+        for pattern in files or [""]:
+            if not pattern or Path(pattern).is_absolute() or ".." in Path(pattern).parts:
+                raise mistake(f"'{pattern}' should be a pattern of files in the folder of `annotations:`, as '*.csv'.")
+        return files
+
     review: ReviewSettings
     """The review by people."""
     seed: int = 0
@@ -85,6 +110,11 @@ class VelocitiSettings(Constructing):
     """Verbs whose events are not used, such as `stand`: what is no action cannot be told apart by actions."""
     coreference: str = "The person who {first} is also the one who {second}."
     """Caption of the test of coreference."""
+
+    @field_validator("coreference")
+    @classmethod
+    def _names_both(cls, coreference: str) -> str:
+        return _with_places(coreference, "first", "second")
 
 
 class Columns(Settings):

@@ -1,16 +1,15 @@
 """Annotations that people keep in csv files of their own: columns that are stated, rows that are checked."""
 
-import csv
-import io
 import math
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
-from unicodedata import category
+from unicodedata import category, is_normalized
 
 from reprise.core.errors import UserError, suggestion
-from reprise.core.tabular import refuse_other_encoding
+from reprise.core.plain import visible
+from reprise.core.tabular import csv_cells
 
 VIDEO = re.compile(r"\w[\w.-]{0,119}")
 NAME = re.compile(r"[\w-][\w.-]{0,119}")
@@ -20,13 +19,13 @@ LONGEST_SHOWN = 60
 
 
 def has_control(text: str) -> bool:
-    """Whether a text holds characters that nobody sees, such as NUL."""
-    return any(category(one) == "Cc" for one in text)
+    """Whether a text holds characters that nobody sees, such as NUL, or halves of some, which no file can hold."""
+    return any(category(one) in ("Cc", "Cs") for one in text)
 
 
 def shown(text: str) -> str:
     """The beginning of a text, as an error shows it."""
-    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
+    return visible(text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}...")
 
 
 class Row(NamedTuple):
@@ -38,6 +37,9 @@ class Row(NamedTuple):
     def video(self, column: str) -> str:
         """The name of a video's file, without its ending."""
         name = ENDING.sub("", self.cells[column])
+        if not is_normalized("NFC", name):
+            allowed = "each letter as one sign (Unicode NFC), in the file's name too; here an accent stands by itself"
+            raise self.wrong(column, allowed)
         if not VIDEO.fullmatch(name):
             raise self.wrong(column, "the name of a file: at most 120 letters, digits, '.', '_' and '-', no folder")
         return name
@@ -67,21 +69,33 @@ class Row(NamedTuple):
         )
 
 
+class Videos:
+    """The names of videos as rows give them: with two endings they are two files, which a name cannot tell apart."""
+
+    def __init__(self) -> None:
+        self._endings: dict[str, str] = {}
+
+    def name(self, row: Row, column: str) -> str:
+        """The name of a row's video, without its ending."""
+        name = row.video(column)
+        ending = row.cells[column][len(name) :].lower()
+        known = self._endings.setdefault(name, ending) if ending else ending
+        if known != ending:
+            raise row.wrong(column, f"one file of a name, and '{name}{known}' stands above. Rename one of both files")
+        return name
+
+
 def read_sheet(path: Path, needed: Sequence[str], optional: Sequence[str]) -> Iterator[Row]:
     """The rows of a csv file with these columns and no others; a row without any text is none."""
-    try:
-        rows = csv.reader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline=""), strict=True)
-        header = [name.strip() for name in next(rows, [])]
-        _check_header(path, header, needed, optional)
-        number = 0
-        for number, cells in enumerate(rows, start=1):
-            if any(cell.strip() for cell in cells):
-                yield _row(f"{path}: row {number}", header, cells)
-        if not number:
-            raise UserError(f"{path}: no rows below its columns. Write some, then run the same command again.")
-    except (UnicodeDecodeError, csv.Error) as error:
-        refuse_other_encoding(path)
-        raise UserError(f"{path}: not readable as csv: {error}. Save the file as csv again.") from error
+    rows = csv_cells(path)
+    header = [name.strip() for name in next(rows, [])]
+    _check_header(path, header, needed, optional)
+    number = 0
+    for number, cells in enumerate(rows, start=1):
+        if any(cell.strip() for cell in cells):
+            yield _row(f"{path}: row {number}", header, cells)
+    if not number:
+        raise UserError(f"{path}: no rows below its columns. Write some, then run the same command again.")
 
 
 def _check_header(path: Path, header: Sequence[str], needed: Sequence[str], optional: Sequence[str]) -> None:
@@ -90,19 +104,12 @@ def _check_header(path: Path, header: Sequence[str], needed: Sequence[str], opti
     for name in needed:
         if name not in header:
             raise UserError(f"{path}: column '{name}' is missing. Found: {', '.join(header) or 'nothing'}. {listed}")
-    for place, name in enumerate(header):
+    for name in header:
         if name not in allowed:
             raise UserError(f"{path}: unknown column '{name}'.{suggestion(name, allowed)} {listed}")
-        if name in header[:place]:
-            raise UserError(f"{path}: duplicate column '{name}'. Remove one of them.")
 
 
 def _row(where: str, header: Sequence[str], cells: Sequence[str]) -> Row:
-    if len(cells) != len(header):
-        raise UserError(
-            f"{where}: {len(cells)} cells for {len(header)} columns ({', '.join(header)}). A text with a comma needs "
-            "quotes around it. Correct the row, then run the same command again."
-        )
     row = Row(where, {name: " ".join(cell.split()) for name, cell in zip(header, cells, strict=True)})
     for column, text in row.cells.items():
         if has_control(text):

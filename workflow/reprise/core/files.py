@@ -93,6 +93,15 @@ def matching_files(folder: Path, patterns: Iterable[str]) -> dict[str, Path]:
     return {path.relative_to(folder).as_posix(): path for path in paths}
 
 
+def fitting_files(pattern: str) -> list[Path]:
+    """The files that fit a pattern; not the hidden ones that programs leave beside a file that is open."""
+    if not pattern:
+        return []
+    anchor = Path(pattern).anchor  # empty where the pattern is relative, as Python's own glob needs it
+    found = Path(anchor).glob(str(Path(pattern).relative_to(anchor)))
+    return sorted(path for path in found if path.is_file() and not path.name.startswith("."))
+
+
 def inside(folder: Path, name: str) -> Path | None:
     """`folder/name`, or None when the name would leave the folder (absolute, `..`, a link that leads out)."""
     try:

@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -33,6 +33,8 @@ BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*"|[][{}]')
 DEEPEST = 100
 LONGEST_SHOWN = 60
 
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+
 csv.field_size_limit(2**27)  # a cell may be longer than the csv module's own limit
 
 
@@ -45,20 +47,29 @@ def read_rows(path: Path) -> pl.DataFrame:
         ".json": pl.read_json,
         ".jsonl": pl.read_ndjson,
     }
-    if path.suffix not in readers:
+    suffix = path.suffix.lower()
+    if suffix not in readers:
         raise UserError(f"{path}: file type '{path.suffix}' is not known. Allowed: {', '.join(sorted(readers))}.")
     try:
-        if path.suffix in {".csv", ".tsv"}:
-            _refuse_double_columns(path, "," if path.suffix == ".csv" else "\t")
-        elif path.suffix in {".json", ".jsonl"}:
+        if suffix in SEPARATORS:
+            _refuse_double_columns(path, SEPARATORS[suffix])
+        elif suffix in {".json", ".jsonl"}:
             _refuse_deep_nesting(path)
-        return readers[path.suffix](path)
+        return readers[suffix](path)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, csv.Error) as error:
         refuse_other_encoding(path)
         what = str(error).strip().partition("\n")[0]  # polars adds how its own functions are called
         raise UserError(
             f"{path}: not readable as {path.suffix[1:]}: {what}. Fetch the file again or, if it is yours, correct it."
         ) from error
+
+
+def read_own_rows(path: Path) -> pl.DataFrame:
+    """The same of a file that people write by hand: what is wrong in a csv file is named by its row."""
+    if path.suffix.lower() in SEPARATORS:
+        for _ in csv_cells(path):
+            pass
+    return read_rows(path)
 
 
 def refuse_other_encoding(path: Path) -> None:
@@ -97,20 +108,46 @@ def text_of(value: object, where: str) -> str:
 
 def csv_rows(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
     """The rows of a csv file with exactly these columns."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            names, *rows = [*csv.reader(stream)] or [[]]
-    except (UnicodeDecodeError, csv.Error) as error:
-        refuse_other_encoding(path)
-        raise UserError(f"{path}: not readable as csv: {error}.") from error
+    names, *rows = [*csv_cells(path)] or [[]]
     if names != list(columns):
         raise UserError(f"{path}: found columns {names}, expected {', '.join(columns)}.")
-    filled = [row for row in rows if row]
-    for number, row in enumerate(filled, start=1):
-        if len(row) != len(columns):
-            needed = f"{len(columns)}: {', '.join(columns)}"
-            raise UserError(f"{path}: row {number}: number of cells: found {len(row)}, expected {needed}.")
-    return [dict(zip(columns, row, strict=True)) for row in filled]
+    return [dict(zip(columns, row, strict=True)) for row in rows]
+
+
+def csv_cells(path: Path) -> Iterator[list[str]]:
+    """The columns of a csv file and then its rows, blank ones left out; what is wrong is named by its row."""
+    separator = SEPARATORS.get(path.suffix.lower(), ",")
+    number, columns = 0, []
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            for cells in filter(None, csv.reader(stream, delimiter=separator, strict=True)):
+                if not number:
+                    columns = cells
+                    _refuse_columns(path, columns)
+                elif len(cells) != len(columns):
+                    raise UserError(
+                        f"{path}: row {number}: {len(cells)} cells for {len(columns)} columns ({', '.join(columns)}). "
+                        "A text with a comma needs quotes around it. Correct the row, then run the same command again."
+                    )
+                yield cells
+                number += 1
+    except (UnicodeDecodeError, csv.Error) as error:
+        refuse_other_encoding(path)
+        where = f"row {number}" if number else "its columns"
+        raise UserError(
+            f"{path}: {where}: not readable as csv: {error}. A quote that begins there may not be closed, or one "
+            "inside a text not be written twice. Correct it, then run the same command again."
+        ) from error
+
+
+def _refuse_columns(path: Path, columns: Sequence[str]) -> None:
+    others = [f"'{sign}'" if sign.strip() else "tabs" for sign in (";", "\t") if sign in columns[0]]
+    if len(columns) == 1 and others:
+        raise UserError(f"{path}: its columns are separated by {others[0]}. Save the file as csv with commas.")
+    names = [name.strip() for name in columns]
+    twice = [name for name in names if name and names.count(name) > 1]
+    if twice:
+        raise UserError(f"{path}: duplicate column '{twice[0]}'. Found: {', '.join(columns)}. Remove one of them.")
 
 
 def _refuse_double_columns(path: Path, separator: str) -> None:

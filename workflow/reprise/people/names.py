@@ -5,7 +5,7 @@ from pathlib import Path
 
 from reprise.construction.review import Verdict, is_exported, read_typed
 from reprise.core.errors import UserError
-from reprise.core.tabular import csv_rows, read_rows
+from reprise.core.tabular import csv_rows, read_own_rows
 
 REVIEWER = "reviewer"
 COLUMNS = (REVIEWER, "name")
@@ -41,7 +41,7 @@ def people_named(paths: Iterable[Path]) -> set[str]:
         if is_exported(path):
             found |= {known_as(one.reviewer) for one in read_typed([path])}
             continue
-        rows = read_rows(path)
+        rows = read_own_rows(path)
         if REVIEWER not in rows.columns:
             raise UserError(
                 f"{path}: column '{REVIEWER}' is missing. Found: {', '.join(rows.columns)}. It names people "

@@ -1,13 +1,12 @@
 """The questions as tasks for people, under names that tell nobody which answer is right."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
 
-from reprise.construction.review import Task
+from reprise.construction.review import Task, name_of
 from reprise.core.errors import UserError
 from reprise.core.files import inside
 from reprise.core.tabular import csv_rows
@@ -31,7 +30,7 @@ NOT_TESTED = Qualifying([], {}, {})
 
 def task_id(scope: str, *names: str) -> str:
     """A task's name for people: it tells nothing, and is another one in another group or setting."""
-    return hashlib.sha256("\n".join((scope, *names)).encode()).hexdigest()[:ID_LENGTH]
+    return name_of("\n".join((scope, *names)), ID_LENGTH)
 
 
 def question_tasks(scope: str, requests: pl.DataFrame) -> list[Task]:
@@ -74,7 +73,10 @@ def qualification_tasks(scope: str, path: Path) -> Qualifying:
 def _video(path: Path, name: str, number: int) -> Path:
     found = inside(path.parent, name)
     if found is None or not found.is_file():
-        raise UserError(f"{path}: row {number}: no video '{name}' in {path.parent}/.")
+        raise UserError(
+            f"{path}: row {number}: no video '{name}' in {path.parent}/: it must lie beside this file, or in a folder "
+            "there."
+        )
     return path.parent / name
 
 

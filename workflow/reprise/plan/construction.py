@@ -32,7 +32,7 @@ from reprise.construction.settings import (
     VinogroundSettings,
 )
 from reprise.core.errors import UserError
-from reprise.core.files import matching_files
+from reprise.core.files import fitting_files, matching_files
 from reprise.core.keyfile import Key
 from reprise.core.names import UNFILTERED, one_of
 from reprise.core.paths import Run
@@ -110,7 +110,7 @@ def step_keys(plan: Plan, benchmark: str) -> Iterator[tuple[Path, Key]]:
     """The key files of a construction's steps, but for the writer's; without the digests of their code."""
     settings = constructed(plan)[benchmark]
     prompts, title = writing_prompts(settings), plan.config.benchmarks[benchmark].title
-    verdicts = {str(path): plan.store.digest(path) for path in verdict_files(settings.review.verdicts)}
+    verdicts = {str(path): plan.store.digest(path) for path in fitting_files(settings.review.verdicts)}
     steps: dict[str, Key] = {
         SOURCE: _source(plan, benchmark, settings),
         **({"clips": PoolClipsKey(settings=settings)} if settings.kind in MEASURED else {}),
@@ -179,15 +179,10 @@ def other_sets(settings: Construction) -> OtherSets | None:
     return settings.other_sets if isinstance(settings, MmbenchVideoSettings) else None
 
 
-def verdict_files(pattern: str) -> list[Path]:
-    """People's verdicts so far."""
-    return sorted(path for path in Path().glob(pattern) if path.is_file())
-
-
 def checks_by_hand(plan: Plan, benchmark: str) -> list[Path]:
     """What people said of static questions so far."""
     pattern = static_filters(plan.config)[benchmark].verdicts
-    return verdict_files(pattern) if pattern else []
+    return fitting_files(pattern) if pattern else []
 
 
 class Constructed:
@@ -245,7 +240,7 @@ class Constructed:
 
     def verdicts(self, wildcards: Wildcards) -> list[Path]:
         """People's verdicts so far."""
-        return verdict_files(self._made[wildcards.benchmark].review.verdicts)
+        return fitting_files(self._made[wildcards.benchmark].review.verdicts)
 
     def searched(self) -> str:
         """The benchmarks of which a subset can be searched for, as a wildcard's pattern."""

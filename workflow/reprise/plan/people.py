@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reprise.config.configuration import Configuration
+from reprise.core.files import fitting_files
 from reprise.core.paths import Run
 from reprise.core.store import Store
 from reprise.people.keys import Inputs
@@ -66,18 +67,11 @@ class People:
         design = group.design
         questions = [Path(design.qualification.questions)] if design.qualification else []
         return Inputs(
-            answers=self._digests(_matching(design.answers)),
-            left_out=self._digests(_matching(design.left_out) if design.left_out else []),
+            answers=self._digests(fitting_files(design.answers)),
+            left_out=self._digests(fitting_files(design.left_out) if design.left_out else []),
             qualification=self._digests([path for path in questions if path.is_file()]),
             names=self._digests([Path(design.names)] if design.names else []),
         )
 
     def _digests(self, paths: list[Path]) -> dict[str, str]:
         return {str(path): self._store.digest(path) for path in paths}
-
-
-def _matching(pattern: str) -> list[Path]:
-    """The files that fit; not the hidden ones that programs leave beside a file that is open."""
-    anchor = Path(pattern).anchor  # empty where the pattern is relative, as Python's own glob needs it
-    found = Path(anchor).glob(str(Path(pattern).relative_to(anchor)))
-    return sorted(path for path in found if path.is_file() and not path.name.startswith("."))

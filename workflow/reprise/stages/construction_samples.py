@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from reprise.construction.filters import kept
+from reprise.construction.filters import Row, kept
 from reprise.construction.keys import SamplesKey
 from reprise.construction.registry import load_step, read_tables, write_tables
 from reprise.construction.settings import CheckpointEncoder, Construction, VinogroundSettings
-from reprise.core.errors import run_command
+from reprise.core.errors import UserError, run_command
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import RESPONSES, read_table
@@ -30,10 +30,24 @@ def main() -> None:
     step = load_step(key.settings.kind, "samples")
     encoder = {} if key.embedder is None else {"vectors": encoder_of(key.embedder, key.settings, Store(args.store))}
     found = step.samples(tables, given, key.prompts, key.settings, **encoder)
+    if args.replies:
+        refuse_nothing(found.written, args.replies[0].parent)
     for name, table in write_tables(key.settings.kind, found._asdict(), args.out, args.made_under).items():
         dropped = Counter(table.filter(table["filter"] != "")["filter"])
         listed = ", ".join(f"{count} {reason}" for reason, count in dropped.most_common())
         log.info(f"{name}: {table.height} rows, {kept(table).height} kept{f'; dropped: {listed}' if listed else ''}")
+
+
+def refuse_nothing(written: Sequence[Row], replies: Path) -> None:
+    """Where no reply of the writer can be used, nothing would be left for people to review."""
+    reasons = Counter(row["filter"] for row in written)
+    if not written or "" in reasons:
+        return
+    listed = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
+    raise UserError(
+        f"{replies}: nothing that the writer said can be used: {listed}. The first: {written[0]['why']}. Read "
+        "docs/construction.md, 'What the writer may get wrong'; then name another `writer:`, or correct `prompts:`."
+    )
 
 
 def encoder_of(embedder: str, settings: Construction, store: Store) -> Any:

@@ -52,7 +52,10 @@ def release_folder(key: ReleaseKey, store: Store, results: Path) -> Path:
     if isinstance(key.release, ReleaseFolder):
         folder = Path(key.release.path)
         if not folder.is_dir():
-            raise UserError(f"release of {key.benchmark}: no folder '{folder}'. Set release.path in the suite's file.")
+            raise UserError(
+                f"release of {key.benchmark}: no folder '{folder}'. Set release.path in the suite's file; where the "
+                "benchmark is made, construction.annotations.path."
+            )
         return folder
     load_world(key.release.kind).write_release(key.benchmark, results)
     return results

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 from reprise.benchmarks.rows import Clip
 from reprise.construction.review import Task, Verdict, is_exported, read_typed
 from reprise.construction.settings import ClipColumns, TemporalBenchSettings
-from reprise.construction.sheets import read_sheet
+from reprise.construction.sheets import Videos, read_sheet
 from reprise.core.errors import UserError
-from reprise.core.tabular import read_rows, text_of
+from reprise.core.tabular import read_own_rows, text_of
 from reprise.core.times import seconds
 
 OWN = "own"
@@ -83,14 +83,15 @@ def _with_typed(clips: list[Annotated], typed: Sequence[Verdict]) -> list[Annota
 
 
 def _own_rows(path: Path) -> Iterator[Annotated]:
+    videos = Videos()
     for row in read_sheet(path, OWN_COLUMNS, ()):
         start, end = row.span("start", "end")
         caption = row.cells["caption"]
-        yield Annotated(OWN, "", row.video("video"), start, end, (), (caption,) if caption else (), ())
+        yield Annotated(OWN, "", videos.name(row, "video"), start, end, (), (caption,) if caption else (), ())
 
 
 def _rows(path: Path, columns: ClipColumns) -> Iterator[Annotated]:
-    table = read_rows(path)
+    table = read_own_rows(path)
     names = columns.model_dump()
     needed = {name for key, name in names.items() if key != "refined"}
     missing = sorted(needed - set(table.columns))

@@ -21,7 +21,16 @@ from reprise.construction.velociti.world import World, may_be
 
 APART_S = 2.0
 """between the end of one event and the start of another"""
-EVENT_FILTERS = ("other_split", "other_video", "other_annotation", "no_verb", "no_agent", "too_long", "verb_left_out")
+EVENT_FILTERS = (
+    "other_split",
+    "other_video",
+    "other_annotation",
+    "no_verb",
+    "no_agent",
+    "too_long",
+    "verb_left_out",
+    "duplicate",
+)
 LONGEST_TEXT = 300
 """characters of a verb or a role; the longest of VidSitu are far shorter"""
 CANDIDATE_FILTERS = ("may_be_true", "enough_of_video")
@@ -62,7 +71,8 @@ def candidates(files: Mapping[str, Path], settings: VelocitiSettings) -> Candida
     chosen = set(shuffled(known, settings.seed)[: settings.videos])
     rows = sifted(map(_row, events), _event_filters(set(split), chosen, settings))
     usable = [event for event, row in zip(events, rows, strict=True) if not row["filter"]]
-    world, texts = World(events), Texts()
+    once = [event for event, row in zip(events, rows, strict=True) if row["filter"] != "duplicate"]
+    world, texts = World(once), Texts()
     drafts = [draft for make in MAKERS for draft in make(usable, world, settings.seed)]
     found = {row["sample_id"]: row for row in (draft.row(texts) for draft in drafts)}  # the same twice is one
     return Candidates(rows, texts.rows(), _enough(list(found.values()), settings))
@@ -83,6 +93,15 @@ def _row(event: Event) -> Row:
 
 def _event_filters(split: set[str], chosen: set[str], settings: VelocitiSettings) -> list[Filter]:
     left_out = {verb.lower() for verb in settings.verbs_left_out}
+    seen: set[tuple[object, ...]] = set()
+
+    def duplicate(row: Mapping[str, Any]) -> str:
+        roles = ((role["name"], role["text"]) for role in row["roles"])
+        name = (row["video"], row["annotation"], row["event"], row["start_s"], row["end_s"], row["verb"], *roles)
+        is_known = name in seen
+        seen.add(name)
+        return "the same event stands above" if is_known else ""
+
     found: dict[str, Callable[[Mapping[str, Any]], str]] = {
         "other_split": lambda row: "" if row["video"] in split else f"not in split '{settings.split}'",
         "other_video": lambda row: "" if row["video"] in chosen else "not among the videos that were drawn",
@@ -91,6 +110,7 @@ def _event_filters(split: set[str], chosen: set[str], settings: VelocitiSettings
         "no_agent": lambda row: "" if row["agent"] else "the event has no Arg0",
         "too_long": _too_long,
         "verb_left_out": lambda row: row["verb"] if row["verb"].split(" (")[0].lower() in left_out else "",
+        "duplicate": duplicate,
     }
     return [Filter(name, found[name]) for name in EVENT_FILTERS]
 

@@ -104,7 +104,10 @@ def _event(video: str, annotation: int, name: str, event: Mapping[str, Any], whe
     roles = event.get("Args", {})
     if not isinstance(roles, dict):
         raise UserError(f"{where}: {name}: 'Args' should be an object of roles and texts. Correct the entry.")
-    texts = {role_name(role): _text(text, f"{where}: {name}: '{shown(role)}'") for role, text in roles.items()}
+    texts = {
+        role_name(_text(role, f"{where}: {name}: a role")): _text(text, f"{where}: {name}: '{shown(role)}'")
+        for role, text in roles.items()
+    }
     verb, verb_id = (_text(event.get(key), f"{where}: {name}: '{key}'") for key in ("Verb", "VerbID"))
     start_s = EVENT_S * EVENTS.index(name)
     found = {role: text for role, text in texts.items() if text}

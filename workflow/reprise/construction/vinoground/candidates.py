@@ -8,11 +8,11 @@ from typing import Any
 
 from reprise.construction.filters import Filter, Row, sifted
 from reprise.construction.settings import Columns, VinogroundSettings
-from reprise.construction.sheets import NAME, has_control
+from reprise.construction.sheets import NAME, Videos, has_control
 from reprise.construction.sheets import Row as SheetRow
 from reprise.construction.steps import Candidates
 from reprise.core.errors import UserError
-from reprise.core.tabular import read_rows
+from reprise.core.tabular import read_own_rows
 from reprise.core.times import seconds
 
 POOL_FILTERS = ("no_span", "same_name", "empty_caption", "too_long", "duplicate")
@@ -49,8 +49,8 @@ def candidates(files: Mapping[str, Path], settings: VinogroundSettings) -> Candi
 
 
 def _captions(path: Path, settings: VinogroundSettings) -> Iterator[Row]:
-    table = read_rows(path)
-    columns, span = settings.columns, settings.span
+    table = read_own_rows(path)
+    columns, span, videos = settings.columns, settings.span, Videos()
     for name in (columns.video, columns.captions):
         if name not in table.columns:
             raise UserError(
@@ -60,7 +60,7 @@ def _captions(path: Path, settings: VinogroundSettings) -> Iterator[Row]:
     for number, row in enumerate(table.iter_rows(named=True), start=1):
         video, captions = row[columns.video], row[columns.captions]
         listed = _texts(captions, f"{path}: row {number}: column '{columns.captions}'")
-        place = _in_file(f"{path}: row {number}", row, columns) if span is None else _by_id(str(video), span)
+        place = _in_file(f"{path}: row {number}", row, columns, videos) if span is None else _by_id(str(video), span)
         for caption in listed[: settings.captions_per_video]:
             yield {**place, "caption": caption}
 
@@ -93,10 +93,10 @@ def _seconds(text: str | None) -> float:
         return math.nan
 
 
-def _in_file(where: str, row: Mapping[str, Any], columns: Columns) -> Row:
+def _in_file(where: str, row: Mapping[str, Any], columns: Columns, videos: Videos) -> Row:
     """A file of one's own, whole or a span of it."""
-    sheet = SheetRow(where, {name: str(cell or "").strip() for name, cell in row.items()})
-    name = sheet.video(columns.video)
+    sheet = SheetRow(where, {name: "" if cell is None else str(cell).strip() for name, cell in row.items()})
+    name = videos.name(sheet, columns.video)
     if not any(sheet.cells.get(column) for column in (columns.start, columns.end)):
         return {"video": name, "source": name, "start_s": None, "end_s": None}
     start, end = sheet.span(columns.start, columns.end)

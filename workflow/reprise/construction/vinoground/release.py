@@ -28,15 +28,24 @@ def release(tables: Mapping[str, pl.DataFrame], settings: VinogroundSettings) ->
     pairs = list(halves.values())
     texts, videos = questions(pairs, settings.seed)
     return {
-        "vinoground.csv": as_csv([_row(index, pair) for index, pair in enumerate(pairs)], COLUMNS),
+        "vinoground.csv": as_csv([_row(pair) for pair in pairs], COLUMNS),
         "vinoground_textscore.json": json.dumps(texts, indent=1, ensure_ascii=False) + "\n",
         "vinoground_videoscore.json": json.dumps(videos, indent=1, ensure_ascii=False) + "\n",
     }
 
 
-def _row(index: int, pair: Mapping[str, Row]) -> Row:
+def index_of(pair: Mapping[str, Row]) -> int:
+    """A pair's number, made of its texts: it is the same when other pairs come or go, as people's answers need it."""
+    return int(pair["pos"]["pair"], 16)
+
+
+def _row(pair: Mapping[str, Row]) -> Row:
     major, _, minors = pair["pos"]["category"].partition(";")
-    found: Row = {"index": index, "major": major, "minor": "".join(f"{one};" for one in minors.split(";") if one)}
+    found: Row = {
+        "index": index_of(pair),
+        "major": major,
+        "minor": "".join(f"{one};" for one in minors.split(";") if one),
+    }
     for half in HALVES:
         row = pair[half]
         found |= {f"{half}_vid": row["source"], f"{half}_cap": row["text"]}
@@ -51,7 +60,8 @@ def questions(pairs: Sequence[Mapping[str, Row]], seed: int) -> tuple[list[dict[
     videos: list[dict[str, Any]] = []
     names = [pair["pos"]["pair"] for pair in pairs]
     caption_first, segment_first = (set(shuffled(names, seed + kind)[: len(names) // 2]) for kind in (0, 1))
-    for index, (name, pair) in enumerate(zip(names, pairs, strict=True)):
+    for name, pair in zip(names, pairs, strict=True):
+        index = index_of(pair)
         captions = [pair[half]["text"].removesuffix(".") for half in HALVES]
         a, b = captions if name in caption_first else captions[::-1]
         for half, caption in zip(HALVES, captions, strict=True):

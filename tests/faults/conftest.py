@@ -55,7 +55,7 @@ class Trials:
     def run(self, kind: str, one: Callable[[Random, int], str]) -> None:
         """Run all trials of a class, each with a generator of its own; fail with all that were not handled."""
         begun, counts = time.monotonic(), self.outcomes.setdefault(kind, Counter())
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
+        with ThreadPoolExecutor((os.cpu_count() or 1) + 1) as pool:  # one more, for a trial waits now and then
             results = pool.map(lambda number: self._one(kind, number, one), trials(kind))
             failures = []
             for number, (outcome, problem) in zip(trials(kind), results, strict=True):

@@ -237,7 +237,7 @@ def test_a_text_that_another_job_reads_is_compared_with_its_checksum(tmp_path: P
     seal_text(path)
     assert sealed_text(path) == path
     path.write_text("| 67.6 |")
-    with pytest.raises(UserError, match=r"table2\.md: damaged.* Delete it"):
+    with pytest.raises(UserError, match=r"table2\.md: damaged.* delete it"):
         sealed_text(path)
 
 

@@ -10,7 +10,7 @@ from reprise.benchmarks.rows import Item, items_of
 from reprise.construction.draws import shuffled
 from reprise.construction.review import Task, Votes
 from reprise.core.errors import UserError
-from reprise.reading.ratings import RATINGS
+from reprise.reading.ratings import RATINGS, SCALES
 
 READER = "robust"
 """whose reading of a model's reply people see, which is what tables show"""
@@ -38,7 +38,12 @@ def rating_requests(
 def _given(run: str, answers: pl.DataFrame) -> Iterator[tuple[str, str]]:
     for row in answers.filter(reader=READER, error="").iter_rows(named=True):
         if tuple(row["replies"]) != tuple(RATINGS):
-            raise UserError(f"{run}: its answers choose an option. Name runs of a protocol with free answers.")
+            what = (
+                "are rated on another scale than 0 to 3"
+                if tuple(row["replies"]) in SCALES.values()
+                else "choose an option"
+            )
+            raise UserError(f"{run}: its answers {what}. Name runs of a protocol whose answers are rated from 0 to 3.")
         yield row["item_id"], row["text"]
 
 

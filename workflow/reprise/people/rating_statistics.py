@@ -30,7 +30,7 @@ def rating_numbers(
         ("answers to rate", len(tasks), "those that failed are left out"),
         *people_lines(counted, "rate"),
         ("ratings that count", sum(counts), ""),
-        ("ratings an answer", max(counts, default=0), "the most"),
+        ("ratings an answer", min(counts, default=0), f"the fewest; the most: {max(counts, default=0)}"),
         ("answers with a mean", len(tasks) - len(unrated), ""),
         ("answers that too few people rated", len(unrated), f"needed: {design.workers}"),
         ("answers that more people rated", sum(count > design.workers for count in counts), ALL_COUNT),

@@ -35,7 +35,7 @@ class Asked(Settings):
     per_survey: int | None = Field(None, ge=1)
     """Number of questions of a survey; instead of `surveys`. Without both there is one survey."""
     workers: int = Field(1, ge=1)
-    """How many people must have answered a question; what they say does not count before."""
+    """How many people must have answered a question; it has no answer before."""
     qualification: Qualification | None = None
     """A test that people must pass."""
     left_out: str | None = None

@@ -43,7 +43,7 @@ def numbers(
         ("surveys", len(set(surveys.values())), ""),
         *people_lines(counted, "answer"),
         ("answers that count", sum(counts), ""),
-        ("answers a question", max(counts, default=0), "the most"),
+        ("answers a question", min(counts, default=0), f"the fewest; the most: {max(counts, default=0)}"),
         ("questions with an answer", errors[""], ""),
         ("questions that too few people answered", errors[TOO_FEW], f"needed: {design.workers}"),
         ("questions that more people answered", sum(count > design.workers for count in counts), ALL_COUNT),
@@ -58,7 +58,7 @@ def people_lines(counted: Counted, do: str) -> list[tuple[str, float | None, str
     """Who took part, and who may not."""
     lines: list[tuple[str, float | None, str]] = [
         ("people", len(counted.workers), ""),
-        (f"people who may {do}", sum(not worker.refused for worker in counted.workers), ""),
+        (f"people who may {do}", sum(not worker.refused for worker in counted.workers), "of those who took part here"),
     ]
     if counted.named:
         note = f"of {counted.named} in `left_out:`"
@@ -70,7 +70,7 @@ def people_lines(counted: Counted, do: str) -> list[tuple[str, float | None, str
 
 def agreement(tasks: Sequence[Task], votes: Votes, design: Asked, level: Level = "nominal") -> tuple[float | None, str]:
     """Krippendorff's alpha of the answers that count, or why there is none."""
-    if design.workers == 1:
+    if design.workers == 1 and all(len(given) < 2 for given in votes.by_task.values()):
         return None, BY_DESIGN
     options = list(dict.fromkeys(option for task in tasks for option in task.choices))
     found = alpha([Counter(given.values()) for given in votes.by_task.values()], options, level)

@@ -13,10 +13,11 @@ from reprise.reading.mentions import without_brackets
 from reprise.reading.scope import Scope
 from reprise.reading.settle import EXPLICIT, FINAL, HINTED, STATED, Claim
 
-RATINGS = ("0", "1", "2", "3")
+Scale = tuple[str, ...]
+RATINGS: Scale = ("0", "1", "2", "3")
 OTHER = " ⟂ "  # stands for a number on another scale, or a range
 NO_RATING = "x"  # the mark of a number that is not on the scale
-NUMBERS = {"zero": "0", "one": "1", "two": "2", "three": "3"}
+NUMBERS = ("zero", "one", "two", "three", "four", "five")
 NUMBER, WHOLE = re.compile(r"\d+(?:\.\d+)?"), re.compile(r"\d{1,3}(?:\.0+)?")
 POINTS = w.words("point, points, marks")
 JOINS = frozenset(("or", "and", ",", "/", "to", "vs"))
@@ -93,29 +94,30 @@ EXPLAINED = w.words("as, because, since, for, due, given, with, but, though, alt
 NEAR = 9  # words between a label or a verb and its number
 
 
-def canonical(number: str) -> str:
+def canonical(number: str, scale: Scale = RATINGS) -> str:
     """The rating that a number is."""
-    number = NUMBERS.get(number, number)
+    if number in NUMBERS:
+        number = str(NUMBERS.index(number))
     if WHOLE.fullmatch(number):
         number = str(int(float(number)))
-    return number if number in RATINGS else NO_RATING
+    return number if number in scale else NO_RATING
 
 
-def mark_numbers(raw: list[str]) -> list[str]:
+def mark_numbers(raw: list[str], scale: Scale = RATINGS) -> list[str]:
     """The words in lower case with numbers marked, those in letters only where they are nothing else."""
-    said, marked = [word.lower() for word in raw], list[str]()
+    said, marked, numbers = [word.lower() for word in raw], list[str](), NUMBERS[: len(scale)]
     for at, word in enumerate(said):
         before, after = said[at - 1] if at else "", said[at + 1] if at + 1 < len(said) else ""
         if NUMBER.fullmatch(word):
             negative = before == "-" and (at == 1 or not said[at - 2][0].isalnum())
             bracketed = before == "[" and after == "]"
-            marked.append(f"«{NO_RATING if negative else canonical(word)}{'+' if bracketed else ''}»")
+            marked.append(f"«{NO_RATING if negative else canonical(word, scale)}{'+' if bracketed else ''}»")
         elif (
-            word in NUMBERS
+            word in numbers
             and (not after[:1].isalnum() or after in POINTS or after in EXPLAINED)
             and (before in BEFORE_WORD or (word != "one" and said[max(0, at - 2) : at - 1] == ["a"]))
         ):
-            marked.append(f"«{canonical(word)}»")
+            marked.append(f"«{canonical(word, scale)}»")
         else:
             marked.append(word)
     return _grouped(without_brackets(marked))

@@ -10,9 +10,8 @@ from reprise.core.errors import run_command
 from reprise.core.log import log
 from reprise.core.schemas import ANSWERS, RESPONSES, VERDICTS, check_key, read_table, write_table
 from reprise.external import NO_ANSWER, RATED_ONLY
-from reprise.reading.ratings import RATING_READERS, RATINGS, SCALES
+from reprise.reading.ratings import RATING_READERS, RATINGS, SCALES, read_scaled
 from reprise.reading.readers import READERS, read_text
-from reprise.reading.scaled import read_scaled
 from reprise.stages.arguments import arguments
 from reprise.stages.key_views import RunView, read_view
 
@@ -78,7 +77,7 @@ def read_reply(reply: str, replies: Sequence[str], reader: str) -> str:
     Of an option the authors' reader takes the first character, as their scorer does.
     """
     if is_rated(replies) and tuple(replies) != RATINGS:
-        return read_scaled(reply, replies)
+        return read_scaled(reply, tuple(replies))
     if is_rated(replies):
         rating = RATING_READERS[reader](reply)
         return "" if rating is None else str(rating)

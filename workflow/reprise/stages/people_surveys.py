@@ -28,8 +28,11 @@ TEXTS = ("question",)
 ANSWER = "Watch the video, then answer."
 # The words of the paper's judge prompt (MMBench-Video, appendix D).
 RATE = (
-    "Rate the candidate answer by its similarity to the groundtruth answer: 0 entirely incorrect, 1 largely incorrect, "
-    "2 largely correct, 3 entirely correct."
+    "Your assessment should range from 0 to 3, based solely on the semantic similarity between the groundtruth and the "
+    "candidate answer, disregarding any grammatical differences. A rating of 0 suggests no similarity, implying the "
+    "candidate answer is entirely incorrect. A rating of 1 suggests low similarity, meaning the candidate answer is "
+    "largely incorrect. A rating of 2 suggests high similarity, meaning the candidate answer is largely correct. "
+    "Lastly, a rating of 3 indicates complete similarity, which means the candidate answer is entirely correct."
 )
 
 

@@ -166,7 +166,7 @@ def test_the_plan_says_what_judges_are_asked(
 
 
 def test_a_failed_judgement_is_counted_and_asked_again(judged: Project) -> None:
-    reply = "Answer(text=str(int(3 * shared + 0.5)))"
+    reply = "Answer(text=str(int(highest * shared + 0.5)))"
     judged.edit(
         "workflow/reprise/models/adapters/wordmatch.py",
         f"yield {reply}",
@@ -225,7 +225,7 @@ def test_adopting_a_judges_replies(judged: Project) -> None:
     path = judged.root / f"results/judged/judge_responses/{run}/wordmatch.timings.parquet"
     timings = pl.read_parquet(path)
     assert (timings["resumed"] == timings["requests"]).all()
-    judged.edit("workflow/reprise/models/adapters/wordmatch.py", "3 * shared", "2 * shared")
+    judged.edit("workflow/reprise/models/adapters/wordmatch.py", "highest * shared", "2 * shared")
     done = judged.reprise("reprise", "adopt", run, "--judge", "wordmatch", "--why", "hope")
     assert done.returncode == 1 and "The change altered the answers" in done.stderr
     done = judged.reprise("reprise", "adopt", run, "--judge", "oracle", "--why", "hope")

@@ -26,10 +26,11 @@ test: $(READY)  ## all tests
 	$(BIN)/pytest $(SIDE_BY_SIDE)
 
 test-faults: $(READY)  ## kills, full disks, damage, odd clocks and faulty models at every stage: half an hour
-	FAULTS=whole $(BIN)/pytest tests/faults tests/unit/stages/test_vendors.py -s
+	FAULTS=whole $(BIN)/pytest tests/faults -s
 
-test-models: $(READY)  ## every native class of models with many frames, long prompts and none: minutes
+test-models: $(READY)  ## every native class of models with many frames, long prompts and none; kills of jobs that ask vendors: minutes
 	$(BIN)/pytest tests/models
+	FAULTS=whole $(BIN)/pytest tests/unit/stages/test_vendors.py
 
 test-serve: $(READY)  ## vLLM on the processor behind the adapter openai: installs it first, 3.5 GB, then minutes
 	$(BIN)/pytest tests/serve

@@ -9,9 +9,9 @@ from typing import Any
 
 from reprise.core.checksums import read_record, write_record
 from reprise.core.errors import UserError
-from reprise.core.files import inside, value_digest
+from reprise.core.files import value_digest
 from reprise.core.store import Store
-from reprise.fetch.outcome import Fetched, Fetcher, FetchError, nothing, safe_name
+from reprise.fetch.outcome import Fetched, Fetcher, FetchError, located, nothing, safe_name
 from reprise.fetch.parts import DAMAGED, ArchiveFile, gather, opened_zip
 from reprise.fetch.pickles import Span, read_videos
 from reprise.fetch.retry import too_large
@@ -38,12 +38,7 @@ def folder(settings: Folder, store: Store) -> Fetcher:
         name = safe_name(settings.pattern, source_id)
         if name.endswith(ANY_SUFFIX):
             name = str(_with_any_suffix(root, Path(name)))
-        found = inside(root, name)
-        if found is None:
-            raise FetchError("unsafe_path", f"'{name}' leads out of its folder")
-        if not found.is_file():
-            raise FetchError("missing", f"no file '{name}' in the folder")
-        return found
+        return located(root, name, "the folder")
 
     def fetch(source_id: str, scratch: Path) -> Fetched:
         path = locate(source_id)

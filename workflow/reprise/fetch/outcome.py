@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from reprise.core.files import inside
 from reprise.core.plain import plain
 from reprise.media.errors import STATUSES as MEDIA_STATUSES
 
@@ -102,6 +103,16 @@ def safe_name(pattern: str, source_id: str) -> str:
     if not parts or Path(name).is_absolute() or ".." in parts or "\\" in name or "\0" in name:
         raise FetchError("unsafe_path", f"'{name}' leaves its folder")
     return name
+
+
+def located(folder: Path, name: str, where: str) -> Path:
+    """A file of a folder; `where` names the folder for its message."""
+    found = inside(folder, name)
+    if found is None:
+        raise FetchError("unsafe_path", f"'{name}' leads out of its folder")
+    if not found.is_file():
+        raise FetchError("missing", f"no file '{name}' in {where}")
+    return found
 
 
 def nothing(source_ids: Sequence[str]) -> int:

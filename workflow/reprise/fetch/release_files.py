@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from reprise.core.checksums import sealed_text
-from reprise.core.files import inside, read_json, text_digest
+from reprise.core.files import read_json, text_digest
 from reprise.core.store import Store
 from reprise.core.tabular import listed_files, read_rows, require_columns
-from reprise.fetch.outcome import Fetched, Fetcher, FetchError
+from reprise.fetch.outcome import Fetched, Fetcher, FetchError, located
 from reprise.media.errors import MediaError
 
 PREFIX = "release:"
@@ -74,12 +74,7 @@ class ReleaseFiles:
     def _video(self, source_id: str, manifest: Path, name: str) -> Path:
         """A video that a manifest lists: in the folder with its name beside it, or in the one that is listed."""
         folder = self.folders.get(source_id.removeprefix(PREFIX).partition("#")[0], manifest.with_suffix(""))
-        found = inside(folder, name)
-        if found is None:
-            raise FetchError("unsafe_path", f"'{name}' leads out of its folder")
-        if not found.is_file():
-            raise FetchError("missing", f"no file '{name}' in the folder '{folder.name}' of {manifest.name}")
-        return found
+        return located(folder, name, f"the folder '{folder.name}' of {manifest.name}")
 
     def _cell(self, table: Path, index: str) -> str:
         """The image of a row as text; no clip names a row that shares another row's image."""

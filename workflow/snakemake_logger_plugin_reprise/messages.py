@@ -3,6 +3,7 @@
 import re
 import sys
 from collections.abc import Sequence
+from textwrap import dedent
 
 STOPPING = "Terminating processes on user request"
 LOG_FILE = "Complete log(s): "
@@ -30,8 +31,8 @@ FAILED_JOBS = "At least one job did not complete successfully."
 # `WorkflowError in file "...", line 12:`, and the lines of the traceback after the message.
 HEADER = re.compile(r"^(?:Workflow|InputFunction|Rule)(?:Error|Exception)(?: in (?:rule|file) .*)?:\n", re.MULTILINE)
 FRAME = re.compile(r'^  File "[^"]*", line \d+, in .*\n?', re.MULTILINE)
-WILDCARDS = re.compile(r"^Wildcards:\n(?: .*\n?)*(?:Traceback:\n?)?", re.MULTILINE)
-NESTED = re.compile(r"^Error:\n  WorkflowError:\n", re.MULTILINE)
+# How an error of an input function is shown: its kind and message, then the wildcards and a traceback.
+IN_FUNCTION = re.compile(r"^Error:\n  (\w+):\n?(.*?)\nWildcards:\n", re.MULTILINE | re.DOTALL)
 NO_CONFIG = "Invalid config definition"
 NO_RULE = re.compile(r"^MissingRuleException:\nNo rule to produce (.+?) \(if you use input functions", re.MULTILINE)
 ADVICE = (
@@ -39,6 +40,7 @@ ADVICE = (
     "(`snakemake --list-target-rules`)."
 )
 USER_MISTAKES = {"WorkflowError", "InputFunctionException", "MissingRuleException"}
+MISTAKES_IN_FUNCTIONS = {"WorkflowError", "UserError"}
 
 
 def is_noise(text: str) -> bool:
@@ -57,7 +59,9 @@ def mistake(text: str, exception: str, arguments: Sequence[str] = sys.argv) -> s
         return f"Error: {no_rule[1]}: {ADVICE}"
     if exception not in USER_MISTAKES:
         return text
-    for pattern in (NESTED, WILDCARDS, HEADER, FRAME):
+    if in_function := IN_FUNCTION.search(text):
+        return f"Error: {dedent(in_function[2]).strip()}" if in_function[1] in MISTAKES_IN_FUNCTIONS else text
+    for pattern in (HEADER, FRAME):
         text = pattern.sub("", text)
     return f"Error: {text.strip()}"
 

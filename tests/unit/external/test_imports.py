@@ -369,6 +369,7 @@ def test_a_score_that_is_no_number_is_named_and_no_answer(tmp_path: Path) -> Non
     [
         ("test_name,video_id,event,pos,neg\n", "control.csv: column 'pos_score' is missing. Found: test_name, video_id, event, pos, neg. Needed: "),
         ("test,video_id,event,pos_score,neg_score\n", "column 'test_name' is missing."),
+        ("test_name,test_name,event,pos_score,neg_score,video_id\n", "control.csv: duplicate column 'test_name'. Found: "),
         ("test_name,video_id,event,gt_A,gt_B\n", "pos_score, neg_score; or test_name, video_id, event, pos_pred, neg_pred"),
     ],
 )  # fmt: skip
@@ -489,6 +490,8 @@ def test_a_table_without_predictions_or_ratings_is_refused(tmp_path: Path, kind:
             "expected a list of objects, or an object of index and prediction",
         ),
         ("m.tsv", b"\xff\xfe", "m.tsv: not readable as tsv: "),
+        ("m.csv", b"index,prediction\n1,a\n2,a man, walking\n", "line 3: 3 cells for 2 columns (index, prediction)"),
+        ("m.csv", b'index,prediction\n1,"a\n2,b\n3,c\n', "line 2: unexpected end of data; a quote that begins there"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, name: str, content: bytes, message: str) -> None:

@@ -217,19 +217,27 @@ def read_records(path: Path, value: str = "") -> tuple[list[str], list[Record]]:
         if path.suffix == ".json":
             return _objects(json.loads(text), value)
         return _lines(text, "\t" if path.suffix == ".tsv" else ",")
-    except (ValueError, TypeError, RecursionError, csv.Error) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise UserError(f"{path}: not readable as {path.suffix[1:]}: {error}.") from error
 
 
 def _lines(text: str, separator: str) -> tuple[list[str], list[Record]]:
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-    columns = next(reader, [])
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    columns: list[str] = []
     records = []
-    start = reader.line_num + 1
-    for row in reader:
-        if row:
-            records.append(Record(start, dict(zip(columns, [*row, *[""] * len(columns)], strict=False))))
+    start = 1
+    try:
+        columns = next(reader, [])
         start = reader.line_num + 1
+        for row in reader:
+            if len(row) > len(columns):
+                # Not left out: an answer would be cut at its comma.
+                raise ValueError(f"line {start}: {len(row)} cells for {len(columns)} columns ({', '.join(columns)})")
+            if row:
+                records.append(Record(start, dict(zip(columns, [*row, *[""] * len(columns)], strict=False))))
+            start = reader.line_num + 1
+    except csv.Error as error:
+        raise ValueError(f"line {start}: {error}; a quote that begins there may not be closed") from error
     return columns, records
 
 
@@ -294,9 +302,11 @@ def cell_text(cell: object) -> str:
 
 
 def need_columns(path: Path, columns: Sequence[str], *choices: Sequence[str]) -> Sequence[str]:
-    """The first choice of which no column is missing."""
+    """The first choice of which no column is missing; one that is there twice is a mistake."""
     for choice in choices:
         if set(choice) <= set(columns):
+            if twice := [name for name in choice if columns.count(name) > 1]:
+                raise UserError(f"{path}: duplicate column '{twice[0]}'. Found: {', '.join(columns)}.")
             return choice
     missing = next(name for name in choices[0] if name not in columns)
     needed = "; or ".join(", ".join(choice) for choice in choices)

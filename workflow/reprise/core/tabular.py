@@ -34,6 +34,7 @@ DEEPEST = 100
 LONGEST_SHOWN = 60
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
+OTHER_SEPARATORS = {";": "';'", "\t": "tabs"}
 
 csv.field_size_limit(2**27)  # a cell may be longer than the csv module's own limit
 
@@ -52,7 +53,8 @@ def read_rows(path: Path) -> pl.DataFrame:
         raise UserError(f"{path}: file type '{path.suffix}' is not known. Allowed: {', '.join(sorted(readers))}.")
     try:
         if suffix in SEPARATORS:
-            _refuse_double_columns(path, SEPARATORS[suffix])
+            with path.open(encoding="utf-8-sig", newline="") as stream:
+                _refuse_columns(path, next(csv.reader(stream, delimiter=SEPARATORS[suffix]), []))
         elif suffix in {".json", ".jsonl"}:
             _refuse_deep_nesting(path)
         return readers[suffix](path)
@@ -141,21 +143,13 @@ def csv_cells(path: Path) -> Iterator[list[str]]:
 
 
 def _refuse_columns(path: Path, columns: Sequence[str]) -> None:
-    others = [f"'{sign}'" if sign.strip() else "tabs" for sign in (";", "\t") if sign in columns[0]]
-    if len(columns) == 1 and others:
-        raise UserError(f"{path}: its columns are separated by {others[0]}. Save the file as csv with commas.")
+    for sign, shown in OTHER_SEPARATORS.items():
+        if len(columns) == 1 and sign in columns[0]:
+            raise UserError(f"{path}: its columns are separated by {shown}. Save the file as csv with commas.")
     names = [name.strip() for name in columns]
     twice = [name for name in names if name and names.count(name) > 1]
     if twice:
         raise UserError(f"{path}: duplicate column '{twice[0]}'. Found: {', '.join(columns)}. Remove one of them.")
-
-
-def _refuse_double_columns(path: Path, separator: str) -> None:
-    with path.open(encoding="utf-8", newline="") as stream:
-        header = next(csv.reader(stream, delimiter=separator), [])
-    twice = sorted({name for name in header if header.count(name) > 1})
-    if twice:
-        raise UserError(f"{path}: duplicate column '{twice[0]}'. Found: {', '.join(header)}.")
 
 
 def only_table(files: Sequence[Path], columns: Sequence[str]) -> Path:

@@ -228,7 +228,7 @@ def verdicts(path: Path, tasks: Sequence[dict[str, Any]], said: str, *people: st
 def test_nobody_judges_an_own_question(tmp_path: Path) -> None:
     here, how = of_rows(tmp_path, QUESTION), settings(review=ReviewSettings(verdicts="-", votes=2))
     tasks = review(here, [], how).tasks
-    own = verdicts(tmp_path / "1.csv", tasks, "correct", "ann", "bob")
+    own = verdicts(tmp_path / "1.csv", tasks, "correct", "Ann ", "bob")
     done = review(here, [own], how)
     assert [(one.problem, one.where) for one in done.problems] == [("own_question", f"{own}: row 1")]
     assert [(row["filter"], row["votes"]) for row in done.reviewed] == [("not_reviewed", 1)]

@@ -106,6 +106,12 @@ def test_two_verdicts_of_one_person_count_for_nothing_and_go_back_to_review() ->
     assert task_rows(TASKS, votes, 1)[0]["judged_by"] == ""
 
 
+def test_a_name_in_two_spellings_is_one_person() -> None:
+    given = [Verdict(TASKS[0].task_id, TASKS[0].digest, name, CHOICES[0], "here") for name in ("Ann", "ann ", "bob")]
+    votes = counted(TASKS, given)
+    assert votes.by_task == {TASKS[0].task_id: {"Ann": CHOICES[0], "bob": CHOICES[0]}} and not votes.problems
+
+
 def test_most_votes_decide_and_a_tie_does_not_keep() -> None:
     given = [("a", "ann", 0), ("a", "bob", 0), ("a", "cy", 1), ("b", "ann", 0), ("b", "bob", 1), ("c", "ann", 0)]
     known = {task.task_id: task for task in TASKS}

@@ -49,6 +49,11 @@ def name_of(text: str, digits: int) -> str:
     return f"d{hashlib.sha256(text.encode()).hexdigest()[:digits]}"
 
 
+def known_as(name: str) -> str:
+    """A person's name as it is compared: without case and outer spaces."""
+    return name.strip().casefold()
+
+
 class Verdict(NamedTuple):
     """One person's verdict on a task."""
 
@@ -195,17 +200,19 @@ def counted(tasks: Sequence[Task], verdicts: Sequence[Verdict]) -> Votes:
     known = {task.task_id: task for task in tasks}
     by_task: dict[str, dict[str, str]] = defaultdict(dict)
     torn: set[tuple[str, str]] = set()
+    written: dict[str, str] = {}
     problems = []
     for one in verdicts:
         problem = _problem(one, known.get(one.task_id))
-        before = by_task[one.task_id].get(one.reviewer)
+        person = written.setdefault(known_as(one.reviewer), one.reviewer)
+        before = by_task[one.task_id].get(person)
         if not problem and before not in (None, one.verdict):
-            torn.add((one.task_id, one.reviewer))
+            torn.add((one.task_id, person))
             problem = ("two_verdicts", f"'{one.reviewer}' said '{before}' and '{one.verdict}' of {one.task_id}")
         if problem:
             problems.append(Problem(one.where, *problem))
         else:
-            by_task[one.task_id][one.reviewer] = one.verdict
+            by_task[one.task_id][person] = one.verdict
     for task, reviewer in torn:
         del by_task[task][reviewer]  # neither counts: the task goes back to review
     return Votes({name: votes for name, votes in by_task.items() if votes}, problems)

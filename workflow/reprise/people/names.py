@@ -3,17 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from reprise.construction.review import Verdict, is_exported, read_typed
+from reprise.construction.review import Verdict, is_exported, known_as, read_typed
 from reprise.core.errors import UserError
 from reprise.core.tabular import csv_rows, read_own_rows
 
 REVIEWER = "reviewer"
 COLUMNS = (REVIEWER, "name")
-
-
-def known_as(name: str) -> str:
-    """A name as it is compared."""
-    return name.strip().casefold()
 
 
 def read_names(path: Path) -> dict[str, str]:

@@ -6,7 +6,17 @@ from pathlib import Path
 import polars as pl
 
 from reprise.construction.filters import Row, kept
-from reprise.construction.review import Problem, Reviewed, Task, Verdict, counted, decided, read_verdicts, task_rows
+from reprise.construction.review import (
+    Problem,
+    Reviewed,
+    Task,
+    Verdict,
+    counted,
+    decided,
+    known_as,
+    read_verdicts,
+    task_rows,
+)
 from reprise.construction.settings import MmbenchVideoSettings
 
 CHOICES = ("correct", "answer is wrong", "ability is wrong", "breaks a guideline", "cannot be told from the video")
@@ -46,7 +56,7 @@ def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: M
 
 def _of_others(found: Sequence[Verdict], authors: Mapping[str, str]) -> tuple[list[Verdict], list[Problem]]:
     """The verdicts, without those of people on their own questions."""
-    is_own = [bool(one.reviewer) and authors.get(one.task_id) == one.reviewer for one in found]
+    is_own = [known_as(one.reviewer) == known_as(authors.get(one.task_id, "")) != "" for one in found]
     problems = [
         Problem(one.where, "own_question", f"'{one.reviewer}' wrote {one.task_id}")
         for one, own in zip(found, is_own, strict=True)

@@ -5,6 +5,8 @@ FAULTS_TRIAL=17 for one trial alone.
 """
 
 import os
+import shutil
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -29,6 +31,7 @@ SIZES = {
     "adapters": (3, 13),
 }
 SEED = int(os.environ.get("FAULTS_SEED", "20261122"))
+MEMORY, ROOM = Path("/dev/shm"), 2**30  # noqa: S108  a folder of its own is made there
 IS_WHOLE = os.environ.get("FAULTS") == "whole"
 
 
@@ -130,6 +133,10 @@ def numbers(reference: Reduced) -> dict[str, str]:
 
 @pytest.fixture
 def places(tmp_path: Path) -> Iterator[Callable[[], Path]]:
-    """Paths for copies."""
+    """Paths for copies: in memory where there is room, for a disk takes a second of the processor for each."""
     count = iter(range(10**6))
-    yield lambda: tmp_path / f"copy{next(count)}"
+    has_room = MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM
+    folder = Path(tempfile.mkdtemp(dir=MEMORY)) if has_room else tmp_path
+    yield lambda: folder / f"copy{next(count)}"
+    if has_room:
+        shutil.rmtree(folder)

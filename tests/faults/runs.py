@@ -70,6 +70,8 @@ class Run:
     def __init__(self, command: Sequence[str], root: Path) -> None:
         self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  it lives as long as the run
         environment = os.environ | {"PYTHONPATH": str(root / "workflow")}
+        # Thousands of processes import the same code: it is compiled once, whatever the machine says.
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         # Through a pipe, as to a terminal: a limit of the size of files is not one of what the run may say.
         self._process = subprocess.Popen(
             command, cwd=root, env=environment, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT

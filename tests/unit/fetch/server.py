@@ -47,6 +47,10 @@ class _Handler(BaseHTTPRequestHandler):
     behaviours: ClassVar[dict[str, Behaviour]] = {}
     log: ClassVar[Log] = Log()
 
+    def handle(self) -> None:
+        with suppress(ConnectionError):  # who asked has given up, or was killed
+            super().handle()
+
     def do_HEAD(self) -> None:
         self._answer(with_body=False)
 
@@ -86,9 +90,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _body(self, behaviour: Behaviour, body: bytes, is_cut: bool) -> None:
         if behaviour.is_endless:
             self.close_connection = True
-            with suppress(ConnectionError):
-                while True:
-                    self.wfile.write(body)
+            while True:
+                self.wfile.write(body)
         elif is_cut:
             self.wfile.write(body[: behaviour.cut_after])
             self.wfile.flush()
@@ -98,10 +101,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
         else:
             step = behaviour.bytes_per_s // 10
-            with suppress(ConnectionError):  # who asked has given up
-                for place in range(0, len(body), step):
-                    self.wfile.write(body[place : place + step])
-                    sleep(0.1)
+            for place in range(0, len(body), step):
+                self.wfile.write(body[place : place + step])
+                sleep(0.1)
 
     def _send(self, status: int, headers: dict[str, str]) -> None:
         self.send_response(status)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from reprise.core.checksums import keys_of, read_record, seal_text, sealed_text, write_record
+from reprise.core.checksums import checked_line, keys_of, read_record, seal_text, sealed_text, write_record
 from reprise.core.errors import UserError
 from reprise.core.files import file_digest
 from reprise.core.schemas import FRAME_PLAN, read_table, write_table
@@ -150,6 +150,16 @@ def test_repair_drops_the_damaged_lines_and_names_them(tmp_path: Path) -> None:
     assert list(Store(tmp_path).repair()) == [f"{journal}: dropped line 2 of 3"]
     assert list(read_lines(journal)) == [["one"], ["three"]] and list(read_lines(other)) == [["good"]]
     assert list(Store(tmp_path).repair()) == []
+
+
+@pytest.mark.parametrize("line", ["[]", "{}", "5", "null"])
+def test_a_line_of_another_shape_is_damaged_and_repaired(line: str, tmp_path: Path) -> None:
+    journal = tmp_path / "journal/ab/abc.jsonl"
+    journal.parent.mkdir(parents=True)
+    journal.write_text(f"{checked_line(line)}\n")
+    with pytest.raises(UserError, match="line 1 is damaged: it is no list of values"):
+        list(read_lines(journal))
+    assert list(Store(tmp_path).repair()) == [f"{journal}: dropped line 1 of 1"]
 
 
 def test_repair_revives_no_withdrawn_answer(tmp_path: Path) -> None:

@@ -14,12 +14,14 @@ import polars as pl
 import pytest
 from av.error import FFmpegError
 from av.error import OSError as AvOSError
-from reprise.core.errors import MachineError
+from reprise.core.checksums import write_record
+from reprise.core.errors import MachineError, faults_in_words
 from reprise.core.faults import REMEDIES, fault_of, fault_of_ffmpeg, named
-from reprise.core.files import file_digest
+from reprise.core.files import file_digest, value_digest
 from reprise.core.schemas import CLIP_LEDGER, CLIPS, SOURCES, read_table, write_table
 from reprise.core.store import Store
 from reprise.fetch.outcome import Fetched, Fetcher, FetchError, nothing
+from reprise.fetch.records import read_record, record_path
 from reprise.media.errors import MediaError
 from reprise.stages.sources import Wanted, fetch_shard, fetch_source
 
@@ -81,6 +83,64 @@ def test_a_file_whose_digest_cannot_be_read_is_a_row(tmp_path: Path) -> None:
 
     fetcher = Fetcher(identity, lambda source_id, folder: Fetched(folder), nothing)
     assert fetch_source("a", fetcher, Store(tmp_path / "store")).status == "unreadable"
+
+
+def test_a_folder_in_the_place_of_a_video_is_said_and_no_failure_of_its_source(tmp_path: Path, barcode: Path) -> None:
+    def fetch(source_id: str, folder: Path) -> Fetched:
+        return Fetched(barcode, is_borrowed=True)
+
+    store = Store(tmp_path / "store")
+    fetcher = Fetcher(lambda source_id: ["file", file_digest(barcode)], fetch, nothing)
+    video = store.root / fetch_source("a", fetcher, store).object
+    video.unlink()
+    video.mkdir()
+    with pytest.raises(MachineError) as caught, faults_in_words():
+        fetch_source("a", fetcher, store)
+    assert f"{video}: Is a directory. Nothing was recorded: move away what lies in its place" in str(caught.value)
+    video.rmdir()
+    assert fetch_source("a", fetcher, store).status == "ok"
+
+
+def test_a_record_of_another_source_does_not_count(tmp_path: Path, barcode: Path) -> None:
+    store = Store(tmp_path / "store")
+    other = fetch_source(
+        "b", Fetcher(lambda source_id: ["test", "b"], lambda *_: Fetched(barcode, True), nothing), store
+    )
+    mine = record_path(store, value_digest(["test", "a"]))
+    for value in (other.model_dump(mode="json"), {"width": 4}, [], None):
+        write_record(mine, value)
+        assert read_record(store, value_digest(["test", "a"])) is None
+
+
+@pytest.mark.parametrize(
+    ("place", "act", "said"),
+    [
+        ("results", lambda path: path.mkdir(exist_ok=True), "results: a link to {gone}, which is not there. Nothing was"),
+        ("results", lambda path: (path / "a.csv").read_text(), "results: a link to {gone}, which is not there. Nothing was"),
+        ("a.csv", lambda path: path.read_text(), "a.csv: a link to {gone}, which is not there. Nothing was recorded: mount"),
+        ("file", lambda path: path.mkdir(exist_ok=True), "file: File exists. Nothing was recorded: move away what lies"),
+        ("file", lambda path: (path / "a").read_text(), "a: Not a directory. Nothing was recorded: move away what lies"),
+        ("folder", lambda path: path.read_text(), "folder: Is a directory. Nothing was recorded: move away what lies"),
+        ("loop", lambda path: path.read_text(), "loop: a link to loop, which is not there. Nothing was recorded: mount"),
+    ],
+)  # fmt: skip
+def test_what_lies_in_a_files_place_is_said(
+    place: str, act: Callable[[Path], object], said: str, tmp_path: Path
+) -> None:
+    gone = tmp_path / "gone"
+    for name in ("results", "a.csv"):
+        (tmp_path / name).symlink_to(gone)
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(MachineError) as caught, faults_in_words():
+        act(tmp_path / place)
+    assert said.format(gone=gone) in str(caught.value)
+
+
+def test_a_file_that_is_not_there_stays_a_bug(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError), faults_in_words():
+        (tmp_path / "none").read_text()
 
 
 @pytest.mark.parametrize("error", [MemoryError(), caused(MediaError("corrupt", "x"), MemoryError())])

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 
-from reprise.core.faults import fault_of, fault_of_ffmpeg
+from reprise.core.faults import fault_of, fault_of_ffmpeg, misplaced
 from reprise.core.log import log_to_stderr
 from reprise.core.plain import safe
 
@@ -72,6 +72,9 @@ def faults_in_words() -> Iterator[None]:
         yield
     except (OSError, MemoryError) as error:
         stop_on_fault(error)
+        found = misplaced(error)
+        if found is not None:
+            raise MachineError(found) from error
         raise
 
 

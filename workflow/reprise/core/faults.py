@@ -26,6 +26,8 @@ REMEDIES = {
     errno.EACCES: RIGHTS,
     errno.EPERM: RIGHTS,
 }
+# Something else lies where a file or folder should be.
+MISPLACED = {errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ELOOP}
 REFUSALS = {errno.EACCES, errno.EPERM}
 # ffmpeg uses these numbers for damaged files too.
 AMBIGUOUS = {errno.EIO, errno.EPERM, errno.EAGAIN}
@@ -44,6 +46,20 @@ def fault_of(error: BaseException, store: Path | None = None) -> str | None:
             return _message(getattr(cause, "filename", None), errno.ENOMEM)
         if isinstance(cause, OSError) and _is_fault(cause, store):
             return _message(cause.filename or store, _number(cause))
+    return None
+
+
+def misplaced(error: BaseException) -> str | None:
+    """What lies where a file or folder should be, such as a link to a disk that is not mounted, and what to do."""
+    if not isinstance(error, OSError) or error.filename is None:
+        return None
+    path = Path(os.fsdecode(error.filename2 or error.filename))
+    for link in (path, *path.parents):
+        if link.is_symlink() and not link.exists():
+            what = f"{link}: a link to {link.readlink()}, which is not there"
+            return _worded(what, "mount or restore that, or remove the link")
+    if error.errno in MISPLACED:
+        return _worded(f"{path}: {os.strerror(error.errno)}", "move away what lies in its place")
     return None
 
 

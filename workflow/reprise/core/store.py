@@ -292,7 +292,7 @@ def read_lines(path: Path, *, skip_damaged: bool = False) -> Iterator[list[objec
             if not line.endswith(b"\n"):
                 return
             try:
-                yield value_of_line(line[:-1])
+                yield _values(line)
             except ValueError as error:
                 if skip_damaged:
                     continue
@@ -300,6 +300,14 @@ def read_lines(path: Path, *, skip_damaged: bool = False) -> Iterator[list[objec
                     f"{path}: line {number} is damaged: {error}. Run `python -m reprise store --repair`, which drops "
                     "damaged lines (the answers in them are asked again), then the same command again."
                 ) from error
+
+
+def _values(line: bytes) -> list[object]:
+    """The values of a line; a ValueError says what is wrong with it."""
+    values = value_of_line(line.removesuffix(b"\n"))
+    if not isinstance(values, list) or not values:
+        raise ValueError("it is no list of values")
+    return values
 
 
 def _is_of_one_entry(good: bytes, damaged: bytes) -> bool:
@@ -311,7 +319,7 @@ def _is_of_one_entry(good: bytes, damaged: bytes) -> bool:
 
 def _is_good(line: bytes) -> bool:
     try:
-        value_of_line(line.removesuffix(b"\n"))
+        _values(line)
     except ValueError:
         return False
     return line.endswith(b"\n")

@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from reprise.core.checksums import read_record as read_checked
 from reprise.core.checksums import write_record as write_checked
+from reprise.core.files import value_digest
 from reprise.core.schemas import SOURCES, read_table
 from reprise.core.store import Store
 from reprise.fetch.outcome import TRANSIENT
@@ -44,10 +45,18 @@ def record_path(store: Store, asked: str) -> Path:
 
 
 def read_record(store: Store, asked: str) -> Record | None:
-    """The record, unless it is damaged or its object no longer exists."""
-    found = read_checked(record_path(store, asked))
-    record = None if found is None else Record.model_validate(found)
-    return record if record is None or record.status != "ok" or _is_there(store, record) else None
+    """The record, unless it is damaged, another source's, or its object no longer exists."""
+    record = _record(record_path(store, asked))
+    if record is None or value_digest(record.asked_as) != asked:
+        return None
+    return record if record.status != "ok" or _is_there(store, record) else None
+
+
+def _record(path: Path) -> Record | None:
+    try:
+        return Record.model_validate(read_checked(path))
+    except ValidationError:
+        return None
 
 
 def write_record(store: Store, asked: str, record: Record) -> None:
@@ -73,8 +82,7 @@ def forget_failures(store: Store, statuses: Iterable[str] = ()) -> int:
     for path in sorted((store.root / "sources").glob("*/*.json")):
         if path.name.endswith(".names.json"):
             continue
-        found = read_checked(path)
-        record = None if found is None else Record.model_validate(found)
+        record = _record(path)
         if record is None or (record.status != "ok" and (not chosen or record.status in chosen)):
             path.unlink()
             count += 1

@@ -1,6 +1,7 @@
 """Stage `sources`: fetch the source videos of one shard into the store, or record a named reason for each failure."""
 
 import errno
+import os
 import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -112,6 +113,9 @@ def _try(source_id: str, asked_as: Any, fetcher: Fetcher, store: Store, limits: 
         record = _failure(asked_as, error.status, error.message, tried, fetcher.is_remote)
     except OSError as error:
         stop_on_fault(error, store.root)
+        where = error.filename2 or error.filename
+        if where is not None and Path(os.fsdecode(where)).is_relative_to(store.root / "sources"):
+            raise  # what is wrong with the store says nothing of the source
         record = _failure(asked_as, "unreadable", error.strerror or str(error), attempts + 1, fetcher.is_remote)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)

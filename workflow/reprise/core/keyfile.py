@@ -3,13 +3,14 @@
 Each room of the library states the keys of what it computes; the plan fills them in and writes them.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from reprise.core.errors import UserError
-from reprise.core.files import read_json
+from reprise.core.files import file_digest, read_json
 from reprise.core.settings import Settings, dotted, mistakes
 
 T = TypeVar("T", bound=BaseModel)
@@ -32,6 +33,17 @@ class Key(Settings):
     def modules(self) -> tuple[str, ...]:
         """The modules that, with all that they import, affect the job's output."""
         return (self.STAGE,)
+
+
+def refuse_edited(files: Mapping[str, str]) -> None:
+    """Asked after these files of the user's were read: each still has the digest that the key says, or the job ends."""
+    for name, digest in files.items():
+        path = Path(name)
+        if not path.is_file() or file_digest(path) != digest:
+            raise UserError(
+                f"{path}: edited since this run was planned. Nothing was recorded: run the same command again, which "
+                "takes it as it is then."
+            )
 
 
 def read_key(path: Path, kind: type[T]) -> T:

@@ -10,7 +10,7 @@ from reprise.construction.registry import load_step, read_tables, write_tables
 from reprise.construction.review import COLUMNS, Problem, as_json, as_sheet
 from reprise.core.errors import run_command
 from reprise.core.files import write_text
-from reprise.core.keyfile import read_key
+from reprise.core.keyfile import read_key, refuse_edited
 from reprise.core.log import log
 from reprise.stages.arguments import arguments
 
@@ -26,6 +26,7 @@ def main() -> None:
     key = read_key(args.key, ReviewKey)
     tables = read_tables(key.settings.kind, args.tables)
     found = load_step(key.settings.kind, "review").review(tables, list(map(Path, key.verdicts)), key.settings)
+    refuse_edited(key.verdicts)
     write_text(args.tasks, as_sheet(found.tasks, found.columns))
     write_text(args.json, as_json([_task(row, key.settings.review.videos) for row in found.tasks]))
     texts = [name for name in found.columns if name not in NO_TEXTS]

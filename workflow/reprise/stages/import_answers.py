@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 
 from reprise.core.errors import run_command
-from reprise.core.keyfile import read_key
+from reprise.core.keyfile import read_key, refuse_edited
 from reprise.core.log import log
 from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, read_table, write_table
 from reprise.external import NO_ANSWER, load_importer
@@ -24,6 +24,7 @@ def main() -> None:
     items, requests = read_table(args.items, ITEMS), read_table(args.requests, REQUESTS)
     form = load_importer(key.answers.benchmark).FORMS[key.answers.form]
     imported = form.read(args.files, items, requests)
+    refuse_edited(key.answers.files)
     if form.has_file_per_task:
         requests = of_answered_tasks(items, requests, imported, args.files[0].parent)
     frames = frames_shown(key.answers.sampling)

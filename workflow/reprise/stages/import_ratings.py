@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 
 from reprise.core.errors import run_command
-from reprise.core.keyfile import read_key
+from reprise.core.keyfile import read_key, refuse_edited
 from reprise.core.log import log
 from reprise.core.schemas import ANSWERS, ITEMS, RESPONSES, read_table, write_table
 from reprise.external import load_rating_importer
@@ -24,6 +24,8 @@ def main() -> None:
     importer = load_rating_importer(key.answers.benchmark)
     assert importer is not None, "the configuration refuses ratings of a benchmark that has none"
     imported = importer.read_ratings(args.files, read_table(args.items, ITEMS))
+    planned = {name: digest for files in key.answers.files.values() for name, digest in files.items()}
+    refuse_edited({str(path): planned[str(path)] for path in args.files})
     table = replies(answers, imported, key.key)
     unrated = answers.filter((pl.col("reader") == "robust") & ~pl.col("item_id").is_in(list(imported.answers)))
     write_problems(imported.problems, unrated["item_id"].to_list(), args.problems)

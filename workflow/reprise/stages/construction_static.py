@@ -10,7 +10,7 @@ from reprise.construction.review import Problem, as_sheet
 from reprise.construction.settings import MmbenchVideoSettings
 from reprise.core.errors import run_command
 from reprise.core.files import write_text
-from reprise.core.keyfile import read_key
+from reprise.core.keyfile import read_key, refuse_edited
 from reprise.core.log import log
 from reprise.core.schemas import VERDICTS, read_table
 from reprise.stages.arguments import arguments
@@ -27,6 +27,7 @@ def main() -> None:
     reviewed = read_tables(settings.kind, [args.reviewed])["reviewed"]
     rated = [read_table(path, VERDICTS) for path in args.ratings]
     found = static(reviewed, rated, list(map(Path, key.verdicts)), settings.static.least, settings)
+    refuse_edited(key.verdicts)
     write_text(args.tasks, as_sheet(found.tasks, found.columns))
     write_text(args.problems, as_sheet([one._asdict() for one in found.problems], Problem._fields))
     table = write_tables(settings.kind, {"static": found.reviewed}, [args.out], args.made_under)["static"]

@@ -51,8 +51,8 @@ def fault_of(error: BaseException, store: Path | None = None) -> str | None:
 
 def misplaced(error: BaseException) -> str | None:
     """What lies where a file or folder should be, such as a link to a disk that is not mounted, and what to do."""
-    if not isinstance(error, OSError) or error.filename is None:
-        return None
+    if not isinstance(error, OSError) or not isinstance(error.filename, str | bytes):
+        return None  # it names none, or the number of an open file
     path = Path(os.fsdecode(error.filename2 or error.filename))
     for link in (path, *path.parents):
         if link.is_symlink() and not link.exists():

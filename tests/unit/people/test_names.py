@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 from reprise.construction.review import COLUMNS, as_csv
 from reprise.core.errors import UserError
+from reprise.core.files import file_digest
 from reprise.core.schemas import REQUESTS
 from reprise.people.gathering import gather
 from reprise.people.keys import Inputs
@@ -61,6 +62,9 @@ def test_names_of_people(tmp_path: Path, rows: str, found: dict[str, str] | str)
     assert str(caught.value) == f"{path}: {found}"
 
 
+FILES = {"answers": "answers", "names": "names", "left_out": "captions"}
+
+
 @pytest.mark.parametrize(
     ("reviewer", "wrote", "is_left_out"),
     [
@@ -79,10 +83,8 @@ def test_who_is_left_out_under_which_name(tmp_path: Path, reviewer: str, wrote: 
     asked = question_tasks("b/g/all", ONE)[0]
     verdict = {"task_id": asked.task_id, "digest": asked.digest, "reviewer": reviewer, "verdict": "A"}
     (tmp_path / "answers.csv").write_text(as_csv([verdict], COLUMNS))
-    files = Inputs.model_validate(
-        {kind: {str(tmp_path / f"{kind}.csv"): ""} for kind in ("answers", "names")}
-        | {"left_out": {str(tmp_path / "captions.csv"): ""}}
-    )
+    paths = {kind: tmp_path / f"{name}.csv" for kind, name in FILES.items()}
+    files = Inputs.model_validate({kind: {str(path): file_digest(path)} for kind, path in paths.items()})
     found = gather("b/g/all", design(), files, ONE).counted
     assert [one.problem for one in found.votes.problems] == (["wrote_captions"] if is_left_out else [])
     assert (found.named, found.left_out, found.nobody_left_out) == (1, int(is_left_out), not is_left_out)

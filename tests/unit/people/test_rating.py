@@ -9,6 +9,7 @@ import pytest
 from reprise.benchmarks.human_ratings import read_ratings
 from reprise.construction.review import Task, Verdict, as_csv
 from reprise.core.errors import UserError
+from reprise.core.files import file_digest
 from reprise.core.schemas import ANSWERS, ITEMS, REQUESTS
 from reprise.people.answers import Counted, counting
 from reprise.people.gathering import gather
@@ -170,10 +171,14 @@ def test_files_of_two_raters_add_up(tmp_path: Path) -> None:
         for task in label_studio_tasks(tmp_path / "surveys.csv", "1")
     ]  # fmt: skip
     (tmp_path / "bob.json").write_text(json.dumps(exported))
-    files = Inputs(answers={str(tmp_path / name): "" for name in ("ann.csv", "bob.json")})
+    paths = [tmp_path / name for name in ("ann.csv", "bob.json")]
+    files = Inputs(answers={str(path): file_digest(path) for path in paths})
     votes = gather(SCOPE, DESIGN, files, REQUESTS_OF_THREE).counted.votes
     found = rated(REQUESTS_OF_THREE, TASKS, votes, DESIGN.workers)
     assert not votes.problems and found["rating"].to_list() == [2.5] * 6
+    paths[0].write_text(paths[0].read_text().replace("3", "1"))
+    with pytest.raises(UserError, match=r"ann\.csv: edited since this run was planned"):
+        gather(SCOPE, DESIGN, files, REQUESTS_OF_THREE)
 
 
 def test_alpha_of_ratings_by_hand() -> None:

@@ -16,7 +16,7 @@ from av.error import FFmpegError
 from av.error import OSError as AvOSError
 from reprise.core.checksums import write_record
 from reprise.core.errors import MachineError, faults_in_words
-from reprise.core.faults import REMEDIES, fault_of, fault_of_ffmpeg, named
+from reprise.core.faults import REMEDIES, fault_of, fault_of_ffmpeg, named, path_of
 from reprise.core.files import file_digest, value_digest
 from reprise.core.schemas import CLIP_LEDGER, CLIPS, SOURCES, read_table, write_table
 from reprise.core.store import Store
@@ -136,6 +136,12 @@ def test_what_lies_in_a_files_place_is_said(
     with pytest.raises(MachineError) as caught, faults_in_words():
         act(tmp_path / place)
     assert said.format(gone=gone) in str(caught.value)
+
+
+def test_the_file_that_an_error_names() -> None:
+    assert path_of(OSError(errno.EISDIR, "x", "from", None, "to")) == Path("to")
+    assert path_of(OSError(errno.EISDIR, "x", b"from")) == Path("from")
+    assert path_of(OSError(errno.EBADF, "x", 7)) is None and path_of(OSError(errno.EBADF, "x")) is None
 
 
 def test_a_file_that_is_not_there_stays_a_bug(tmp_path: Path) -> None:

@@ -51,16 +51,22 @@ def fault_of(error: BaseException, store: Path | None = None) -> str | None:
 
 def misplaced(error: BaseException) -> str | None:
     """What lies where a file or folder should be, such as a link to a disk that is not mounted, and what to do."""
-    if not isinstance(error, OSError) or not isinstance(error.filename, str | bytes):
-        return None  # it names none, or the number of an open file
-    path = Path(os.fsdecode(error.filename2 or error.filename))
+    if not isinstance(error, OSError) or (path := path_of(error)) is None:
+        return None
     for link in (path, *path.parents):
         if link.is_symlink() and not link.exists():
             what = f"{link}: a link to {link.readlink()}, which is not there"
             return _worded(what, "mount or restore that, or remove the link")
-    if error.errno in MISPLACED:
-        return _worded(f"{path}: {os.strerror(error.errno)}", "move away what lies in its place")
+    number = _number(error)
+    if number in MISPLACED:
+        return _worded(f"{path}: {os.strerror(number)}", "move away what lies in its place")
     return None
+
+
+def path_of(error: OSError) -> Path | None:
+    """The file that an error names, of a move its target; None where it names none, or only an open file's number."""
+    name = error.filename2 or error.filename
+    return Path(os.fsdecode(name)) if isinstance(name, str | bytes) else None
 
 
 def is_out_of_memory(error: BaseException) -> bool:

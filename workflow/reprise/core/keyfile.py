@@ -36,7 +36,7 @@ class Key(Settings):
 
 
 def refuse_edited(files: Mapping[str, str]) -> None:
-    """Asked after these files of the user's were read: each still has the digest that the key says, or the job ends."""
+    """End the job if a file of the user's is another one than its key says; called when the files were read."""
     for name, digest in files.items():
         path = Path(name)
         if not path.is_file() or file_digest(path) != digest:

@@ -43,8 +43,7 @@ def gather(scope: str, design: Asked, files: Inputs, requests: pl.DataFrame) -> 
     names = {who: name for path in files.names for who, name in read_names(Path(path)).items()}
     verdicts = named(read_verdicts(map(Path, files.answers)), names)
     left_out = {names.get(name, name) for name in people_named(map(Path, files.left_out))}
-    for read in (files.answers, files.left_out, files.names, files.qualification):
-        refuse_edited(read)
+    refuse_edited(files.digests())
     found = counting(tasks, verdicts, design, tested, left_out)
     if found.nobody_left_out:
         log.warning(f"None of the {found.named} people of `left_out:` is among those who answered. {NAMES_DIFFER}.")

@@ -19,9 +19,13 @@ class Inputs(Settings):
     qualification: dict[str, str] = Field({})
     names: dict[str, str] = Field({})
 
+    def digests(self) -> dict[str, str]:
+        """Those of all of them."""
+        return self.answers | self.left_out | self.qualification | self.names
+
     def paths(self) -> list[Path]:
         """All of them."""
-        return [Path(name) for name in (*self.answers, *self.left_out, *self.qualification, *self.names)]
+        return list(map(Path, self.digests()))
 
 
 class PeopleFiles(Answers):

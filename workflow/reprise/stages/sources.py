@@ -1,7 +1,6 @@
 """Stage `sources`: fetch the source videos of one shard into the store, or record a named reason for each failure."""
 
 import errno
-import os
 import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from reprise.core.errors import UserError, run_command, stop_on_fault
+from reprise.core.faults import path_of
 from reprise.core.files import file_digest, value_digest
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
@@ -113,8 +113,8 @@ def _try(source_id: str, asked_as: Any, fetcher: Fetcher, store: Store, limits: 
         record = _failure(asked_as, error.status, error.message, tried, fetcher.is_remote)
     except OSError as error:
         stop_on_fault(error, store.root)
-        where = error.filename2 or error.filename
-        if where is not None and Path(os.fsdecode(where)).is_relative_to(store.root / "sources"):
+        path = path_of(error)
+        if path is not None and path.is_relative_to(store.root / "sources"):
             raise  # what is wrong with the store says nothing of the source
         record = _failure(asked_as, "unreadable", error.strerror or str(error), attempts + 1, fetcher.is_remote)
     finally:

@@ -251,8 +251,9 @@ class Look:
         if kind == "rated":
             return f"rated {verdict['value']}"
         value = f"{plain(verdict['value'])!r}: " if verdict["value"] else ""
+        by = f", read by: {verdict['read_by']}" if verdict["read_by"] not in ("", "score", "authors") else ""
         score = "" if verdict["score"] is None else f", score {verdict['score']:.4f}"
-        return f"{value}{kind}{score}"
+        return f"{value}{kind}{score}{by}"
 
 
 def _field(name: str, text: str) -> Iterator[str]:

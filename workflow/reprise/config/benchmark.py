@@ -6,6 +6,7 @@ from pydantic import Field
 
 from reprise.config.names import Slug
 from reprise.core.settings import Settings
+from reprise.reading.patterns import Pattern
 
 
 class Protocol(Settings):
@@ -31,8 +32,13 @@ class Protocol(Settings):
     """Metric -> number of frames below which it is undefined."""
     items: Slug | None = None
     """Ask only these items of the benchmark, such as `subset`; all where none are named."""
+    patterns: list[Pattern] = Field([])
+    """Rows by which `robust` reads these answers before its own table (docs/reference/readers.md)."""
     judge: str | None = None
     """Name of the prompt by which a judge rates free answers, or says which option an answer comes to."""
+    judge_reads: Literal["all", "unread"] = "all"
+    """What is put to a judge that says which option an answer comes to: `all` answers, or only those that `robust`
+    leaves `unread`; its readings are counted and named below the tables."""
     rated_to: Literal[3, 5] = 3
     """The judge's highest rating; the lowest is 0."""
     judge_tokens: int = Field(64, ge=1)

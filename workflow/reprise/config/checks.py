@@ -1,7 +1,7 @@
 """Checks across files: names that other files, or the benchmarks' modules, define."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -212,7 +212,9 @@ class Checks:
                 self._add(file, f"{place}.judge", _unknown("prompt", protocol.judge, prompts))
             for metric in protocol.frames_min if protocol.form in forms else ():
                 self._add(file, f"{place}.frames_min", _unknown("metric", metric, forms[protocol.form].metrics))
-            if protocol.judge is not None and protocol.form in forms and protocol.form not in judged:
+            if protocol.judge_reads == "unread":
+                self._add(file, f"{place}.judge_reads", list(_reads_unread(protocol)))
+            elif protocol.judge is not None and protocol.form in forms and protocol.form not in judged:
                 listed = ", ".join(judged) or "none"
                 reason = f"answers to form '{protocol.form}' cannot be judged. Forms whose answers can be: {listed}."
                 self.problems.add(file, f"{place}.judge", reason)
@@ -221,6 +223,17 @@ class Checks:
 
 def _unknown(what: str, name: str, allowed: Collection[str]) -> list[str]:
     return [] if name in allowed else [f"unknown {what} '{name}'.{choices(name, allowed)}"]
+
+
+def _reads_unread(protocol: Protocol) -> Iterator[str]:
+    """What a model reads must be words that choose an option."""
+    if protocol.judge is None:
+        yield "no prompt by which a model reads what is left unread. Name one in `judge:`."
+    if protocol.ask not in ("choose", "write") or protocol.reading == "text":
+        yield (
+            f"answers of `ask: {protocol.ask}`, `reading: {protocol.reading}` choose no option in words. "
+            "Write `judge_reads: all`."
+        )
 
 
 def _answers_problems(protocol: Protocol, benchmark: Benchmark) -> list[str]:

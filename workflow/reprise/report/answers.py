@@ -11,7 +11,7 @@ from reprise.report.scripts import ENCODE, finite, shown, without_empty
 DIGITS = 6
 PLACE = ["item_id", "role"]
 ANSWER = ("role", "text", "scores", "error", "message", "frames_shown", "tokens_in", "tokens_out")
-VERDICT = ("value", "score", "right", "unparsed", "failed")
+VERDICT = ("value", "score", "right", "unparsed", "failed", "read_by")
 
 
 def encoded_answers(numbers: Mapping[str, int], run: RunTables, judge: str) -> dict[int, str]:
@@ -62,7 +62,13 @@ def _readings(names: tuple[str, str], verdicts: tuple[Any, Any]) -> Iterator[tup
 
 
 def _verdict(
-    value: str | None, score: float | None, right: bool, unparsed: bool, failed: bool, reply: str | None
+    value: str | None,
+    score: float | None,
+    right: bool,
+    unparsed: bool,
+    failed: bool,
+    by: str | None,
+    reply: str | None,
 ) -> dict[str, Any] | None:
     """What says something of a reading; None where there is none."""
     if value is None:
@@ -74,6 +80,7 @@ def _verdict(
             "right": right,
             "unparsed": unparsed,
             "failed": failed,
+            "by": "" if by in ("score", "authors") else by,
             "reply": shown(reply),
         }
     )

@@ -24,6 +24,7 @@ class VerdictsView(NamedTuple):
     """Of `VerdictsKey`."""
 
     reading: str
+    patterns: list[dict[str, str]]
     embedder: str | None
 
 
@@ -35,6 +36,9 @@ class JudgeRequestsView(NamedTuple):
     rated_to: int
     max_tokens: int
     prompt: dict[str, str]
+    unread_only: bool
+    reading: str
+    patterns: list[dict[str, str]]
 
 
 class MetricsView(NamedTuple):

@@ -11,7 +11,7 @@ import polars as pl
 from reprise.benchmarks.analysing import with_analysed_groups
 from reprise.benchmarks.contract import ScoresModule
 from reprise.benchmarks.flaws import flaw_numbers
-from reprise.benchmarks.health import ANSWERS, REPLIES, health
+from reprise.benchmarks.health import ANSWERS, REPLIES, health, read_by
 from reprise.benchmarks.human_ratings import agreement, read_ratings
 from reprise.benchmarks.registry import load_analyses, load_scores
 from reprise.benchmarks.rows import chosen_items
@@ -77,6 +77,7 @@ def main() -> None:
         number | named | shown | {"judge": None}
         for number in health_numbers(args.requests, args.responses, of_answers, ANSWERS)
     ]
+    rows += [number | named | shown for number in read_by(robust)]
     rows += [number | named | shown for number in health_numbers(args.judge_requests, args.replies, robust, REPLIES)]
     rows += [row_of(one, scores.CHANCE.get(one.metric), undefined.get(one.metric)) | names for one, names in found]
     frame = pl.DataFrame(rows, schema=METRICS)

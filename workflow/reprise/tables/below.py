@@ -9,6 +9,7 @@ from reprise import __version__
 from reprise.benchmarks import health
 from reprise.benchmarks.flaws import FLAWS
 from reprise.core.schemas import READERS_DIFFER
+from reprise.reading.table import OWN
 from reprise.tables.keys import TableKey
 from reprise.tables.limits import subject
 
@@ -30,6 +31,25 @@ def reader_lines(metrics: pl.DataFrame) -> list[str]:
     return [
         f"The readers robust and authors differ on at most {most['value']:.0f} of {most['asked']} answers of a run."
     ]
+
+
+def _read_by(metrics: pl.DataFrame) -> pl.DataFrame:
+    """By what answers of each run were read, and how many."""
+    rows = metrics.filter(metric=health.READ_BY).unique(maintain_order=True)
+    by = pl.col("group").str.strip_prefix(health.ANSWERS + health.BETWEEN)
+    return rows.select("run", "judge", "asked", by=by, count=(pl.col("value") * pl.col("asked") / 100).round())
+
+
+def own_reading_lines(key: TableKey, metrics: pl.DataFrame) -> Iterator[str]:
+    """What of the answers was read by a model, or by rows that a protocol or a model added to the reader's table."""
+    read = _read_by(metrics)
+    for judge, rows in read.filter(pl.col("by") == pl.col("judge")).group_by("judge", maintain_order=True):
+        count, of = int(rows["count"].sum()), rows["asked"].sum()
+        reader = f"{key.judges[judge[0]]} ({judge[0]})"
+        yield f"{count} of {of} answers, which the reader robust leaves unread, were read by {reader}."
+    for name, rows in read.filter(pl.col("by").str.ends_with(OWN)).group_by("by", maintain_order=True):
+        count, of = int(rows["count"].sum()), rows["asked"].sum()
+        yield f"{count} of {of} answers were read by '{name[0]}' of the configuration."
 
 
 def broken_lines(key: TableKey, metrics: pl.DataFrame) -> list[str]:
@@ -58,7 +78,8 @@ def healths(metrics: pl.DataFrame) -> dict[str, list[Mapping[str, Any]]]:
 def judge_lines(key: TableKey, metrics: pl.DataFrame) -> list[str]:
     """Who judged the answers behind the numbers, where the caption does not say so, and what nobody has judged."""
     named = () if key.spec.judge else judges_of(metrics)
-    lines = [f"Answers judged by {key.judges[judge]} ({judge})." for judge in named]
+    readers = set(_read_by(metrics).filter(pl.col("by") == pl.col("judge"))["judge"])
+    lines = [f"Answers judged by {key.judges[judge]} ({judge})." for judge in named if judge not in readers]
     if unjudged := key.unjudged:
         named_runs = ", ".join([*unjudged[:MOST_LISTED], *(["..."] if len(unjudged) > MOST_LISTED else [])])
         lines.append(

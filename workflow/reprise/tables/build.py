@@ -13,7 +13,15 @@ from reprise.benchmarks.registry import load_scores
 from reprise.config.tables import Column, Row
 from reprise.core.paths import Run, Scored
 from reprise.stats.binomial import ALPHA, Alternative, binomial_p
-from reprise.tables.below import broken_lines, flaw_lines, judge_lines, judges_of, provenance, reader_lines
+from reprise.tables.below import (
+    broken_lines,
+    flaw_lines,
+    judge_lines,
+    judges_of,
+    own_reading_lines,
+    provenance,
+    reader_lines,
+)
 from reprise.tables.headers import column_groups, column_name, stub_of
 from reprise.tables.keys import TableKey
 from reprise.tables.limits import check_failed, check_missing, subject
@@ -108,6 +116,7 @@ class Builder:
             notes=(
                 *self.wrong_lines(),
                 *reader_lines(self.metrics),
+                *own_reading_lines(key, self.metrics),
                 *judge_lines(key, self.metrics),
                 *flaw_lines(self.metrics),
                 *spec.notes,

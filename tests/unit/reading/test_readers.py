@@ -129,6 +129,8 @@ def test_scores_and_words_side_by_side(reader: str) -> None:
     found = verdicts(requests, responses, reader, "plain").select("value", "score", "unparsed", "failed").rows()
     failed = ("", None, False, True)
     assert found == [("Yes", 0.7, False, False), ("No", None, False, False), failed, failed, ("", None, True, False)]
+    by = verdicts(requests, responses, reader, "plain")["read_by"].to_list()
+    assert by == ["score", "authors" if reader == "authors" else "leading word", "", "", ""]
 
 
 @pytest.mark.parametrize(

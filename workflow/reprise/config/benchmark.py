@@ -24,8 +24,8 @@ class Protocol(Settings):
     reading: Literal["plain", "output_block", "first_character", "options", "person", "text"] = "plain"
     """How answers are read. `plain`: the whole answer names an option; `output_block`: only what stands in the last
     `<<<output>>>` block; `first_character`: the reader `authors` takes the first character; `options`: by letter or
-    option text, `authors` by VLMEvalKit's exact matching; `person`: both readers as a person would, where the authors
-    asked a judge; `text`: the whole answer is compared with what is expected."""
+    option text, `authors` by VLMEvalKit's exact matching; `person`: both readers by the table of `robust`, where the
+    authors asked a judge; `text`: the whole answer is compared with what is expected."""
     compare_with: Literal["all-MiniLM-L6-v2"] | None = None
     """The model whose embeddings compare free answers with what is expected."""
     frames_min: dict[str, int] = Field({})

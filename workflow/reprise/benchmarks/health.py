@@ -201,4 +201,5 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> str:
     ]
     spread = [f"scores spread by {row['value']:.3g}" for row in rows if row["metric"] == SPREAD and row["value"]]
     by = [f"{row['group'].partition(BETWEEN)[2]} {row['value']:.1f} %" for row in rows if row["metric"] == READ_BY]
-    return ", ".join([*options, *spread, *shares]) + (f"; read by: {', '.join(by)}" if by else "")
+    said = [", ".join([*options, *spread, *shares]), f"read by: {', '.join(by)}" if by else ""]
+    return "; ".join(filter(None, said))

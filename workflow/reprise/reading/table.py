@@ -108,7 +108,7 @@ CHOICE = (
     ),
     Row(
         "leading label",
-        r"\A\W{0,4}«(?P<option>[A-F*])»(?=\W{0,3}\Z|[.:),;]|\s?[-–—\n(‹]|\s(?:because|since|as)\b)"
+        r"\A\W{0,4}«(?:~(?=.»:))?(?P<option>[A-F*])»(?=\W{0,3}\Z|[.:),;]|\s?[-–—\n(‹]|\s(?:because|since|as)\b)"
         r"(?!\W{0,4}(?:no|yes|not|(?:in)?correct|wrong|true|false|\d*\.\d+|\d+ ?%)\b|\.\.|…|\W{0,4}[<>=✗✓❌✅✘✔])",
     ),
     Row(

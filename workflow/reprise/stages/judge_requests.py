@@ -25,6 +25,8 @@ from reprise.stages.arguments import arguments
 from reprise.stages.key_views import JudgeRequestsView, RunView, read_view
 from reprise.stages.verdicts import verdicts
 
+UNREAD = "unread"  # what the table could not read
+
 
 def main() -> None:
     args = arguments(
@@ -90,7 +92,8 @@ def read_answers(
         joined = read.join(responses.select("request_id", "text", "error"), on="request_id", maintain_order="left")
         for row in joined.join(asked, on="request_id", maintain_order="left").iter_rows(named=True):
             rows.append(
-                {name: row[name] for name in ("item_id", "role", "text", "value", "read_by", "expected", "key")}
+                {name: row[name] for name in ("item_id", "role", "text", "value", "expected", "key")}
+                | {"read_by": row["read_by"] or UNREAD}
                 | {
                     "request_id": f"{row['item_id']}.{row['role']}#{reader}",
                     "reader": reader,

@@ -45,7 +45,9 @@ def _verdict(answer: dict[str, Any], reply: dict[str, Any] | None, reader: str, 
     has_answer = _has_answer(answer["error"], reader, has_reply=reply is not None)
     read = Reading(answer["value"], answer["read_by"])
     if not read.value and reply is not None and has_answer and not reply["error"]:
-        read = read_reply(reply["text"], answer["replies"], reader)._replace(by=judge)
+        read = read_reply(reply["text"], answer["replies"], reader)
+        if answer["read_by"]:  # the reading is the model's, where the table had none
+            read = read._replace(by=judge)
     value = read.value
     return {
         "request_id": answer["request_id"],

@@ -327,7 +327,8 @@ def test_a_model_reads_what_the_table_leaves_unread(judged: Project) -> None:
         asked = [one.prompt for one in server.asked if "=====" in one.prompt]
     assert sum(VAGUE in prompt for prompt in asked) == 1, "equal questions are one"
     text = (judged.root / "results/tables/vinoground/table3.md").read_text()
-    assert "8 of 16 answers, which the reader robust leaves unread, were read by Served (served)." in text
+    assert "8 of 8 answers, which the reader robust leaves unread, were read by Served (served)." in text
+    assert "Answers judged by Served (served)." in text, "of cot.judged"
     found = cells(judged, "vinoground")
     assert (found["Sure", "group"]["value"], found["Unsure", "text"]["unparsed"]) == ("100.0", "0")
     path = judged.root / "results/judged/verdicts/vinoground/cot.read/linspace4/vague/served.parquet"

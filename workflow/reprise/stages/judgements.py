@@ -46,8 +46,8 @@ def _verdict(answer: dict[str, Any], reply: dict[str, Any] | None, reader: str, 
     read = Reading(answer["value"], answer["read_by"])
     if not read.value and reply is not None and has_answer and not reply["error"]:
         read = read_reply(reply["text"], answer["replies"], reader)
-        if answer["read_by"]:  # the reading is the model's, where the table had none
-            read = read._replace(by=judge)
+        # What the table left unread is the model's reading; else the judge's reply was read by a row.
+        read = read._replace(by=judge if answer["read_by"] else f"{judge}: {read.by}")
     value = read.value
     return {
         "request_id": answer["request_id"],

@@ -78,7 +78,8 @@ def healths(metrics: pl.DataFrame) -> dict[str, list[Mapping[str, Any]]]:
 def judge_lines(key: TableKey, metrics: pl.DataFrame) -> list[str]:
     """Who judged the answers behind the numbers, where the caption does not say so, and what nobody has judged."""
     named = () if key.spec.judge else judges_of(metrics)
-    readers = set(_read_by(metrics).filter(pl.col("by") == pl.col("judge"))["judge"])
+    by = _read_by(metrics).filter(pl.col("judge").is_not_null())
+    readers = set(by["judge"]) - set(by.filter(pl.col("by").str.starts_with(pl.col("judge") + ": "))["judge"])
     lines = [f"Answers judged by {key.judges[judge]} ({judge})." for judge in named if judge not in readers]
     if unjudged := key.unjudged:
         named_runs = ", ".join([*unjudged[:MOST_LISTED], *(["..."] if len(unjudged) > MOST_LISTED else [])])

@@ -81,7 +81,7 @@ readings stay what they are. `judge_reads: all`, the default, puts every answer 
 
 ## How good it is
 
-On 15,105 public answers of three models with the verdicts that were stored with them (choices by letter, yes or no, two captions, two sentences; empty
+On the 15,105 answers of three models that TempCompass publishes with a verdict each (choices by letter, yes or no, two captions, two sentences; empty
 answers included), it reads 98.3, 99.8, 99.1 and 99.4 %, and contradicts the stored verdict 9, 0, 8 and 4 times; most of these verdicts are themselves
 in error. The engine of 4,200 lines before it read 97.2, 99.6, 98.2 and 98.9 % and contradicted 10, 0, 9 and 3.
 """

@@ -333,5 +333,5 @@ def test_a_model_reads_what_the_table_leaves_unread(judged: Project) -> None:
     assert (found["Sure", "group"]["value"], found["Unsure", "text"]["unparsed"]) == ("100.0", "0")
     path = judged.root / "results/judged/verdicts/vinoground/cot.read/linspace4/vague/served.parquet"
     assert pl.read_parquet(path)["read_by"].unique().to_list() == ["served"]
-    item = judged.reprise("reprise", "item", "vinoground/cot.read/linspace4/vague", "0")
+    item = judged.reprise("reprise", "item", "vinoground/cot.read/linspace4/vague", "0_neg/text")
     assert "read by: served" in item.stdout, item.stdout + item.stderr

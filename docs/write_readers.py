@@ -28,7 +28,8 @@ as wrong."*
 
 ## What is done
 
-1. **Clean.** What stands before `</think>` goes, and what follows a `<think>` that never ends. Markdown, tags and typographic quotes go. Of an answer
+1. **Clean.** What stands before `</think>` goes, and what follows a `<think>` that never ends. Markdown, tags and typographic quotes go, and a dialogue
+   that a model goes on with ("Question: ..."). Of an answer
    of more than {FIRST + LAST:,} characters the first {FIRST:,} and the last {LAST:,} are read.
 2. **Mark** (options by letter). A label (`B`, `(B)`, `Caption B`, "the second caption"; of Vinoground's segments also "the second clip") and the text of
    an option become marks. A list that goes through several options is the question again and is left out; `A or B` is none of them, and so is a label

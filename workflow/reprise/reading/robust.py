@@ -24,15 +24,17 @@ TYPOGRAPHY = str.maketrans(
 TEX = re.compile(r"\\(?:text|textbf|mathrm|mathbf)\{([^{}]{0,200})\}")
 ANSWER_TAG = re.compile(r"<answer>", re.I)
 TAG = re.compile(r"</?\w{1,12}>")
+GOES_ON = re.compile(r"(?<=\S)\s*\n\s*(?:Question|Q|User|Human) ?:", re.I)
 LINE_SIGNS = re.compile(r"^ *(?:#+|>+(?! ?\d)|[-•]) +", re.M)
 SENTENCES = re.compile(r"[^.!?\n]+(?:[.!?]+|\n|$)|[.!?\n]+")
 WORDS = re.compile(r"[\w']+")
 
 
 def clean(text: str | None) -> str:
-    """What is said: the thought before it, Markdown, tags and typographic signs go; of a long text, its middle."""
+    """What is said: a thought before it, a dialogue invented after it, markup and the middle of a long text go."""
     said = THOUGHT_ENDS.split(text or "")[-1]
     plain = THOUGHT.split(said)[0] if said == text else said
+    plain = GOES_ON.split(plain, maxsplit=1)[0]
     if len(plain) > HEAD + TAIL:
         plain = f"{plain[:HEAD]}\n{plain[-TAIL:]}"
     plain = plain.translate(TYPOGRAPHY)

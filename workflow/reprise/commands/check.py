@@ -20,7 +20,7 @@ from reprise.models.ahead import Asked
 from reprise.models.devices import take_gpus
 from reprise.models.money.calls import Account
 from reprise.models.money.prices import NO_BUDGET
-from reprise.models.reasons import REASONS
+from reprise.models.reasons import REASONS, in_words
 from reprise.models.served import ServedSpec
 from reprise.models.serving.host import Host
 from reprise.models.sight import PLAN, Sight, sight_of
@@ -172,7 +172,7 @@ def _lines(run: Run, sight: Sight) -> Iterator[str]:
 def _problems(run: Run, sight: Sight) -> Iterator[str]:
     if sight.failures.total() == sight.questions:
         reason, _ = sight.failures.most_common(1)[0]
-        yield f"every question of {run.name} failed: {reason}: {sight.message}."
+        yield f"every question of {run.name} failed: {in_words(reason, sight.message)}."
     elif sight.is_blind:
         yield (
             f"{run.name}: the model is blind. No answer changes when it is shown another clip: do not run it. "

@@ -6,7 +6,7 @@ from reprise.core.errors import UserError
 from reprise.media.errors import STATUSES as MEDIA_STATUSES
 from reprise.models.adapters.base import Answer
 from reprise.models.failures import Failures
-from reprise.models.reasons import REASONS, TRANSIENT
+from reprise.models.reasons import TRANSIENT, in_words
 
 # A model that has answered nothing yet is given up when this many questions, about two clips at least, fail alike.
 FIRST_QUESTIONS = 8
@@ -65,8 +65,8 @@ class Start:
                 others.retry()  # as of this piece's, nothing counts against them
             _, first = self._failed[0]
             raise UserError(
-                f"{self._run}: the first {len(self._failed)} questions all failed: {first.error} "
-                f"({REASONS[first.error]}): {first.message}. Nothing was recorded. {_advice(first.error)}"
+                f"{self._run}: the first {len(self._failed)} questions all failed: "
+                f"{in_words(first.error, first.message)}. Nothing was recorded. {_advice(first.error)}"
             )
         self.is_over = True
 

@@ -113,7 +113,7 @@ class Checks:
                 if tables is not None and tables.overview is None:
                     reasons.append(f"{benchmark} has no part in the overview.")
             for sampling in line.samplings.values():
-                reasons += _unknown("sampling", sampling, self.found.main.samplings)
+                reasons += self.found.main.sampling_problems(sampling)
             self._add(self.suite_file, f"overview: '{line.model}'", reasons)
 
     def _overview_part(self, file: str, part: Overview, benchmark: str) -> None:
@@ -123,7 +123,7 @@ class Checks:
         self._columns(file, "overview", spec, benchmark)
         protocols = self.found.benchmarks[benchmark].protocols
         self._add(file, "overview.protocol", _unknown("protocol", part.protocol, protocols))
-        self._add(file, "overview.sampling", _unknown("sampling", part.sampling, self.found.main.samplings))
+        self._add(file, "overview.sampling", self.found.main.sampling_problems(part.sampling))
         shown = self.found.overview_of(benchmark)
         for row in shown.rows() if shown else ():
             if row.model in self.found.models and part.protocol in protocols:
@@ -151,7 +151,7 @@ class Checks:
         reasons = [
             *self._unknown_model(model),
             *(_unknown("protocol", protocol, spec.protocols) if spec else []),
-            *_unknown("sampling", sampling, samplings),
+            *self.found.main.sampling_problems(sampling),
         ]
         if reasons or spec is None or known is None:
             return reasons
@@ -176,7 +176,7 @@ class Checks:
         reasons = self._run(f"{cell.protocol}/{cell.sampling}/{cell.model}", benchmark)
         reasons += [reason for judge in row.judges for reason in self._unknown_model(judge)]
         if column.ratio is not None:
-            reasons += _unknown("sampling", column.ratio.over, self.found.main.samplings)
+            reasons += self.found.main.sampling_problems(column.ratio.over)
         return reasons
 
     def _columns(self, file: str, place: str, spec: TableSpec, name: str) -> None:

@@ -87,7 +87,8 @@ FRAME_PLAN = _schema(
     clip_id=pl.String,
     indices=pl.List(pl.Int32),
     times_s=pl.List(pl.Float64),
-    note=pl.String,  # why fewer or other frames than the rule asked for; usually empty
+    note=pl.String,  # why fewer or other frames than the rule asked for, and how they are shown; usually empty
+    grid=pl.List(pl.Int32),  # rows and columns of the one picture as which they are shown; null: each is a picture
 )
 
 REQUESTS = _schema(

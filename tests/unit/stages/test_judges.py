@@ -243,6 +243,19 @@ def test_mean_absolute_error_against_people(tmp_path: Path) -> None:
         agreement(verdicts, items_of(2), read_ratings(path), "r", LEVEL, "fixed")
 
 
+def test_ratings_of_another_scale_are_those_of_its_runs_alone(tmp_path: Path) -> None:
+    path = tmp_path / "ratings.csv"
+    path.write_text("run,item_id,rating\nfive,0,5\nthree,0,3\n")
+    assert read_ratings(path, "five", 5)["rating"].to_list() == [5, 3]
+    verdicts = pl.DataFrame([verdict_row("", item_id="0", score=1)], schema=VERDICTS)
+    (found,) = agreement(verdicts, items_of(1), read_ratings(path, "five", 5), "five", LEVEL, "fixed", 5)
+    assert found.value == 4
+    assert read_ratings(path, "three", 3).height == 2
+    path.write_text("run,item_id,rating\nfive,0,5\nthree,0,4\n")
+    with pytest.raises(UserError, match="line 3: rating '4' is not a number from 0 to 3"):
+        read_ratings(path, "three", 3)
+
+
 def test_ratings_that_a_job_wrote_are_not_read_when_damaged(tmp_path: Path) -> None:
     path = tmp_path / "ratings.csv"
     path.write_text("run,item_id,rating\nr,0,2\n")

@@ -83,6 +83,8 @@ class MetricsKey(BenchmarkKey):
     form: str
     items: str | None = None
     frames_min: dict[str, int] = Field({})
+    rated_to: int = 3
+    """highest rating by judges and by people"""
     level: float
     """of intervals"""
     ratings_sha256: str = ""

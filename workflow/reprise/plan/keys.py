@@ -193,6 +193,7 @@ class _Keys:
             form=protocol.form,
             items=protocol.items,
             frames_min=protocol.frames_min,
+            rated_to=protocol.rated_to,
             level=self._config.main.confidence,
             ratings_sha256=ratings_digest(self._plan, benchmark, name),
         )

@@ -48,6 +48,7 @@ class MetricsView(NamedTuple):
     form: str
     items: str | None
     frames_min: dict[str, int]
+    rated_to: int
     level: float
 
 

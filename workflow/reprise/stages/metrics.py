@@ -64,7 +64,8 @@ def main() -> None:
         readings.append(read)
         measures = measured(scores, key.form, items, read, key.level, convention)
         for ratings in args.ratings:
-            measures += agreement(read, items, read_ratings(ratings), run_key.run, key.level, convention)
+            given = read_ratings(ratings, run_key.run, key.rated_to)
+            measures += agreement(read, items, given, run_key.run, key.level, convention, key.rated_to)
         found += [(one, named | {"convention": convention, "reader": reader}) for one in measures]
     shown = dict(zip(("convention", "reader"), CONVENTIONS[0], strict=True))
     rows: list[dict[str, Any]] = [number | named | shown for number in flaw_numbers(items)]

@@ -261,6 +261,18 @@ def test_no_number_of_a_radar_lies_outside_of_it(value: float | None, rim: float
     assert [axes.get_ylim() for axes in page.body.axes] == [(0, rim), (0, rim)]
 
 
+def test_groups_stand_beside_in_panels_of_their_own_and_absent_ones_are_named() -> None:
+    groups = [{"title": "All", "group": "control"}]
+    beside = [{"title": "Others", "group": "control"}, {"title": "Nowhere", "group": "chrono"}]
+    key = figure_key({"kind": "distribution", "axis": "questions", "groups": groups, "beside": beside})
+    figure, rows = drawn(key, [])
+    assert rows.select("row", "group", "value").rows() == [("", "All", 5.0), ("Others", "All", 5.0)]
+    words = words_of(figure)
+    assert "VELOCITI" in words and "Others" in words and "Without data here: Nowhere." in words
+    alone, _ = drawn(figure_key({"kind": "distribution", "axis": "questions", "groups": groups}), [])
+    assert words_of(alone).count("VELOCITI") == words.count("VELOCITI") - 1, "one panel needs no title"
+
+
 @pytest.mark.parametrize("counts", [[Count("0-1", 1), Count("1-2", 2)], [Count("a", 1), Count("b", 3)]])
 def test_an_axis_of_counts_has_whole_numbers_alone(counts: list[Count]) -> None:
     use_style()

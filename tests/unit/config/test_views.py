@@ -60,6 +60,11 @@ def test_a_view_that_makes_no_sense_is_refused(name: str, message: str, project:
     assert message in project.message()
 
 
+def test_people_are_shown_no_view(project: Project) -> None:
+    project.edit("config/suites/paper.yaml", "run: short/all/humans", "run: short/linspace16.grid4x4/humans")
+    assert "'short/linspace16.grid4x4/humans' has a view, by which models are shown frames" in project.message("paper")
+
+
 def test_a_view_is_declared_in_its_own_place(project: Project) -> None:
     inline = "  mine: {rule: interior, frames: 4, view: {show: grid, rows: 2, columns: 2}}\n"
     project.edit(MAIN, "samplings:\n", f"samplings:\n{inline}")

@@ -83,12 +83,12 @@ class MetricsKey(BenchmarkKey):
     form: str
     items: str | None = None
     frames_min: dict[str, int] = Field({})
-    rated_to: int = 3
-    """highest rating by judges and by people"""
     level: float
     """of intervals"""
     ratings_sha256: str = ""
     """digest of people's ratings, against which a judge is measured"""
+    rated_to: int = 3
+    """highest rating by judges and by people"""
 
     def modules(self) -> tuple[str, ...]:
         analyses = [module_name(self.benchmark, "analyses")] if has_part(self.benchmark, "analyses") else []

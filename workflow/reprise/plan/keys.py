@@ -193,9 +193,9 @@ class _Keys:
             form=protocol.form,
             items=protocol.items,
             frames_min=protocol.frames_min,
-            rated_to=protocol.rated_to,
             level=self._config.main.confidence,
             ratings_sha256=ratings_digest(self._plan, benchmark, name),
+            rated_to=protocol.rated_to,
         )
         yield key("requests", benchmark, name), self._coded(requests)
         yield key("verdicts", benchmark, name), self._coded(verdicts)

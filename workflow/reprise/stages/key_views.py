@@ -48,8 +48,8 @@ class MetricsView(NamedTuple):
     form: str
     items: str | None
     frames_min: dict[str, int]
-    rated_to: int
     level: float
+    rated_to: int
 
 
 def read_view(path: Path, kind: type[T]) -> T:

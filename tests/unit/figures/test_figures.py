@@ -261,6 +261,20 @@ def test_no_number_of_a_radar_lies_outside_of_it(value: float | None, rim: float
     assert [axes.get_ylim() for axes in page.body.axes] == [(0, rim), (0, rim)]
 
 
+def test_a_line_over_frames_without_a_number_is_named_although_another_has_its_rows_labels() -> None:
+    key = figure_key(SPECS["frames"])
+    (part,) = key.parts
+    (section,) = part.spec.sections
+    rows = [row.model_copy(update={"label": "8 frames"}) for row in section.rows]
+    sections = [
+        section.model_copy(update={"title": title, "rows": [row]})
+        for title, row in zip(("Ours", "Lost"), rows, strict=True)
+    ]
+    spec = part.spec.model_copy(update={"sections": sections})
+    key = key.model_copy(update={"parts": (part.model_copy(update={"spec": spec}),)})
+    assert "Without any number: Lost." in words_of(drawn(key, [measured("control", 50.0)])[0])
+
+
 def test_groups_stand_beside_in_panels_of_their_own_and_absent_ones_are_named() -> None:
     groups = [{"title": "All", "group": "control"}]
     beside = [{"title": "Others", "group": "control"}, {"title": "Nowhere", "group": "chrono"}]

@@ -9,7 +9,15 @@ from matplotlib.figure import Figure
 from reprise.benchmarks.registry import load_scores
 from reprise.config.figures import Bars, Distribution, Lines, Radar, Scatter
 from reprise.figures import distribution, grids, scatter
-from reprise.figures.chart import Entry, by_frames, entries_of, panels_by_span, side_by_side, without_numbers
+from reprise.figures.chart import (
+    Entry,
+    by_frames,
+    entries_of,
+    lines_without_numbers,
+    panels_by_span,
+    side_by_side,
+    without_numbers,
+)
 from reprise.figures.keys import FigureKey
 from reprise.figures.style import WIDTHS, Sheet, sheet, use_style
 from reprise.tables.below import judge_lines
@@ -128,6 +136,8 @@ def _of_numbers(
         return page.figure, rows
     if isinstance(spec, Lines) and spec.along == "frames":
         lines = list(by_frames(entries, key.frames))
+        if empty := lines_without_numbers(entries):
+            notes = [f"Without any number: {', '.join(empty)}.", *notes]
         page = _sheet(key, 2.8, grids.frames_legend(lines[0][1]), notes)
         grids.draw_frames(page, lines, spec.axis)
         return page.figure, rows

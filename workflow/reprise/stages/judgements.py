@@ -31,7 +31,7 @@ def main() -> None:
         log.info(f"{reader}: {frame.height} answers; {failed} failed answers, {unparsed} failed judgements")
 
 
-def judgements(answers: pl.DataFrame, replies: pl.DataFrame, reader: str, judge: str) -> pl.DataFrame:
+def judgements(answers: pl.DataFrame, replies: pl.DataFrame, reader: str, judge: str = "judge") -> pl.DataFrame:
     """One verdict per answer: its rating or option, or that the answer failed, or that the judgement of it did."""
     by_request = {row["request_id"]: row for row in replies.iter_rows(named=True)}
     mine = answers.filter(pl.col("reader") == reader)

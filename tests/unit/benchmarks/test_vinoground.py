@@ -18,7 +18,7 @@ from reprise.core.errors import UserError
 from reprise.core.schemas import RESPONSES, VERDICTS
 from reprise.models.adapters.base import Clip
 from reprise.models.adapters.baselines import Constant, Oracle, Random
-from reprise.stages.metrics import row_of, undefined_metrics
+from reprise.stages.metrics import row_of
 from reprise.stages.verdicts import verdicts
 from reprise.stats.measures import Measure
 
@@ -473,23 +473,6 @@ def test_random_similarities_reach_the_papers_chance(tmp_path: Path) -> None:
 
 
 # --- frames, chance, data ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("rule", "frames"),
-    [({"rule": "none"}, 0), ({"rule": "linspace", "frames": 1}, 1), ({"rule": "linspace", "frames": 2}, 2),
-     ({"rule": "random_one", "of": {"rule": "all"}}, 1)],
-)  # fmt: skip
-def test_video_and_group_are_undefined_below_three_frames(rule: dict[str, object], frames: int) -> None:
-    note = f"Undefined below 3 frames; this run shows {frames}."
-    assert undefined_metrics({"video": 3, "group": 3}, rule) == {"video": note, "group": note}
-
-
-@pytest.mark.parametrize(
-    "rule", [{"rule": "black_aware", "frames": 4}, {"rule": "linspace", "frames": 3}, {"rule": "fps_mid", "fps": 1}]
-)
-def test_they_are_defined_from_three_frames_on(rule: dict[str, object]) -> None:
-    assert undefined_metrics({"video": 3, "group": 3}, rule) == {}
 
 
 def test_chance_is_the_papers_and_computed() -> None:

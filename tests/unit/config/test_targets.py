@@ -103,7 +103,7 @@ def test_targets_are_the_files_that_snakemake_is_asked_to_make() -> None:
         ([], "Unpinned: models llava-next-video-7b, qwen2-7b; data of temporalbench, vinoground. A dry run passes, a run stops"),
         (["results/tables/vinoground/table8.md"], "Unpinned: models llava-next-video-7b, qwen2-7b; data of vinoground."),
         (["results/tables/table6.md"], "Unpinned: model llava-next-video-7b; data of temporalbench."),
-        (["results/paper/metrics/vinoground/paper/linspace32/llava-next-video-7b.parquet"], "Unpinned: model llava-next-video-7b; data of vinoground."),
+        (["results/paper/metrics/vinoground/paper/black32/llava-next-video-7b.parquet"], "Unpinned: model llava-next-video-7b; data of vinoground."),
         (["results/paper/sources/velociti/3.parquet"], "Unpinned: data of velociti."),
         (["results/tables/vinoground/table2.md"], ""),
     ],

@@ -132,14 +132,68 @@ def test_people_of_velociti_are_shown_the_video_itself() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "rule"),
-    [("minicpm-v-2.6", "stride_thinned"), ("videoclip", "stride_head"), ("ma-lmm", "linspace_round")],
+    ("models", "rule"),
+    [
+        ("minicpm-v-2.6", "stride_thinned"),
+        ("videoclip", "stride_head"),
+        ("ma-lmm", "linspace_round"),
+        ("qwen2-vl-72b", "qwen"),
+        ("llava-onevision-72b llava-onevision-7b languagebind videollama2-72b humans", "linspace"),
+        ("o3 gpt-4.1 o4-mini gpt-4o claude-3.5-sonnet internvl3-78b internvl3-8b internvl2.5-78b internvl2.5-8b", "black_aware"),
+        ("qwen2.5-vl-72b qwen2.5-vl-7b llava-video-72b llava-video-7b videollama3-7b apollo-7b aria", "black_aware"),
+        ("video-llava-7b llava-next-video-34b llava-next-video-7b internvideo2.5-8b m3 vtimellm", "black_aware"),
+    ],
+)  # fmt: skip
+def test_runs_of_vinoground_follow_their_runners_and_without_one_the_printed_rule(models: str, rule: str) -> None:
+    """Section 4.2: of N frames (N-1)/2 of each video and the rest of the black between."""
+    for model in models.split():
+        rows = [row for spec in CONFIG.tables["vinoground"].tables.values() for row in spec.rows()
+                if row.model == model and str(row.frames).isdecimal()]  # fmt: skip
+        assert rows, model
+        for row in filter(lambda row: row.frames != "0", rows):
+            assert CONFIG.main.samplings[str(row.sampling)] == {"rule": rule, "frames": int(str(row.frames))}
+    assert CONFIG.tables["vinoground"].overview is not None  # what has no row has no runner either
+    assert CONFIG.main.samplings[CONFIG.tables["vinoground"].overview.sampling]["rule"] == "black_aware"
+
+
+@pytest.mark.parametrize("frames", [2, 4, 6, 8, 16, 32, 60, 64, 100, 128])
+def test_the_printed_rule_has_a_name_for_every_number_of_frames(frames: int) -> None:
+    assert CONFIG.main.samplings[f"black{frames}"] == {"rule": "black_aware", "frames": frames}
+
+
+@pytest.mark.parametrize(
+    ("model", "frames"),
+    [
+        ("claude-3.5-sonnet", [16, 8, 4, 2, 1]),
+        ("qwen2-vl-72b", [32, 8, 4, 2]),
+        ("minicpm-v-2.6", [32, 16, 8, 4, 2, 1]),
+        ("llava-next-video-34b", [32, 16, 8, 4, 2, 1]),
+    ],
 )
-def test_runs_of_vinoground_follow_the_rules_of_their_runners(model: str, rule: str) -> None:
-    rows = [row for spec in CONFIG.tables["vinoground"].tables.values() for row in spec.rows() if row.model == model]
-    assert rows
-    for row in rows:
-        assert CONFIG.main.samplings[str(row.sampling)] == {"rule": rule, "frames": int(str(row.frames))}
+def test_the_blocks_of_vinogrounds_table_7_can_be_asked(model: str, frames: list[int]) -> None:
+    """By the text's order of the numbers of frames, around the row of each whose numbers have a name elsewhere."""
+    spec = table("vinoground", 7)
+    assert [int(str(row.frames)) for row in spec.rows() if row.model == model] == frames and spec.is_damaged
+    known = [row for row in spec.rows() if row.model == model and published("vinoground", "table7", row)]
+    assert len(known) == 1, "only that row shows the paper's numbers"
+
+
+def published(benchmark: str, name: str, row: Row) -> bool:
+    """Whether the paper's numbers of a row are known."""
+    return any(number[:3] == (name, row.label, row.frames) for number in printed(benchmark))
+
+
+def test_vinoground_marks_the_best_of_proprietary_and_of_open_models_alone() -> None:
+    """Table 3's caption; Tables 7 and 8 print in bold what is above chance, and mark no best."""
+    marked = {section.title for section in table("vinoground", 3).sections if section.best and section.title}
+    assert marked == {"Proprietary Large Multimodal Models", "Open-Source Large Multimodal Models"}
+    assert not table("vinoground", 7).best and not table("vinoground", 8).best
+
+
+@pytest.mark.parametrize("number", [3, 4, 7, 8])
+def test_whose_test_is_behind_bold_numbers_is_said(number: int) -> None:
+    spec = table("vinoground", number)
+    assert spec.bold == "significant" and any("names no test: this one is ours" in note for note in spec.notes)
 
 
 def test_models_of_vinoground_without_a_released_runner_get_no_suffix() -> None:

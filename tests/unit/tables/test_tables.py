@@ -345,14 +345,16 @@ def test_a_table_without_answers_says_nothing_of_failed_ones(tmp_path: Path) -> 
 # --- frames, columns that are runs, groups against the whole -------------------------------------------------------
 
 
-def vinoground_builder(folder: Path, spec: dict[str, Any], rows: list[dict[str, Any]], *lines: str) -> Builder:
+def vinoground_builder(
+    folder: Path, spec: dict[str, Any], rows: list[dict[str, Any]], *lines: str, **changes: Any
+) -> Builder:
     path = folder / "vinoground.csv"
     path.write_text("\n".join([",".join(COLUMNS), *lines]) + "\n")
     key = {
         "benchmark": "vinoground", "benchmark_title": "Vinoground", "paper": "P", "table": "table5", "suite": "s",
         "suite_title": "S", "notice": "", "missing_share_max": 0.1, "failed_share_max": 0.1, "show_published": True,
         "runs": ["vinoground/paper/linspace1/ov"], "spec": {"title": "T", "caption": "C."} | spec, "forms": {},
-    }  # fmt: skip
+    } | changes  # fmt: skip
     return Builder(TableKey.model_validate(key), pl.DataFrame(rows, schema=METRICS), Published(path, "table5"))
 
 
@@ -375,15 +377,36 @@ def test_numbers_of_frames_tell_rows_apart_and_significance_can_be_bold(tmp_path
     assert [line.split("|")[2].strip() for line in text.splitlines() if line.startswith("| OV")] == ["1", "32"]
 
 
-def test_what_is_undefined_says_why_and_shows_the_papers_number(tmp_path: Path) -> None:
-    row = {"label": "OV", "model": "ov", "protocol": "paper", "sampling": "linspace1", "frames": "1"}
-    spec = {"columns": [{"title": "Video", "metrics": ["video"], "group": "all"}], "sections": [{"rows": [row]}]}
-    why = "undefined below 3 frames; this run shows 1"
-    found = pair_metric("video", "all", None, low=None, high=None, note=why)
-    made = vinoground_builder(tmp_path, spec, [found], "vinoground,table5,OV,1,all,video,25.2")
-    text = render(made.table(), "md")
-    assert "*25.2*" in text and why in text
-    assert [(one["source"], one["value"]) for one in made.tidy] == [("reproduced", None), ("published", 25.2)]
+@pytest.mark.parametrize(("frames", "greyed"), [(0, False), (1, True), (2, True), (3, False), (None, False)])
+def test_scores_of_too_few_frames_are_grey_and_compete_with_none(
+    tmp_path: Path, frames: int | None, greyed: bool
+) -> None:
+    """Vinoground greys 1 and 2 frames, which cannot show both videos and the black between, and uses 0 frames."""
+    rows = [{"label": label, "model": model, "protocol": "paper", "sampling": "linspace1"}
+            for label, model in (("OV", "ov"), ("Theirs", "other"))]  # fmt: skip
+    columns = [{"title": name, "metrics": [name], "group": "all"} for name in ("text", "video")]
+    spec = {"columns": columns, "sections": [{"rows": rows}], "significance": True, "bold": "significant"}
+    found = [pair_metric(name, "all", 60.0, p_chance=0.0) for name in ("text", "video")]
+    published = [f"vinoground,table5,Theirs,1,all,{name},25.2" for name in ("text", "video")]
+    known = {} if frames is None else {"linspace1": frames}
+    made = vinoground_builder(tmp_path, spec, found, *published, frames=known, frames_min={"paper": {"video": 3}})
+    ours, theirs = [[cell.numbers[0] for cell in row.cells] for row in made.table().rows()]  # type: ignore[union-attr]
+    assert [(one.value, one.greyed) for one in ours] == [(60.0, False), (60.0, greyed)]
+    assert [(one.value, one.greyed) for one in theirs] == [(25.2, False), (25.2, greyed)]
+    assert (ours[0].best, ours[0].significant) == (True, True)
+    assert (ours[1].best, ours[1].significant) == (not greyed, not greyed)
+    assert ("\\textcolor[gray]" in render(made.table(), "tex"), "°" in render(made.table(), "md")) == (greyed, greyed)
+
+
+def test_a_section_can_mark_no_best_number(tmp_path: Path) -> None:
+    rows = [{"label": label, "model": "ov", "protocol": "paper", "sampling": "linspace1", "group": label}
+            for label in ("all", "object")]  # fmt: skip
+    columns = [{"title": "Text", "metrics": ["text"]}]
+    spec = {"columns": columns, "sections": [{"rows": rows}, {"rows": rows, "best": False}]}
+    found = [pair_metric("text", "all", 60.0), pair_metric("text", "object", 50.0)]
+    table = vinoground_builder(tmp_path, spec, found).table()
+    best = [[cell.numbers[0].best for cell in row.cells] for row in table.rows()]  # type: ignore[union-attr]
+    assert best == [[True], [False], [False], [False]]
 
 
 def test_a_column_can_be_a_run_and_its_groups_are_held_against_the_whole(tmp_path: Path) -> None:

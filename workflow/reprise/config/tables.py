@@ -101,6 +101,8 @@ class Section(RowSettings):
     """Title above the rows."""
     published_suffix: str = ""
     """Follows each row's label in the csv of published numbers."""
+    best: bool = True
+    """Mark the best of these rows, in a table that marks any."""
     rows: list[Row] = Field(min_length=1)
     """The rows."""
 

@@ -135,7 +135,8 @@ def _of_numbers(
         grids.draw_bars(page, panel, spec.axis)
         return page.figure, rows
     if isinstance(spec, Lines) and spec.along == "frames":
-        lines = list(by_frames(entries, key.frames))
+        frames = {name: count for part in key.parts for name, count in part.frames.items()}
+        lines = list(by_frames(entries, frames))
         if empty := lines_without_numbers(entries):
             notes = [f"Without any number: {', '.join(empty)}.", *notes]
         page = _sheet(key, 2.8, grids.frames_legend(lines[0][1]), notes)

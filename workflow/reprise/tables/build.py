@@ -100,7 +100,9 @@ class Builder:
         key, spec = self.key, self.spec
         sections = tuple(
             rendered.Section(
-                tuple(self.row(row, section.title or "") for row in section.resolved()), section.title or ""
+                tuple(self.row(row, section.title or "") for row in section.resolved()),
+                section.title or "",
+                is_marked=section.best,
             )
             for section in spec.sections
         )
@@ -187,6 +189,7 @@ class Builder:
     def number(self, row: Row, column: Column, metric: str, section: str) -> Number:
         """One number: measured here if it can be, else chance, else published, else a dash."""
         group = row.group or column.group or ""
+        greyed = self.is_greyed(row.in_column(column), metric)
         paper = self.paper_value(row, column, metric) if self.key.show_published else None
         place = {"section": section, "row": row.label, "column": column_name(column), "metric": metric, "group": group}
         found = self.found(row, column, metric, SHOWN)
@@ -203,29 +206,35 @@ class Builder:
                     self.add_tidy_row(place, source, {**other, **_of_paper(paper)})
             notes = tuple(filter(None, [found["note"], self.compared_with_group(found)]))
             if found["value"] is None and paper is not None:
-                return self.published_number(place, paper, column, notes)
+                return self.published_number(place, paper, column, greyed, notes)
             state: rendered.State = "incomplete" if found["missing"] else "imported" if is_imported else "reproduced"
             return Number(
                 found["value"],
                 column.decimals,
                 column.signed,
                 state,
-                significant=self.spec.significance and _is_below(found["p_chance"]),
+                significant=self.spec.significance and not greyed and _is_below(found["p_chance"]),
+                greyed=greyed,
                 published=paper.value if paper else None,
                 notes=notes,
                 interval=_interval(found) if self.spec.intervals else None,
                 link=self.link(subject(found), metric, group),
             )
         if paper is not None:
-            return self.published_number(place, paper, column)
+            return self.published_number(place, paper, column, greyed)
         return Number(None, column.decimals, state=self.state_of_gap(row, column))
 
     def published_number(
-        self, place: Mapping[str, str], paper: Printed, column: Column, notes: tuple[str, ...] = ()
+        self, place: Mapping[str, str], paper: Printed, column: Column, greyed: bool, notes: tuple[str, ...] = ()
     ) -> Number:
         """The paper's number, where there is none of ours."""
         self.add_tidy_row(place, "published", {"value": paper.value, **_of_paper(paper)})
-        return Number(paper.value, column.decimals, column.signed, "published", notes=notes)
+        return Number(paper.value, column.decimals, column.signed, "published", greyed=greyed, notes=notes)
+
+    def is_greyed(self, row: Row, metric: str) -> bool:
+        """Whether a run shows too few frames for a metric: some, but fewer than the protocol's `frames_min`."""
+        frames = self.key.frames.get(row.sampling or "", 0)
+        return 0 < frames < self.key.frames_min.get(row.protocol or "", {}).get(metric, 0)
 
     def state_of_gap(self, row: Row, column: Column) -> rendered.State:
         """Why a cell has neither a number of ours nor the paper's."""

@@ -13,10 +13,10 @@ def mark_best(table: Table, columns: Iterable[int], better: Better = "highest", 
     """A copy with the best and second best number of these columns marked, section by section.
 
     `part` says which number of a cell competes. Printed values compete, published ones too, so that what is called the
-    best of its rows is; equal print means equal marks. Rows of reference and incomplete numbers do not compete.
+    best of its rows is; equal print means equal marks. Rows of reference, incomplete and grey numbers do not compete.
     """
     for column in columns:
-        sections = [mark_section(section, column, part, better) for section in table.sections]
+        sections = [mark_section(one, column, part, better) if one.is_marked else one for one in table.sections]
         table = replace(table, sections=tuple(sections))
     return table
 
@@ -46,7 +46,7 @@ def is_mark_worthy(value: float, better: Better) -> bool:
 def competing_value(row: TableRow, column: int, part: int, better: Better) -> float | None:
     """The printed value that takes part, or None; of a bias how far it is from zero."""
     number = number_at(row, column, part)
-    if number is None or number.value is None or row.reference or number.state == "incomplete":
+    if number is None or number.value is None or row.reference or number.greyed or number.state == "incomplete":
         return None
     value = round(number.value, number.decimals)
     return abs(value) if better == "nearest_zero" else value

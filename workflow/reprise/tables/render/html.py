@@ -163,6 +163,7 @@ def spell_span(span: Span) -> str:
     wanted = ((span.italic, "em"), (span.underlined, "u"), (span.bold, "strong"), (span.small, "small"))
     for applies, tag in wanted:
         source = f"<{tag}>{source}</{tag}>" if applies else source
+    source = f'<span class="grey">{source}</span>' if span.grey else source
     return f'<a href="{escape(span.link)}">{source}</a>' if span.link else source
 
 

@@ -16,9 +16,11 @@ from reprise.tables.render.latex_fit import (
 )
 from reprise.tables.render.layout import LaidRow, LaidSection, Layout, Spanning
 from reprise.tables.render.pieces import Indexed, Line, Marks, Piece, Span
-from reprise.tables.render.table import Column, Table
+from reprise.tables.render.table import Column, Table, numbers_of
 
 PACKAGES = ("booktabs", "graphicx", "longtable", "pdflscape")
+# Grey where the document has the package color or xcolor; without one the sign beside the number says it alone.
+GREY = r"\providecommand{\textcolor}[3][]{#3}"
 ALIGNMENTS = {"left": "l", "center": "c", "right": "r"}
 END = r" \\"
 # Where comparisons stand below numbers: ends of a row's lines, which stay on one page.
@@ -31,7 +33,8 @@ def render(table: Table) -> str:
     way, layout = fitting_print(table)
     content = long_table(table, layout, way) if way.long and not way.squeezed else floating_table(table, layout, way)
     turned = [r"\begin{landscape}", *content, r"\end{landscape}"] if way.landscape else content
-    return "\n".join([comment(table.heading), *map(comment, table.provenance), *turned]) + "\n"
+    grey = [GREY] if any(number.greyed for row in table.rows() for number in numbers_of(row)) else []
+    return "\n".join([comment(table.heading), *map(comment, table.provenance), *grey, *turned]) + "\n"
 
 
 def floating_table(table: Table, layout: Layout, way: Print) -> list[str]:
@@ -213,4 +216,5 @@ def spell_span(span: Span, small: str) -> str:
     source = escape(span.text)
     for wanted, command in ((span.italic, "textit"), (span.underlined, "underline"), (span.bold, "textbf")):
         source = rf"\{command}{{{source}}}" if wanted else source
+    source = rf"\textcolor[gray]{{0.5}}{{{source}}}" if span.grey else source
     return rf"{{{small} {source}}}" if span.small else source

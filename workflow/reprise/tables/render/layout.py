@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from string import ascii_lowercase
 
-from reprise.tables.render.legend import MARKS, legend
+from reprise.tables.render.legend import GREYED, MARKS, legend
 from reprise.tables.render.numbers import EN_DASH, compared, format_comparison, format_interval, format_number
 from reprise.tables.render.pieces import Line, Marks, Piece, Span, heading
 from reprise.tables.render.table import Bold, Cell, Number, State, Table, TableRow, Text, numbers_of
@@ -165,6 +165,8 @@ def lay_out_number(number: Number, table: Table, letters: Letters, shared: State
     symbols = [] if number.state == shared else [MARKS.get(number.state, "")]
     if number.significant and table.bold == "best":
         symbols.append("*")
+    if number.greyed:
+        symbols.append(GREYED)
     asides = (format_interval(number), format_comparison(number) if beside else "")
     after = (piece for aside in asides if aside for piece in (Span(" "), Span(aside, small=True)))
     return (value_span(number, table.bold), *marks(number.notes, letters, *symbols), *after)
@@ -175,7 +177,9 @@ def value_span(number: Number, bold: Bold) -> Span:
     if number.value is None:
         return Span(EN_DASH)
     emphasis = (number.best, number.second) if bold == "best" else (number.significant, number.best)
-    return Span(format_number(number), *emphasis, italic=number.state == "published", link=number.link)
+    return Span(
+        format_number(number), *emphasis, italic=number.state == "published", grey=number.greyed, link=number.link
+    )
 
 
 def marks(notes: Iterable[str], letters: Letters, *symbols: str) -> Line:

@@ -18,6 +18,7 @@ MEANING: dict[State, str] = {
     "lost": "Not run; the paper's number is lost in its extracted text.",
 }
 
+GREYED = "°"
 NO_BREAK = "\N{NO-BREAK SPACE}"  # a symbol alone at the end of a line would explain nothing
 
 
@@ -53,6 +54,8 @@ def entries(table: Table, numbers: list[Number], stacked: bool) -> Iterator[Entr
         yield Entry(
             any(number.state == state for number in numbers), (Marks((symbol,)), Span(f"{NO_BREAK}{MEANING[state]}"))
         )
+    grey = f"{NO_BREAK}Grey: of too few frames to show what is asked; competes with none."
+    yield Entry(any(number.greyed for number in shown), (Marks((GREYED,)), Span(grey)))
     yield Entry(len(shown) < len(numbers), (Span(f"{EN_DASH}: no value."),))
     place = "Below the numbers" if stacked else "In parentheses"
     yield Entry(

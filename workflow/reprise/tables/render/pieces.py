@@ -15,6 +15,7 @@ class Span:
     underlined: bool = False
     italic: bool = False
     small: bool = False
+    grey: bool = False
     link: str = ""
     """The address that HTML leads to."""
 

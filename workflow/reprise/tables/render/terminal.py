@@ -42,7 +42,12 @@ class Print:
         if not self.styled:
             marked = f"_{text}_" if span.underlined else text
             return plain_cell(f"[{marked}]" if span.bold else marked)
-        codes = [(span.bold, BOLD), (span.small, DIM), (span.italic, ITALIC), (span.underlined, UNDERLINED)]
+        codes = [
+            (span.bold, BOLD),
+            (span.small or span.grey, DIM),
+            (span.italic, ITALIC),
+            (span.underlined, UNDERLINED),
+        ]
         return self._in(text, [code for is_set, code in codes if is_set])
 
     def title(self, text: str) -> str:

@@ -33,6 +33,8 @@ class Part(Settings):
     """Titles of its sections, empty for one without; by default all."""
     rows: list[str] = Field([])
     """Labels of its rows; by default all."""
+    frames: list[str] = Field([])
+    """Only the rows of these printed numbers of frames; by default all."""
     metrics: list[str] = Field([])
     """Only the columns that show one of these metrics; by default all."""
     columns: list[FigureColumn] | None = Field(None, min_length=1)
@@ -51,7 +53,8 @@ class Part(Settings):
         )
 
     def _rows(self, section: Section) -> list[object]:
-        return [row for row in section.rows if not self.rows or row.label in self.rows]
+        labelled = [row for row in section.rows if not self.rows or row.label in self.rows]
+        return [row for row in labelled if not self.frames or row.frames in self.frames]
 
     def _columns(self, spec: TableSpec) -> list[Column]:
         if self.columns is None:
@@ -137,6 +140,8 @@ class Scatter(OfTables):
     """Role of the question whose score is the second one: the caption that is wrong."""
     panels: int = Field(4, ge=1)
     """Panels in a line."""
+    items: Slug | None = None
+    """Only these items of the benchmark, such as `subset`; all where none are named."""
 
 
 class Marks(Settings):
@@ -166,6 +171,8 @@ class Distribution(FigureText):
     """Counts the clips by what was measured of them."""
     step: float = Field(1, gt=0)
     """How wide a bar is, for a fact."""
+    closed: Literal["left", "right"] = "left"
+    """Which end belongs to a bar: `right` counts 10 among those above 9 and at most 10."""
     groups: list[CountedGroup] | None = None
     """Counts the questions of these groups."""
     task: str | None = None

@@ -17,6 +17,8 @@ class PublishedAs(Settings):
     """Its number of frames."""
     group: str | None = None
     """Its group."""
+    stated: dict[str, float] = Field({})
+    """Row of the csv -> its number, where the paper's text states it and no table prints it."""
 
 
 class Ratio(Settings):

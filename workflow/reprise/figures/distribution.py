@@ -45,12 +45,14 @@ def counts_of(spec: Distribution, items: pl.DataFrame, facts: pl.DataFrame, grou
         videos = chosen.group_by("task").agg(pl.col("clip_id").n_unique())
         return sorted((Count(*row) for row in videos.iter_rows()), key=lambda one: (-one.value, one.group))
     values = facts.join(chosen.select("clip_id").unique(), on="clip_id", how="semi")[spec.fact]
-    return in_ranges([value for value in values if value is not None and math.isfinite(value)], spec.step)
+    known = [value for value in values if value is not None and math.isfinite(value)]
+    return in_ranges(known, spec.step, is_right=spec.closed == "right")
 
 
-def in_ranges(values: Sequence[float], step: float) -> list[Count]:
-    """How many values are in each range of this width, from its lower end to below its upper one."""
-    places = Counter(math.floor(value / step + 1e-9) for value in values)
+def in_ranges(values: Sequence[float], step: float, *, is_right: bool = False) -> list[Count]:
+    """How many values are in each range of this width, which takes its lower end or its upper one."""
+    steps = [value / step for value in values]
+    places = Counter(max(0, math.ceil(one - 1e-9) - 1) if is_right else math.floor(one + 1e-9) for one in steps)
     if not places:
         return []
     return [

@@ -25,6 +25,8 @@ from reprise.tables.build import TIDY, Builder
 from reprise.tables.published import Published
 
 ALL_PUBLISHED = "All numbers are the paper's; none was made here."
+# What is left out, and whether the paper's numbers of it are lost.
+GONE = {"Not run here, and not published": False, "Left out: not run here, and lost in the paper's text": True}
 NOTHING = "Nothing to show: no number is made here, and none is published."
 RADAR = 3.9  # inches
 MOST_NOTES = 8  # of rows
@@ -128,9 +130,12 @@ def _of_numbers(
     key: FigureKey, spec: Bars | Lines | Radar, builders: Sequence[Builder], entries: Sequence[Entry]
 ) -> tuple[Figure, pl.DataFrame]:
     rows = pl.DataFrame([row for builder in builders for row in builder.tidy], schema=TIDY)
-    notes = [*_state([number for entry in entries for _, number in entry.cells]), *_notes(builders, entries)]
+    numbers = [number for entry in entries for _, number in entry.cells]
+    notes = [*_state(numbers), *_notes(builders, entries, of_columns=isinstance(spec, Bars))]
     if isinstance(spec, Bars):
         panel = side_by_side(entries, spec.along)
+        lost = ", or lost in the paper's text" if any(number.state == "lost" for number in numbers) else ""
+        notes = [*([f"–: not run here, and not published{lost}."] if grids.gaps(panel) else []), *notes]
         page = _sheet(key, grids.bars_height(panel), grids.bars_legend(panel), notes)
         grids.draw_bars(page, panel, spec.axis)
         return page.figure, rows
@@ -161,9 +166,10 @@ def _state(numbers: Sequence[Any]) -> list[str]:
     return [ALL_PUBLISHED] if all(map(grids.is_published, known)) else []
 
 
-def _notes(builders: Sequence[Builder], entries: Sequence[Entry]) -> list[str]:
+def _notes(builders: Sequence[Builder], entries: Sequence[Entry], *, of_columns: bool) -> list[str]:
     """What has no number, who judged, what failed, and what the rows say of themselves."""
-    missing = without_numbers(entries)
+    missing = without_numbers(entries, of_columns=of_columns)
+    gone = {words: [name for name, is_lost in missing.items() if is_lost == lost] for words, lost in GONE.items()}
     lines = [
         line
         for one in builders
@@ -172,7 +178,7 @@ def _notes(builders: Sequence[Builder], entries: Sequence[Entry]) -> list[str]:
     lines += [line for one in builders for line in one.wrong_lines()]
     notes = [f"{entry.label}: {' '.join(entry.notes)}" for entry in entries if entry.notes]
     more = [f"{len(notes) - MOST_NOTES} more rows have notes; see their tables."] if len(notes) > MOST_NOTES else []
-    lines = [f"Not run here, and not published: {', '.join(missing)}." if missing else "", *lines]
+    lines = [*(f"{words}: {', '.join(names)}." for words, names in gone.items() if names), *lines]
     return [*dict.fromkeys(filter(None, lines)), *dict.fromkeys(notes[:MOST_NOTES]), *more]
 
 

@@ -25,7 +25,7 @@ from reprise.tables.below import (
 from reprise.tables.headers import column_groups, column_name, stub_of
 from reprise.tables.keys import TableKey
 from reprise.tables.limits import check_failed, check_missing, subject
-from reprise.tables.published import Printed, Published
+from reprise.tables.published import Printed, Published, printed
 from reprise.tables.render import table as rendered
 from reprise.tables.render.best import mark_best
 from reprise.tables.render.numbers import EN_DASH
@@ -251,6 +251,8 @@ class Builder:
             return None
         label = named.row or row.published or row.label
         frames = row.frames if named.frames is None else named.frames
+        if label in named.stated:
+            return printed(named.stated[label])
         return self.published.get(label, frames, named.group or row.group or column.group or "", metric)
 
     def compared_with_group(self, found: Mapping[str, Any]) -> str:

@@ -65,4 +65,9 @@ def _printed(text: str, where: str) -> Printed:
         raise UserError(f"{where}: value '{text}' is not a number. Write a plain number such as 43.1.") from None
     if not math.isfinite(value):
         raise UserError(f"{where}: value '{text}' is not finite. Leave the line out if the paper prints no number.")
-    return Printed(value, max(0, -int(Decimal(text).as_tuple().exponent)))
+    return printed(text)
+
+
+def printed(number: str | float) -> Printed:
+    """A number with the decimals that it is written with."""
+    return Printed(float(number), max(0, -int(Decimal(str(number)).as_tuple().exponent)))

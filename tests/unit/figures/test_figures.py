@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 from reprise.benchmarks.registry import load_scores
 from reprise.config.figures import Scatter
+from reprise.construction.schemas import STATISTICS
 from reprise.core.checksums import sealed_text
 from reprise.core.schemas import FACTS, ITEMS, METRICS, VERDICTS, write_table
 from reprise.figures.chart import Panel, Series
@@ -88,7 +89,9 @@ def drawn(
     builders = [Builder(part, pl.DataFrame(rows, schema=METRICS), numbers) for part in key.parts]
     items = pl.DataFrame([item_row(name, task="control") for name in "abcde"], schema=ITEMS)
     found = {} if verdicts is None else {RUN: verdicts}
-    figure, shown, _, _ = draw(key, builders, Sources(items, pl.DataFrame(schema=FACTS), found, numbers))
+    figure, shown, _, _ = draw(
+        key, builders, Sources(items, pl.DataFrame(schema=FACTS), found, numbers, pl.DataFrame(schema=STATISTICS))
+    )
     return figure, shown
 
 

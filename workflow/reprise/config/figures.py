@@ -162,6 +162,15 @@ class CountedGroup(Settings):
     """The group."""
 
 
+class MadeCount(Settings):
+    """One of the numbers that the making of a benchmark counts."""
+
+    title: str
+    """What it is called."""
+    what: str
+    """Its name in column `what` of the construction's `statistics.csv`."""
+
+
 class Distribution(FigureText):
     """How often something occurs in the data: clips by a fact, questions by group, or videos by task."""
 
@@ -175,6 +184,8 @@ class Distribution(FigureText):
     """Which end belongs to a bar: `right` counts 10 among those above 9 and at most 10."""
     groups: list[CountedGroup] | None = None
     """Counts the questions of these groups."""
+    made: list[MadeCount] | None = Field(None, min_length=1)
+    """Shows what was counted when the suite made the benchmark (`construction:`), a panel for each number."""
     task: str | None = None
     """Only the items of this task."""
     group: str | None = None
@@ -188,8 +199,9 @@ class Distribution(FigureText):
 
     @model_validator(mode="after")
     def _counts_one_thing(self) -> Self:
-        if self.fact is not None and self.groups is not None:
-            raise mistake("groups: found `fact` too; a figure counts by one of them. Remove one.")
+        named = [name for name in ("made", "groups", "fact") if getattr(self, name) is not None]
+        if len(named) > 1:
+            raise mistake(f"{named[0]}: found `{named[1]}` too; a figure counts by one of them. Remove one.")
         return self
 
     def tables(self) -> list[TableName]:

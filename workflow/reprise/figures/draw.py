@@ -7,8 +7,8 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from reprise.benchmarks.registry import load_scores
-from reprise.config.figures import Bars, Distribution, Lines, Radar, Scatter
-from reprise.figures import distribution, grids, scatter
+from reprise.config.figures import Bars, Distribution, Lines, MadeCount, Radar, Scatter
+from reprise.figures import distribution, grids, made, scatter
 from reprise.figures.chart import (
     Entry,
     by_frames,
@@ -29,6 +29,7 @@ ALL_PUBLISHED = "All numbers are the paper's; none was made here."
 GONE = {"Not run here, and not published": False, "Left out: not run here, and lost in the paper's text": True}
 NOTHING = "Nothing to show: no number is made here, and none is published."
 RADAR = 3.9  # inches
+ACROSS = 2  # panels of what was counted
 MOST_NOTES = 8  # of rows
 
 
@@ -50,6 +51,8 @@ class Sources(NamedTuple):
     verdicts: Mapping[str, pl.DataFrame]
     """run -> its verdicts"""
     marks: Published
+    made: pl.DataFrame
+    """what the making of the benchmark counted"""
 
 
 def draw(key: FigureKey, builders: Sequence[Builder], sources: Sources) -> Drawn:
@@ -57,7 +60,9 @@ def draw(key: FigureKey, builders: Sequence[Builder], sources: Sources) -> Drawn
     use_style()
     entries = entries_of(builders)
     spec = key.spec
-    if isinstance(spec, Distribution):
+    if isinstance(spec, Distribution) and spec.made is not None:
+        figure, rows = _made(key, spec.made, spec.axis, sources.made)
+    elif isinstance(spec, Distribution):
         figure, rows = _distribution(key, spec, sources)
     elif isinstance(spec, Scatter):
         figure, rows = _scatter(key, spec, builders, entries, sources)
@@ -100,6 +105,15 @@ def _distribution(key: FigureKey, spec: Distribution, sources: Sources) -> tuple
         for mark in marks
     ]
     return page.figure, pl.DataFrame(rows, schema=TIDY)
+
+
+def _made(key: FigureKey, counts: Sequence[MadeCount], axis: str, found: pl.DataFrame) -> tuple[Figure, pl.DataFrame]:
+    numbers = made.chosen(counts, found)
+    notes = list(made.share_notes(counts, numbers)) or ["The benchmark is not made here: nothing is counted."]
+    page = _sheet(key, made.height(len(counts), ACROSS), [], notes)
+    made.draw_made(page, counts, numbers, axis, ACROSS)
+    named = {"suite": key.suite, "table": f"{key.benchmark}/{key.figure}"}
+    return page.figure, pl.DataFrame(made.tidy(numbers, named), schema=TIDY)
 
 
 def _scatter(

@@ -122,18 +122,20 @@ def side_by_side(entries: Sequence[Entry], along: str) -> Panel:
     return Panel("", tuple(columns_shown), tuple(Series(row, numbers[row]) for row in rows))
 
 
-def without_numbers(entries: Sequence[Entry], *, of_columns: bool) -> dict[str, bool]:
-    """The rows, and the columns if these are left out too, that have no number -> whether the paper's are lost."""
+def rows_without_numbers(entries: Sequence[Entry]) -> list[str]:
+    """The rows that have no number."""
+    known = {entry.row.label for entry in entries if any(number.value is not None for _, number in entry.cells)}
+    return list(dict.fromkeys(entry.label for entry in entries if entry.row.label not in known))
+
+
+def columns_without_numbers(entries: Sequence[Entry]) -> dict[str, bool]:
+    """The columns that have no number -> whether the paper's are lost."""
     titles = {column.title for entry in entries for column, _ in entry.cells}
-    rows = [(entry.label, entry.row.label, number) for entry in entries for _, number in entry.cells]
-    columns = [(_name(column, titles),) * 2 + (number,) for entry in entries for column, number in entry.cells]
-    found: dict[str, bool] = {}
-    for cells in (rows, columns if of_columns else []):
-        known = {name for _, name, number in cells if number.value is not None}
-        for label, name, number in cells:
-            if name not in known:
-                found[label] = found.get(label, False) or number.state == "lost"
-    return found
+    found: dict[str, list[Number]] = {}
+    for column, number in (cell for entry in entries for cell in entry.cells):
+        found.setdefault(_name(column, titles), []).append(number)
+    empty = {name: numbers for name, numbers in found.items() if all(one.value is None for one in numbers)}
+    return {name: any(one.state == "lost" for one in numbers) for name, numbers in empty.items()}
 
 
 def _is_shared(entry: Entry, entries: Sequence[Entry]) -> bool:

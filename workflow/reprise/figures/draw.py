@@ -1,6 +1,6 @@
 """A figure from its key: what is shown is chosen, drawn, and returned as tidy rows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -11,12 +11,19 @@ from reprise.config.figures import Bars, Distribution, Lines, MadeCount, Radar, 
 from reprise.figures import distribution, grids, made, scatter
 from reprise.figures.chart import (
     Entry,
+from reprise.config.figures import Bars, Distribution, Lines, MadeCount, Radar, Scatter
+from reprise.figures import distribution, grids, made, scatter
+from reprise.figures.chart import (
+    Entry,
+    Panel,
     by_frames,
+    columns_without_numbers,
     entries_of,
     lines_without_numbers,
     panels_by_span,
+    rows_without_numbers,
     side_by_side,
-    without_numbers,
+)
 )
 from reprise.figures.keys import FigureKey
 from reprise.figures.style import WIDTHS, Sheet, sheet, use_style
@@ -25,8 +32,6 @@ from reprise.tables.build import TIDY, Builder
 from reprise.tables.published import Published
 
 ALL_PUBLISHED = "All numbers are the paper's; none was made here."
-# What is left out, and whether the paper's numbers of it are lost.
-GONE = {"Not run here, and not published": False, "Left out: not run here, and lost in the paper's text": True}
 NOTHING = "Nothing to show: no number is made here, and none is published."
 RADAR = 3.9  # inches
 ACROSS = 2  # panels of what was counted
@@ -145,11 +150,10 @@ def _of_numbers(
 ) -> tuple[Figure, pl.DataFrame]:
     rows = pl.DataFrame([row for builder in builders for row in builder.tidy], schema=TIDY)
     numbers = [number for entry in entries for _, number in entry.cells]
-    notes = [*_state(numbers), *_notes(builders, entries, of_columns=isinstance(spec, Bars))]
+    notes = [*_state(numbers), *_notes(builders, entries)]
     if isinstance(spec, Bars):
         panel = side_by_side(entries, spec.along)
-        lost = ", or lost in the paper's text" if any(number.state == "lost" for number in numbers) else ""
-        notes = [*([f"–: not run here, and not published{lost}."] if grids.gaps(panel) else []), *notes]
+        notes = [*_gap_notes(panel, entries), *notes]
         page = _sheet(key, grids.bars_height(panel), grids.bars_legend(panel), notes)
         grids.draw_bars(page, panel, spec.axis)
         return page.figure, rows
@@ -180,10 +184,22 @@ def _state(numbers: Sequence[Any]) -> list[str]:
     return [ALL_PUBLISHED] if all(map(grids.is_published, known)) else []
 
 
-def _notes(builders: Sequence[Builder], entries: Sequence[Entry], *, of_columns: bool) -> list[str]:
+def _gap_notes(panel: Panel, entries: Sequence[Entry]) -> Iterator[str]:
+    """What a dash stands for, and which columns are left out."""
+    if grids.gaps(panel):
+        lost = (
+            ", or lost in the paper's text" if any(n.state == "lost" for one in entries for _, n in one.cells) else ""
+        )
+        yield f"–: not run here, and not published{lost}."
+    columns = columns_without_numbers(entries)
+    for is_lost, why in ((False, ""), (True, ", as the paper's are lost in its text")):
+        if names := [name for name, lost in columns.items() if lost == is_lost]:
+            yield f"Without any number{why}: {', '.join(names)}."
+
+
+def _notes(builders: Sequence[Builder], entries: Sequence[Entry]) -> list[str]:
     """What has no number, who judged, what failed, and what the rows say of themselves."""
-    missing = without_numbers(entries, of_columns=of_columns)
-    gone = {words: [name for name, is_lost in missing.items() if is_lost == lost] for words, lost in GONE.items()}
+    missing = rows_without_numbers(entries)
     lines = [
         line
         for one in builders
@@ -192,7 +208,7 @@ def _notes(builders: Sequence[Builder], entries: Sequence[Entry], *, of_columns:
     lines += [line for one in builders for line in one.wrong_lines()]
     notes = [f"{entry.label}: {' '.join(entry.notes)}" for entry in entries if entry.notes]
     more = [f"{len(notes) - MOST_NOTES} more rows have notes; see their tables."] if len(notes) > MOST_NOTES else []
-    lines = [*(f"{words}: {', '.join(names)}." for words, names in gone.items() if names), *lines]
+    lines = [f"Not run here, and not published: {', '.join(missing)}." if missing else "", *lines]
     return [*dict.fromkeys(filter(None, lines)), *dict.fromkeys(notes[:MOST_NOTES]), *more]
 
 

@@ -10,7 +10,7 @@ from reprise.benchmarks.velociti.analysed import FACETS, VERB_GROUPS
 
 def _of_items(items: Sequence[Item], facts: Facts) -> Mapping[str, Sequence[str]]:
     """A sample is in the groups of the verbs in its right caption."""
-    return {item.item_id: verb_groups(item.texts["positive"]) for item in items}
+    return {item.item_id: verb_groups(item.texts.get("positive", "")) for item in items}
 
 
 ANALYSES = Analyses(frozenset({*FACETS, *VERB_GROUPS}), _of_items)

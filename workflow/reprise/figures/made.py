@@ -8,7 +8,7 @@ import polars as pl
 from reprise.config.figures import MadeCount
 from reprise.figures.distribution import whole_numbers
 from reprise.figures.grids import bar_colours, say_nothing
-from reprise.figures.style import Sheet
+from reprise.figures.style import TEXT, Sheet
 
 
 def chosen(counts: Sequence[MadeCount], numbers: pl.DataFrame) -> pl.DataFrame:
@@ -20,8 +20,8 @@ def share_notes(counts: Sequence[MadeCount], numbers: pl.DataFrame) -> Iterator[
     """The shares that the paper states, and ours."""
     for one in counts:
         for row in numbers.filter(pl.col("paper").is_not_null(), what=one.what).iter_rows(named=True):
-            ours = "nothing counted" if row["ours"] is None else f"{row['ours']:.0f}"
-            yield f"{one.title}: {row['group']} {ours} here; {row['note']} {row['paper']:g}."
+            ours = "nothing" if row["ours"] is None else f"{row['ours']:.0f} %"
+            yield f"{one.title}, {row['group'].removesuffix(', %')}: {ours} here, about {row['paper']:g} % in the paper."
 
 
 def tidy(numbers: pl.DataFrame, named: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -48,7 +48,7 @@ def draw_made(sheet: Sheet, counts: Sequence[MadeCount], numbers: pl.DataFrame, 
         axes.yaxis.set_major_locator(whole_numbers())
     for axes in grid[len(counts) :]:
         axes.set_visible(False)
-    sheet.body.supylabel(axis)
+    sheet.body.supylabel(axis, fontsize=TEXT)
 
 
 def values(rows: Iterator[Mapping[str, Any]]) -> dict[int, float]:

@@ -50,7 +50,11 @@ def problem(place: str) -> str:
         return f"no {file}"
     if key and path.suffix == ".yaml" and not _has_key(yaml.safe_load(path.read_text()), key):
         return f"{file} has no key {key}"
-    if key and path.suffix == ".py" and not re.search(rf"^(?:def |class |(?:[A-Z_0-9]+, )*)?{key}\b", path.read_text(), re.MULTILINE):
+    if (
+        key
+        and path.suffix == ".py"
+        and not re.search(rf"^(?:def |class |(?:[A-Z_0-9]+, )*)?{key}\b", path.read_text(), re.MULTILINE)
+    ):
         return f"{file} has no {key}"
     return ""
 

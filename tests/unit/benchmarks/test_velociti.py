@@ -7,8 +7,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from reprise.benchmarks.analysing import with_analysed_groups
 from reprise.benchmarks.flaws import flaws_of
 from reprise.benchmarks.prompts import load_prompts
+from reprise.benchmarks.registry import load_analyses
+from reprise.benchmarks.velociti.actions import VERBS, verb_groups
+from reprise.benchmarks.velociti.analysed import VERB_GROUPS
 from reprise.benchmarks.velociti.scores import CHANCE, SCORES
 from reprise.benchmarks.velociti.subsets import LIST_COLUMNS, captions_digest
 from reprise.benchmarks.velociti.taxonomy import CONTROL, TESTS
@@ -272,6 +276,46 @@ def test_the_average_counts_each_test_once_and_control_never(tmp_path: Path) -> 
     found = velociti.measures("entail", items, entail_verdicts(items, scores), LEVEL)
     assert number(found, "strict", "coref").value == 100
     assert number(found, "strict", "average").value == pytest.approx(100 / 7)
+
+
+@pytest.mark.parametrize(
+    ("caption", "groups"),
+    [
+        ("In a warehouse, a man in a suit is walking slowly into the room.", ["verbs_movement"]),
+        ("First, a woman lies down. Then, she is crying.", ["verbs_physiological", "verbs_states"]),
+        ("The red star stops; a boy carries a box.", ["verbs_manipulation", "verbs_states"]),
+        ("A man in a walk-in closet.", []),
+        ("", []),
+    ],
+)
+def test_a_caption_is_in_the_groups_of_its_verbs(caption: str, groups: list[str]) -> None:
+    assert verb_groups(caption) == groups
+
+
+def test_no_verb_is_in_two_groups_and_all_groups_are_measured() -> None:
+    verbs = [verb for listed in VERBS.values() for verb in listed.split()]
+    assert len(verbs) == len(set(verbs)) > 150 and tuple(VERBS) == VERB_GROUPS
+
+
+def test_kinds_of_action_are_measured_over_the_samples_of_the_seven_tests(tmp_path: Path) -> None:
+    captions = [
+        ("chrono", "He runs.", 1.0),
+        ("coref", "He is running.", 0.0),
+        ("coref", "It glows.", 0.0),
+        (CONTROL, "He runs.", 1.0),
+    ]
+    rows = [[test, video(i), "Ev1", caption, "x"] for i, (test, caption, _) in enumerate(captions)]
+    _, items = velociti.annotations(release(tmp_path, rows), "ids", {})
+    verdicts = entail_verdicts(items, [(score, 1 - score) for _, _, score in captions])
+    analyses = load_analyses("velociti")
+    assert analyses is not None
+    found = velociti.measures("entail", with_analysed_groups(items, None, analyses), verdicts, LEVEL, "fixed")
+    assert (number(found, "strict", "verbs_movement").value, number(found, "strict", "verbs_movement").asked) == (
+        50.0,
+        2,
+    )
+    assert number(found, "strict", "verbs_states").value == 0.0
+    assert not [one for one in found if one.group == "verbs_perception"], "no sample tells of it"
 
 
 def test_answers_in_words_have_no_classic_metric(tmp_path: Path) -> None:

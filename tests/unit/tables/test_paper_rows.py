@@ -7,6 +7,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from reprise.benchmarks.velociti.analysed import FACETS
+from reprise.config.figures import Distribution, OfTables, Scatter
 from reprise.config.load import load
 from reprise.config.tables import Column, Row, TableSpec
 from reprise.media.sampling import plan
@@ -269,3 +271,62 @@ def test_no_caption_of_the_paper_suite_names_a_judge_by_itself() -> None:
 def test_what_is_a_reference_stands_in_the_models_files() -> None:
     marked = {slug for slug, model in CONFIG.models.items() if model.reference}
     assert marked == {"humans", "oracle", "always-first", "random", "random-imported", "cannot-tell", "toy-script"}
+
+
+# --- figures ---------------------------------------------------------------------------------------------------------
+
+
+def parts_of(benchmark: str, figure: str) -> list[tuple[str | None, str | None, str | None]]:
+    """Label, number of frames and sampling of each row that a figure shows."""
+    spec = CONFIG.figures[benchmark].figures[figure]
+    assert isinstance(spec, OfTables)
+    tables = CONFIG.tables[benchmark].tables
+    return [(row.label, row.frames, row.protocol) for part in spec.of for row in part.of(tables[part.table]).rows()]
+
+
+def test_velocitis_scatter_plots_show_the_subset() -> None:
+    """5.3 says so of Figure 3, appendix A.1 of Figure 4."""
+    assert [row[0] for row in parts_of("velociti", "fig3")] == ["V-LLaVA", "OV-72B"]
+    shown = [row[0] for row in parts_of("velociti", "fig4")]
+    assert shown == ["P-LLaVA", "Owl-Con", "V-LLaVA", "OV-7B-SI", "OV-7B", "QVL-7B", "OV-72B"], "from top to bottom"
+    for name in ("fig3", "fig4"):
+        spec = CONFIG.figures["velociti"].figures[name]
+        assert isinstance(spec, Scatter) and spec.items == "subset" and "Control stays empty" in spec.notes[0]
+
+
+def test_vinogrounds_first_figure_shows_each_model_and_people_once() -> None:
+    rows = parts_of("vinoground", "fig1")
+    assert len({label for label, _, _ in rows}) == len(rows) > 10
+    assert {("Prolific Human", "All", "paper"), ("GPT-4o", "32", "paper")} <= set(rows)
+
+
+def test_vinogrounds_lengths_are_counted_as_its_appendix_counts_them() -> None:
+    spec = CONFIG.figures["vinoground"].figures["fig11"]
+    assert isinstance(spec, Distribution) and spec.closed == "right"
+
+
+def test_the_means_that_velociti_states_are_those_of_its_tables() -> None:
+    """49.2 and 35.8, 46.7 and 50.3, 54.9 and 49.4: to a tenth what Table 2 prints, so that they are the same runs'."""
+    spec = CONFIG.figures["velociti"].figures["own_facets"]
+    assert isinstance(spec, OfTables)
+    with (ROOT / "resources/published/velociti.csv").open(encoding="utf-8", newline="") as stream:
+        numbers = {(r["row"], r["group"]): float(r["value"]) for r in csv.DictReader(stream) if r["table"] == "table2"}
+    stated = [(column.group, row, value) for column in spec.of[0].columns or () if column.published
+              for row, value in column.published.stated.items()]  # fmt: skip
+    assert len(stated) == 6
+    for facet, row, value in stated:
+        tests = FACETS[facet]
+        assert value == pytest.approx(sum(numbers[row, test] for test in tests) / len(tests), abs=0.07), (row, facet)
+
+
+def test_who_wrote_velociti_can_be_asked_to_write() -> None:
+    writer = CONFIG.models["llama-3-70b"]
+    assert writer.repo == "meta-llama/Meta-Llama-3-70B-Instruct" and "write" in ADAPTERS[writer.adapter].asked(
+        writer.settings
+    )
+
+
+def test_the_pixels_of_velocitis_largest_model_are_said_to_be_ours() -> None:
+    assert CONFIG.models["qwen2-vl-72b"].settings["max_pixels"] == 602112
+    for number in (2, 3, 5, 7, 10):
+        assert any("602,112 pixels" in note for note in table("velociti", number).notes)

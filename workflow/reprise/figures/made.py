@@ -21,7 +21,8 @@ def share_notes(counts: Sequence[MadeCount], numbers: pl.DataFrame) -> Iterator[
     for one in counts:
         for row in numbers.filter(pl.col("paper").is_not_null(), what=one.what).iter_rows(named=True):
             ours = "nothing" if row["ours"] is None else f"{row['ours']:.0f} %"
-            yield f"{one.title}, {row['group'].removesuffix(', %')}: {ours} here, about {row['paper']:g} % in the paper."
+            which = row["group"].removesuffix(", %")
+            yield f"{one.title}, {which}: {ours} here, about {row['paper']:g} % in the paper."
 
 
 def tidy(numbers: pl.DataFrame, named: Mapping[str, str]) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ VERBS = {
         gesture argue explain order warn announce frown grin glare kiss clap salute applaud cheer
     """,
     "verbs_manipulation": """
-        hold grab take pick put place pull push open close throw catch lift carry drop give hand hit punch
+        hold grab take pick put place pull push open close throw catch lift carry drop give hit punch
         kick slap touch shake cut break tie wipe press pour shoot aim fight stab hug drag knock toss write
         draw type dig load
     """,

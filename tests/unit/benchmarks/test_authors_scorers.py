@@ -289,8 +289,7 @@ def test_temporalbench_by_hand(tmp_path: Path, said: list[object], ba: float, mb
 
 
 @pytest.mark.parametrize(
-    ("said", "error", "ba"),
-    [("", IndexError, 80), (None, TypeError, 100), ([], IndexError, 100), (7, TypeError, 100)],
+    ("said", "error", "ba"), [("", IndexError, 80), (None, TypeError, 100), ([], IndexError, 100), (7, TypeError, 100)]
 )
 def test_temporalbench_where_the_authors_script_ends_with_an_error(
     tmp_path: Path, said: object, error: type[Exception], ba: float

@@ -419,10 +419,9 @@ def test_similarity_asks_for_each_caption_of_a_question(tmp_path: Path, caplog: 
     items = items_of(tmp_path, "short", short=[question(V0, 0, "B"), blank])
     asked = tb.requests(items, "short_similarity", PROMPTS["caption"])
     found = [(row["request_id"], row["prompt"], row["expected"]) for row in asked]
-    assert found == [
-        (f"short/{V0}_0#A", "It does 0.", ""),
-        (f"short/{V0}_0#B", "It does not 0.", "match"),
-    ], "a question that shows no captions is not asked"
+    assert found == [(f"short/{V0}_0#A", "It does 0.", ""), (f"short/{V0}_0#B", "It does not 0.", "match")], (
+        "a question that shows no captions is not asked"
+    )
     assert f"short/{V0}_1: its text shows no captions A and B" in caplog.text
 
 

@@ -104,12 +104,7 @@ def test_a_broken_release_is_refused_by_file_and_row(
     ],
 )
 def test_a_flawed_row_stays_is_named_and_counted(
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-    change: dict[int, str],
-    flaw: str | None,
-    asked: int,
-    missing: int,
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, change: dict[int, str], flaw: str | None, asked: int, missing: int
 ) -> None:
     rows = rows_of("agent_random", 3)
     for place, text in change.items():

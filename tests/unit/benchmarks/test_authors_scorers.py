@@ -508,4 +508,4 @@ def mmbench_ours(form: str, items: pl.DataFrame, folder: Path) -> Scores:
     said = responses(requests, imported, 0, "key")
     answers = given_answers(load_answers("mmbench_video")[form], items, requests, said, "key")
     rated = replies(answers, ratings.read_ratings(ratings.rating_files(folder), items), "judge")
-    return scores("mmbench_video", form, items, judgements(answers, rated, "authors"))
+    return scores("mmbench_video", form, items, judgements(answers, rated, "authors", "judge"))

@@ -34,7 +34,6 @@ from reprise.tables.published import Published
 ALL_PUBLISHED = "All numbers are the paper's; none was made here."
 NOTHING = "Nothing to show: no number is made here, and none is published."
 RADAR = 3.9  # inches
-ACROSS = 2  # panels of what was counted
 MOST_NOTES = 8  # of rows
 
 
@@ -113,10 +112,10 @@ def _distribution(key: FigureKey, spec: Distribution, sources: Sources) -> tuple
 
 
 def _made(key: FigureKey, counts: Sequence[MadeCount], axis: str, found: pl.DataFrame) -> tuple[Figure, pl.DataFrame]:
-    numbers = made.chosen(counts, found)
+    numbers = found.filter(pl.col("what").is_in([one.what for one in counts]))
     notes = list(made.share_notes(counts, numbers)) or ["The benchmark is not made here: nothing is counted."]
-    page = _sheet(key, made.height(len(counts), ACROSS), [], notes)
-    made.draw_made(page, counts, numbers, axis, ACROSS)
+    page = _sheet(key, made.HEIGHT * -(-len(counts) // made.ACROSS), [], notes)
+    made.draw_made(page, counts, numbers, axis)
     named = {"suite": key.suite, "table": f"{key.benchmark}/{key.figure}"}
     return page.figure, pl.DataFrame(made.tidy(numbers, named), schema=TIDY)
 

@@ -10,10 +10,7 @@ from reprise.figures.distribution import whole_numbers
 from reprise.figures.grids import bar_colours, say_nothing
 from reprise.figures.style import TEXT, Sheet
 
-
-def chosen(counts: Sequence[MadeCount], numbers: pl.DataFrame) -> pl.DataFrame:
-    """The numbers of a figure's panels."""
-    return numbers.filter(pl.col("what").is_in([one.what for one in counts]))
+ACROSS, HEIGHT = 2, 1.7  # panels in a line, and inches of one
 
 
 def share_notes(counts: Sequence[MadeCount], numbers: pl.DataFrame) -> Iterator[str]:
@@ -34,9 +31,9 @@ def tidy(numbers: pl.DataFrame, named: Mapping[str, str]) -> list[dict[str, Any]
     ]
 
 
-def draw_made(sheet: Sheet, counts: Sequence[MadeCount], numbers: pl.DataFrame, axis: str, across: int) -> None:
+def draw_made(sheet: Sheet, counts: Sequence[MadeCount], numbers: pl.DataFrame, axis: str) -> None:
     """A panel of bars for each number: how often each value occurs."""
-    grid = sheet.body.subplots(-(-len(counts) // across), across, squeeze=False).flatten()
+    grid = sheet.body.subplots(-(-len(counts) // ACROSS), ACROSS, squeeze=False).flatten()
     for axes, one in zip(grid, counts, strict=False):
         axes.set_title(one.title)
         found = values(numbers.filter(what=one.what).iter_rows(named=True))
@@ -55,8 +52,3 @@ def draw_made(sheet: Sheet, counts: Sequence[MadeCount], numbers: pl.DataFrame, 
 def values(rows: Iterator[Mapping[str, Any]]) -> dict[int, float]:
     """Value -> how often it occurs, in order."""
     return dict(sorted((int(row["group"]), row["ours"]) for row in rows if row["group"].isdecimal()))
-
-
-def height(panels: int, across: int) -> float:
-    """How high it wants to be."""
-    return 1.7 * -(-panels // across)

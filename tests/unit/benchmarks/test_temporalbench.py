@@ -327,27 +327,6 @@ def test_long_videos_are_also_given_for_the_four_sets_of_the_paper(tmp_path: Pat
     assert (number(found, "mba").value, number(found, "mba", "long_four").value) == (50, 100)
 
 
-@pytest.mark.parametrize(("strategy", "ba", "mba"), [("oracle", 100, 100), ("always A", 50, 0)])
-def test_closed_forms_of_sure_answers(tmp_path: Path, strategy: str, ba: float, mba: float) -> None:
-    entries = [question(video(i), place, "AB"[place]) for i in range(20) for place in range(2)]
-    items = items_of(tmp_path, "short", short=entries)
-    answers = {entry["idx"]: entry["GT"] if strategy == "oracle" else "A" for entry in entries}
-    found = tb.measures("short", items, read(items, "short", dict(answers), "robust"), LEVEL)
-    assert (number(found, "ba").value, number(found, "mba").value) == (ba, mba)
-
-
-def test_random_answers_reach_the_counted_chance_within_their_interval(tmp_path: Path) -> None:
-    entries = [question(video(3 * i), place, "AB"[place % 2]) for i in range(300) for place in range(1 + i % 4)]
-    clips, items = tb.annotations(release(tmp_path, entries), "release", {})
-    short, draw = items.filter(pl.col("task") == "short"), random.Random(2)
-    rows = [verdict(row["item_id"], draw.choice("AB"), row["answer"]) for row in short.iter_rows(named=True)]
-    found = tb.measures("short", short, frame(rows), 0.99)
-    chance = dict((metric, value) for metric, group, value in tb.statistics(items, clips) if group == "overall")
-    for metric, expected in (("ba", 50), ("mba", chance["chance.short.mba"])):
-        one = number(found, metric)
-        assert one.low is not None and one.high is not None and one.low < expected < one.high
-
-
 def test_captions_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The reference itself, an empty answer and a failed one; likeness is 1 for the same text and 1/2 otherwise."""
 
@@ -434,33 +413,53 @@ def test_a_question_that_was_not_asked_by_similarity_is_missing(tmp_path: Path) 
     assert missing == {"ba": 1, "mba": 1}
 
 
-@pytest.mark.parametrize(("strategy", "value"), [("oracle", 100), ("constant", 0)])
-def test_closed_forms_of_sure_similarities(tmp_path: Path, strategy: str, value: float) -> None:
+@pytest.mark.parametrize(
+    ("form", "strategy", "ba", "mba"),
+    [("short", "oracle", 100, 100), ("short", "A", 50, 0), ("similar", "oracle", 100, 100), ("similar", "alike", 0, 0)],
+)
+def test_closed_forms_of_sure_answers(tmp_path: Path, form: str, strategy: str, ba: float, mba: float) -> None:
     entries = [question(video(i), place, "AB"[place]) for i in range(20) for place in range(2)]
     items = items_of(tmp_path, "short", short=entries)
-    sure = {"A": (1.0, 0.0), "B": (0.0, 1.0)}
-    scores = {entry["idx"]: sure[entry["GT"]] if strategy == "oracle" else (1.0, 1.0) for entry in entries}
-    found = tb.measures("short_similarity", items, by_similarity(items, dict(scores)), LEVEL)
-    assert (number(found, "ba").value, number(found, "mba").value) == (value, value)
+    truth = {entry["idx"]: entry["GT"] for entry in entries}
+    if form == "short":
+        answers = read(
+            items, "short", {idx: one if strategy == "oracle" else "A" for idx, one in truth.items()}, "robust"
+        )
+        found = tb.measures("short", items, answers, LEVEL)
+    else:
+        sure = {"A": (1.0, 0.0), "B": (0.0, 1.0)} if strategy == "oracle" else dict.fromkeys("AB", (1.0, 1.0))
+        answers = by_similarity(items, {idx: sure[one] for idx, one in truth.items()})
+        found = tb.measures("short_similarity", items, answers, LEVEL)
+    assert (number(found, "ba").value, number(found, "mba").value) == (ba, mba)
 
 
-def test_random_similarities_reach_the_counted_chance_within_their_interval(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("form", "videos", "mba"),
+    [
+        ("short", 300, 100 * (1 / 2 + 1 / 4 + 1 / 8 + 1 / 16) / 4),
+        ("short_similarity", 400, 100 * (1 / 2 + 1 / 3 + 1 / 4 + 1 / 5) / 4),
+    ],
+)
+def test_random_answers_reach_the_counted_chance_within_their_interval(
+    tmp_path: Path, form: str, videos: int, mba: float
+) -> None:
     """The right caption of a video has one similarity, so a video with m questions is all right with 1 / (m + 1)."""
-    captions = {
-        (i, place): QUESTION.format("It does.", f"It does not {place}.")
-        for i in range(400)
-        for place in range(1 + i % 4)
-    }
-    entries = [{**question(video(3 * i), place), "question": text} for (i, place), text in captions.items()]
+    places = [(i, place) for i in range(videos) for place in range(1 + i % 4)]
+    text = QUESTION.format("It does.", "It does not {}.")
+    entries = [{**question(video(3 * i), place, "AB"[form == "short" and place % 2]), "question": text.format(place)}
+               for i, place in places]  # fmt: skip
     clips, items = tb.annotations(release(tmp_path, entries), "release", {})
     short, draw = items.filter(pl.col("task") == "short"), random.Random(5)
-    positive = {name: draw.random() for name in short["clip_id"].unique(maintain_order=True)}
-    names = dict(zip(short["item_id"].str.strip_prefix("short/"), short["clip_id"], strict=True))
-    scores = {idx: (positive[clip], draw.random()) for idx, clip in names.items()}
-    found = tb.measures("short_similarity", short, by_similarity(short, dict(scores)), 0.99)
-    chance = dict((metric, value) for metric, group, value in tb.statistics(items, clips) if group == "overall")
-    assert chance["chance.short_similarity.mba"] == pytest.approx(100 * (1 / 2 + 1 / 3 + 1 / 4 + 1 / 5) / 4)
-    for metric, expected in (("ba", 50), ("mba", chance["chance.short_similarity.mba"])):
+    if form == "short":
+        read_rows = frame([verdict(r["item_id"], draw.choice("AB"), r["answer"]) for r in short.iter_rows(named=True)])
+    else:
+        positive = {name: draw.random() for name in short["clip_id"].unique(maintain_order=True)}
+        names = zip(short["item_id"].str.strip_prefix("short/"), short["clip_id"], strict=True)
+        read_rows = by_similarity(short, {idx: (positive[clip], draw.random()) for idx, clip in names})
+    chance = {metric: value for metric, group, value in tb.statistics(items, clips) if group == "overall"}
+    assert chance[f"chance.{form}.mba"] == pytest.approx(mba)
+    found = tb.measures(form, short, read_rows, 0.99)
+    for metric, expected in (("ba", 50), ("mba", mba)):
         one = number(found, metric)
         assert one.low is not None and one.high is not None and one.low < expected < one.high
 

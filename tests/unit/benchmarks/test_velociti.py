@@ -335,26 +335,6 @@ def test_multiple_choice_by_hand(tmp_path: Path) -> None:
     assert values == {"mc_a": 50, "mc_b": 50, "mc_bias": 0, "mc_both": 25}
 
 
-@pytest.mark.parametrize(("strategy", "strict", "classic"), [("oracle", 100, 100), ("always yes", 0, 0)])
-def test_closed_forms_of_sure_answers(tmp_path: Path, strategy: str, strict: float, classic: float) -> None:
-    items = items_of(dict.fromkeys((CONTROL, *TESTS), 20), tmp_path)
-    pair = (1.0, 0.0) if strategy == "oracle" else (1.0, 1.0)
-    found = velociti.measures("entail", items, entail_verdicts(items, [pair] * items.height), LEVEL)
-    assert {one.value for one in found if one.metric == "strict"} == {strict}
-    assert {one.value for one in found if one.metric == "classic"} == {classic}
-
-
-def test_random_scores_reach_a_quarter_within_their_interval(tmp_path: Path) -> None:
-    items = items_of(dict.fromkeys(TESTS, 200), tmp_path)
-    draw = random.Random(1)
-    verdicts = entail_verdicts(items, [(draw.random(), draw.random()) for _ in range(items.height)])
-    found = velociti.measures("entail", items, verdicts, 0.99)
-    strict = number(found, "strict", "average")
-    assert strict.low is not None and strict.high is not None and strict.low < 25 < strict.high
-    classic = number(found, "classic", "average")
-    assert classic.low is not None and classic.high is not None and classic.low < 50 < classic.high
-
-
 def test_similarity_asks_for_each_caption_alone(tmp_path: Path) -> None:
     asked = velociti.requests(items_of({"chrono": 1}, tmp_path), "similarity", PROMPTS["caption"])
     found = [(row["role"], row["prompt"], row["options"], row["expected"]) for row in asked]
@@ -385,22 +365,26 @@ def test_similarity_by_hand(tmp_path: Path) -> None:
     assert right == [True, False, False, False]
 
 
-@pytest.mark.parametrize(("strategy", "classic"), [("oracle", 100), ("constant", 0)])
-def test_closed_forms_of_sure_similarities(tmp_path: Path, strategy: str, classic: float) -> None:
-    items = items_of(dict.fromkeys((CONTROL, *TESTS), 9), tmp_path)
-    pair = (1.0, 0.0) if strategy == "oracle" else (1.0, 1.0)
-    read = similarity_verdicts(items, [pair] * items.height)
-    found = velociti.measures("similarity", items, read, LEVEL)
-    assert {one.value for one in found} == {classic}
+FORMS = {"entail": entail_verdicts, "similarity": similarity_verdicts}
 
 
-def test_random_similarities_reach_a_half_within_their_interval(tmp_path: Path) -> None:
-    items = items_of(dict.fromkeys(TESTS, 200), tmp_path)
-    draw = random.Random(3)
-    read = similarity_verdicts(items, [(draw.random(), draw.random()) for _ in range(items.height)])
-    found = velociti.measures("similarity", items, read, 0.99)
-    one = number(found, "classic", "average")
-    assert one.low is not None and one.high is not None and one.low < CHANCE["classic"] < one.high  # type: ignore[operator]
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("pair", "expected"), [((1.0, 0.0), 100), ((1.0, 1.0), 0)])
+def test_closed_forms_of_sure_answers(tmp_path: Path, form: str, pair: tuple[float, float], expected: float) -> None:
+    """The oracle, and a model that always says Yes or the same."""
+    items = items_of(dict.fromkeys((CONTROL, *TESTS), 20), tmp_path)
+    found = velociti.measures(form, items, FORMS[form](items, [pair] * items.height), LEVEL)
+    assert {one.value for one in found if one.metric in ("strict", "classic")} == {expected}
+
+
+@pytest.mark.parametrize(("form", "metrics"), [("entail", ("strict", "classic")), ("similarity", ("classic",))])
+def test_random_scores_reach_chance_within_their_interval(tmp_path: Path, form: str, metrics: tuple[str, ...]) -> None:
+    items, draw = items_of(dict.fromkeys(TESTS, 200), tmp_path), random.Random(1)
+    read = FORMS[form](items, [(draw.random(), draw.random()) for _ in range(items.height)])
+    found = velociti.measures(form, items, read, 0.99)
+    for metric in metrics:
+        one, chance = number(found, metric, "average"), CHANCE[metric]
+        assert None not in (one.low, one.high, chance) and one.low < chance < one.high  # type: ignore[operator]
 
 
 def test_statistics_count_videos_samples_and_subset(tmp_path: Path) -> None:

@@ -35,6 +35,10 @@ class Line:
     level: Number | None = None
     is_chance: bool = False
 
+    def shown(self) -> list[Number]:
+        """All its numbers."""
+        return [*self.numbers.values(), *([self.level] if self.level else [])]
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -87,21 +91,16 @@ def _run_words(entry: Entry) -> str:
 
 def panels_by_span(entries: Sequence[Entry]) -> list[Panel]:
     """A series for each row; a panel for each spanning header."""
-    spans = dict.fromkeys(column.span or "" for entry in entries for column, _ in entry.cells)
     known = [entry for entry in entries if any(number.value is not None for _, number in entry.cells)]
-    return [_panel(span, entries, known) for span in spans]
-
-
-def _panel(span: str, entries: Sequence[Entry], known: Sequence[Entry]) -> Panel:
-    ticks = dict.fromkeys(c.title for entry in entries for c, _ in entry.cells if (c.span or "") == span)
-    series = tuple(
-        Series(
-            entry.label,
-            {column.title: number for column, number in entry.cells if (column.span or "") == span},
-        )
-        for entry in known
-    )
-    return Panel(span, tuple(ticks), series)
+    panels = []
+    for span in dict.fromkeys(column.span or "" for entry in entries for column, _ in entry.cells):
+        ticks = dict.fromkeys(c.title for entry in entries for c, _ in entry.cells if (c.span or "") == span)
+        series = [
+            Series(one.label, {column.title: number for column, number in one.cells if (column.span or "") == span})
+            for one in known
+        ]
+        panels.append(Panel(span, tuple(ticks), tuple(series)))
+    return panels
 
 
 def side_by_side(entries: Sequence[Entry], along: str) -> Panel:
@@ -163,7 +162,7 @@ def by_frames(entries: Sequence[Entry], frames: dict[str, int]) -> Iterator[tupl
                 lines[name] = Line(name, level=number, is_chance=row.chance)
             else:
                 lines.setdefault(name, Line(name)).numbers[shown] = number
-        yield column.title, [line for line in lines.values() if _has_number(line)]
+        yield column.title, [line for line in lines.values() if any(n.value is not None for n in line.shown())]
 
 
 def lines_without_numbers(entries: Sequence[Entry]) -> list[str]:
@@ -173,8 +172,3 @@ def lines_without_numbers(entries: Sequence[Entry]) -> list[str]:
         name = entry.section.title or entry.row.label
         numbers.setdefault(name, []).extend(number for _, number in entry.cells)
     return [name for name, found in numbers.items() if all(number.value is None for number in found)]
-
-
-def _has_number(line: Line) -> bool:
-    numbers = [*line.numbers.values(), *([line.level] if line.level else [])]
-    return any(number.value is not None for number in numbers)

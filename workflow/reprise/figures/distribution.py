@@ -75,17 +75,14 @@ def height(counts: Sequence[Count]) -> float:
 def legend(marks: Sequence[Mark]) -> list[tuple[Artist, str]]:
     """The published numbers."""
     return [
-        (Line2D([], [], color=_colour(place), linestyle=_dashes(place)), f"{mark.label}: {mark.value:g} (published)")
+        (Line2D([], [], **_style(place)), f"{mark.label}: {mark.value:g} (published)")
         for place, mark in enumerate(marks)
     ]
 
 
-def _colour(place: int) -> str:
-    return COLOURS[(place + 1) % len(COLOURS)]
-
-
-def _dashes(place: int) -> Any:
-    return DASHES[place % len(DASHES)]
+def _style(place: int) -> dict[str, Any]:
+    """Colour and dashes of a published number."""
+    return {"color": COLOURS[(place + 1) % len(COLOURS)], "linestyle": DASHES[place % len(DASHES)]}
 
 
 def whole_numbers() -> MaxNLocator:
@@ -136,7 +133,7 @@ def _draw_panel(axes: Axes, counts: Sequence[Count], unit: str, axis: str, marks
         color=colour, edgecolor="black", linewidth=0.4,
     )  # fmt: skip
     for place, mark in enumerate(marks):
-        axes.axvline(mark.value, color=_colour(place), linestyle=_dashes(place))
+        axes.axvline(mark.value, **_style(place))
     if not counts and not marks:
         say_nothing(axes)
     axes.set_xlim(left=min([0.0, *(low for low, _ in ends)]))

@@ -93,21 +93,14 @@ def _distribution(key: FigureKey, spec: Distribution, sources: Sources) -> tuple
     page = _sheet(key, distribution.height(counts), distribution.legend(marks), notes)
     distribution.draw_distribution(page, counts, spec.unit, spec.axis, marks, key.benchmark_title, beside)
     name = {"suite": key.suite, "table": f"{key.benchmark}/{key.figure}"}
+    counted = name | {"metric": spec.fact or "count", "source": "data"}
+    published = name | {"metric": spec.marks.metric if spec.marks else "", "source": "published"}
     rows = [
-        {**name, "row": row, "metric": spec.fact or "count", "group": one.group, "value": one.value, "source": "data"}
+        counted | {"row": row, "group": one.group, "value": one.value}
         for row, found in (("", counts), *beside)
         for one in found
     ]
-    rows += [
-        {
-            **name,
-            "row": mark.label,
-            "metric": spec.marks.metric if spec.marks else "",
-            "value": mark.value,
-            "source": "published",
-        }
-        for mark in marks
-    ]
+    rows += [published | {"row": mark.label, "value": mark.value} for mark in marks]
     return page.figure, pl.DataFrame(rows, schema=TIDY)
 
 

@@ -199,8 +199,7 @@ def frame_labels(lines: Sequence[Line]) -> tuple[list[Line], list[Line]]:
 def frames_legend(lines: Sequence[Line]) -> Legend:
     """The lines over frames, and the levels."""
     curves, levels = frame_labels(lines)
-    numbers = [number for line in lines for number in (*line.numbers.values(), *([line.level] if line.level else []))]
-    found = lines_legend([line.label for line in curves], shown(numbers))
+    found = lines_legend([line.label for line in curves], shown([number for line in lines for number in line.shown()]))
     level = [(Line2D([], [], **_level_style(line, place)), line.label) for place, line in enumerate(levels)]
     return [*found, *level]
 

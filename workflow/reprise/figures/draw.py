@@ -11,10 +11,6 @@ from reprise.config.figures import Bars, Distribution, Lines, MadeCount, Radar, 
 from reprise.figures import distribution, grids, made, scatter
 from reprise.figures.chart import (
     Entry,
-from reprise.config.figures import Bars, Distribution, Lines, MadeCount, Radar, Scatter
-from reprise.figures import distribution, grids, made, scatter
-from reprise.figures.chart import (
-    Entry,
     Panel,
     by_frames,
     columns_without_numbers,
@@ -23,7 +19,6 @@ from reprise.figures.chart import (
     panels_by_span,
     rows_without_numbers,
     side_by_side,
-)
 )
 from reprise.figures.keys import FigureKey
 from reprise.figures.style import WIDTHS, Sheet, sheet, use_style

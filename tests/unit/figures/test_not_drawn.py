@@ -14,7 +14,7 @@ TITLES = {
     "temporalbench": "TemporalBench",
     "mmbench_video": "MMBench-Video",
 }
-PARTLY = {"vinoground": {1}, "mmbench_video": {5, 7}}  # a half of them is
+PARTLY = {"vinoground": {1}}  # its right half is
 
 
 def listed(title: str) -> list[int]:

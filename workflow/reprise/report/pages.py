@@ -21,7 +21,7 @@ from reprise.report.provenance import CellOf, cells_of, of_run
 from reprise.report.scripts import shown
 from reprise.report.summary import Summary
 from reprise.report.tables import LinkedTables
-from reprise.tables.render.collect import content_of_page
+from reprise.tables.render.html import content_of_page
 from reprise.tables.render.numbers import format_value
 
 

@@ -18,7 +18,8 @@ from reprise.tables.build import TIDY, Builder
 from reprise.tables.keys import TableKey
 from reprise.tables.problems import read_problems
 from reprise.tables.published import Published
-from reprise.tables.render import FORMATS, Table, render
+from reprise.tables.render import FORMATS, render
+from reprise.tables.render.table import Table
 
 
 def main() -> None:

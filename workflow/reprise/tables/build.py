@@ -131,7 +131,7 @@ class Builder:
         if not spec.best:
             return table
         for index, column in enumerate(spec.columns):
-            table = mark_best(table, [index], column.best)
+            table = mark_best(table, index, column.best)
         return table
 
     def row(self, row: Row, section: str) -> rendered.TableRow:

@@ -1,7 +1,7 @@
 """Tables that several tests render."""
 
-from reprise.tables.render import Cell, Column, ColumnGroup, Number, Section, Table, TableRow, Text, mark_best
-from reprise.tables.render.table import State
+from reprise.tables.render.best import mark_best
+from reprise.tables.render.table import Cell, Column, ColumnGroup, Number, Section, State, Table, TableRow, Text
 
 HOSTILE = "<script>alert(1)</script> \\input{x} 100%_&#{}~^\\ | a\nb `c` $d$ --- 'e' \"f\" [g] *h* ∧ △ é 中 \x07"
 
@@ -12,8 +12,8 @@ def cell(*values: float | None, state: State = "reproduced") -> Cell:
 
 
 def bias(value: float, difference: float) -> Cell:
-    """An accuracy with a signed difference in parentheses."""
-    return Cell((Number(value), Number(difference, signed=True)), joining="parentheses")
+    """An accuracy with a signed difference."""
+    return Cell((Number(value), Number(difference, signed=True)))
 
 
 def small_table(*rows: TableRow, columns: tuple[Column, ...] = (Column("Avg"),)) -> Table:
@@ -55,9 +55,9 @@ def full_table() -> Table:
         label="tab:velociti-table5",
         stub="Model",
         groups=(
-            ColumnGroup((Column("Frames", "center"),)),
+            ColumnGroup((Column("Frames"),)),
             ColumnGroup((Column("A"), Column("B")), "Control"),
-            ColumnGroup((Column("A"), Column("B (Bias)"), Column("A ∧ B", notes=(unclear,))), "Benchmark average"),
+            ColumnGroup((Column("A"), Column("B (Bias)"), Column("A ∧ B")), "Benchmark average"),
         ),
         sections=(Section((chance, small, middle, large)), Section((imported, published, idle), "VELOCITI Subset")),
         notes=("Missing clips: 3 of 900.",),
@@ -67,4 +67,6 @@ def full_table() -> Table:
         comparison=True,
         significance="above chance (exact binomial test, p < 0.05)",
     )
-    return mark_best(table, range(1, 6))
+    for column in range(1, 6):
+        table = mark_best(table, column)
+    return table

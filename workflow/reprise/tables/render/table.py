@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-Alignment = Literal["left", "center", "right"]
+Alignment = Literal["left", "right"]
 State = Literal["reproduced", "imported", "incomplete", "published", "not run", "lost"]
-Joining = Literal["slash", "parentheses"]
 Bold = Literal["best", "significant"]
 
 LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9:._-]*")
@@ -45,11 +44,9 @@ class Number:
 
 @dataclass(frozen=True)
 class Cell:
-    """One or several numbers printed together; none leaves the cell blank."""
+    """One or several numbers printed together, as `83.0 / 98.3`; none leaves the cell blank."""
 
     numbers: tuple[Number, ...] = ()
-    joining: Joining = "slash"
-    """`83.0 / 98.3`, or `88.0 (+49.1)`."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +54,6 @@ class Text:
     """A cell of words, such as a number of frames or a prompt's name."""
 
     text: str
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -66,7 +62,6 @@ class Column:
 
     header: str
     align: Alignment = "right"
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -75,7 +70,6 @@ class ColumnGroup:
 
     columns: tuple[Column, ...]
     header: str = ""
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from reprise.core.paths import OVERVIEW, STAMP, Results, Scored, figure_file, reproduction_file, table_file
-from reprise.report.keys import ReportedBenchmark, ReportedRun, ReportKey
+from reprise.report.keys import ReportedRun, ReportKey
 from reprise.tables.published import published_file
 
 FIGURE_KINDS = ("svg", "png", "pdf", "csv")
@@ -20,45 +20,34 @@ def inputs(key: ReportKey, results: Results) -> Iterator[Path]:
     if key.overview:
         yield results.key("tables", OVERVIEW)
     for benchmark in key.benchmarks:
-        yield from _of_benchmark(benchmark, key, results)
+        name = benchmark.name
+        for table in benchmark.tables:
+            yield results.key("tables", name, table.name)
+            yield table_file(name, table.name, "csv")
+            if table.statistics:
+                yield results.statistics(name)
+        for figure in benchmark.figures:
+            yield results.key("figures", name, figure)
+            yield from (figure_file(name, figure, kind) for kind in FIGURE_KINDS)
+        if key.show_published and benchmark.tables:
+            yield published_file(name)
+        if benchmark.runs and benchmark.has_clips:
+            yield results.facts(name)
+            yield from (results.ledger("clips", name, shard) for shard in range(key.shards))
+        for run in benchmark.runs:
+            yield from (step.path for step in run.behind(results, key.shards).steps())
+            yield from _beside(run, results)
 
 
-def _of_benchmark(entry: ReportedBenchmark, key: ReportKey, results: Results) -> Iterator[Path]:
-    name = entry.name
-    for table in entry.tables:
-        yield results.key("tables", name, table.name)
-        yield table_file(name, table.name, "csv")
-        if table.statistics:
-            yield results.statistics(name)
-    for figure in entry.figures:
-        yield results.key("figures", name, figure)
-        yield from (figure_file(name, figure, kind) for kind in FIGURE_KINDS)
-    if key.show_published and entry.tables:
-        yield published_file(name)
-    if entry.runs:
-        yield results.items(name)
-    if entry.runs and entry.has_clips:
-        yield results.facts(name)
-        yield from (results.ledger("clips", name, shard) for shard in range(key.shards))
-    for run in entry.runs:
-        yield from of_run(run, results)
-        yield from (step.path for step in run.behind(results, key.shards).steps())
-
-
-def of_run(run: ReportedRun, results: Results) -> Iterator[Path]:
-    """What is known of a run, its answers first."""
+def _beside(run: ReportedRun, results: Results) -> Iterator[Path]:
+    """What is read of a run besides the files behind its numbers."""
     one = run.scored
-    yield results.responses(one.run)
-    yield results.requests(one.run.benchmark, one.run.protocol)
     yield results.run_key(one.run)
     if not run.imported:
         yield results.timings(one.run)
-        yield results.frames(one.run.benchmark, one.run.sampling)
     if one.judge:
         yield results.judge_key(one.run.benchmark, one.run.protocol, one.judge)
-        yield results.judge_responses(one.run, one.judge)
     yield from (results.verdicts(one.run, reader) for reader in readers_of(run))
-    yield results.metrics(one)
     yield from problem_files(run, results)
 
 

@@ -15,8 +15,7 @@ from reprise.core.schemas import CLIP_LEDGER, SOURCES, read_table
 from reprise.report.scripts import in_words, leaves, shown
 
 LONGEST_LIST = 1000
-MOST_FILES = 40
-"""released files that are listed with their digests; the step's own file lists all"""
+MOST_FILES = 40  # released files that are listed with their digests; the step's own file lists all
 EMPTY: tuple[Any, ...] = (None, "", [], {})
 
 

@@ -7,7 +7,6 @@ import polars as pl
 
 from reprise.report.scripts import shown
 
-NOT_FETCHED = "not fetched"
 Media = Callable[[Mapping[str, Any]], str]
 """A clip's row of the ledger -> the address that plays it."""
 
@@ -25,7 +24,7 @@ class Clips:
         """What is known of each."""
         found = []
         for name in self._ids:
-            row, facts = self._ledger.get(name, {"status": NOT_FETCHED, "message": ""}), self._facts.get(name, {})
+            row, facts = self._ledger.get(name, {"status": "not fetched", "message": ""}), self._facts.get(name, {})
             seconds, fps = (None if facts.get(one) is None else round(facts[one], 3) for one in ("duration_s", "fps"))
             found.append(
                 {

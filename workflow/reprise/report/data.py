@@ -33,7 +33,6 @@ from reprise.report.scripts import ENCODE, in_words, leaves, script, shown
 
 CHUNK = 20
 IDLE_COLUMNS = ("prompt_sha256", "key")
-ROBUST = "robust"
 
 
 def write_data(key: ReportKey, results: Results, folder: Folder, media: Media) -> dict[str, Summary]:
@@ -98,7 +97,7 @@ class BenchmarkWriter:
             found = columns(self._name, form, self._items.grouped, requests, tables, highest)
             self._folder.put(f"{self._name}/runs/{place}", found)
             self._metrics.append(metrics_of(found))
-            summaries[run.scored.name] = summary(found, tables.responses, self._items.names)
+            summaries[run.scored.name] = summary(found, tables.responses, [*self._items.tasks, *self._items.groups])
             answers.append(encoded_answers(numbers, tables, run.judge))
         self._folder.put(f"{self._name}/settings", [self._settings(run) for run in self._entry.runs])
         self._write_chunks({protocol: questions(found) for protocol, found in asked.items()}, answers)
@@ -122,7 +121,7 @@ class BenchmarkWriter:
         """What shaped a run's answers, by dotted names, so that two runs can be compared."""
         answers = leaves(read_json(self._results.run_key(run.scored.run)).get("answers", {}))
         made = {shown(name): shown(in_words(value)) for name, value in answers if name != "benchmark"}
-        return made | {"reader": shown(run.judge or ROBUST)}
+        return made | {"reader": shown(run.judge or "robust")}
 
     def _write_chunks(self, requests: Requests, answers: Sequence[Mapping[int, str]]) -> None:
         """The items, each with its answers, which are encoded already."""
@@ -149,14 +148,16 @@ class BenchmarkWriter:
                 "page": entry.page,
                 "imported": entry.imported,
                 "made": entry.made,
-                "reader": entry.judge or ROBUST,
+                "reader": entry.judge or "robust",
             }
             for place, (entry, metrics) in enumerate(zip(self._entry.runs, self._metrics, strict=True))
         ]
         return {
             "name": self._name,
             "title": shown(self._entry.title),
-            **self._items.of_catalog(),
+            "items": len(self._items.ids),
+            "tasks": self._items.tasks,
+            "groups": list(self._items.groups),
             "samplings": self._samplings,
             "passing_on": shown(self._entry.passing_on),
             "runs": runs,

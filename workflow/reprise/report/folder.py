@@ -11,8 +11,8 @@ from reprise.core.paths import report_files
 from reprise.report.scripts import ENCODE, script
 
 MANIFEST = report_files()[1].name
+# The folders in it whose files are all written by a build.
 OWN = ("assets", "data", "figures", "media", "runs", "tables")
-"""the folders in it whose files are all written by a build"""
 
 
 class Folder:

@@ -11,9 +11,7 @@ from reprise.benchmarks.registry import load_analyses, load_scores
 from reprise.report.scripts import shown, without_empty
 
 SHORT = 120
-SEARCHED = 4000
-"""characters of an item that a search looks at"""
-ASKED = ("role", "ask", "system", "prompt", "options", "expected")
+SEARCHED = 4000  # characters of an item that a search looks at
 
 Requests = Mapping[str, Mapping[str, list[dict[str, Any]]]]
 """protocol -> item -> its questions"""
@@ -25,11 +23,11 @@ class Items:
     def __init__(self, benchmark: str, items: pl.DataFrame, facts: pl.DataFrame | None) -> None:
         self._table = items
         self.ids: list[str] = items["item_id"].to_list()
-        self._tasks: list[str] = items["task"].unique(maintain_order=True).to_list()
+        self.tasks: list[str] = items["task"].unique(maintain_order=True).to_list()
         analyses = load_analyses(benchmark)
         self.grouped = items.drop("texts") if analyses is None else with_analysed_groups(items, facts, analyses)
         """without texts, with the groups of analyses"""
-        self._groups = self._members(load_scores(benchmark).GROUPS)
+        self.groups = self._members(load_scores(benchmark).GROUPS)
 
     def _members(self, defined: Mapping[str, pl.Expr]) -> dict[str, pl.Series]:
         """Group -> which items are in it: those that items name, and those that numbers are computed for."""
@@ -38,25 +36,16 @@ class Items:
         found = {
             name: self.grouped.select("item_id", is_member=one)["is_member"].fill_null(False)
             for name, one in members.items()
-            if name not in self._tasks
+            if name not in self.tasks
         }
         return {name: is_member for name, is_member in found.items() if is_member.any()}
 
-    @property
-    def names(self) -> list[str]:
-        """The tests and groups that items can be chosen by."""
-        return [*self._tasks, *self._groups]
-
-    def of_catalog(self) -> dict[str, Any]:
-        """What the catalog says of them."""
-        return {"items": len(self.ids), "tasks": self._tasks, "groups": list(self._groups)}
-
     def index(self, clips: Mapping[str, int]) -> dict[str, Any]:
         """What is known of all items at once."""
-        places = {task: place for place, task in enumerate(self._tasks)}
+        places = {task: place for place, task in enumerate(self.tasks)}
         units = {unit: place for place, unit in enumerate(self._table["unit"].unique(maintain_order=True))}
         groups: list[list[int]] = [[] for _ in self.ids]
-        for place, is_member in enumerate(self._groups.values()):
+        for place, is_member in enumerate(self.groups.values()):
             for number in is_member.arg_true().to_list():
                 groups[number].append(place)
         return {
@@ -95,7 +84,8 @@ class Items:
 def questions(requests: pl.DataFrame) -> dict[str, list[dict[str, Any]]]:
     """The questions of a protocol by item."""
     found: dict[str, list[dict[str, Any]]] = {}
-    for item, role, ask, system, prompt, options, expected in requests.select("item_id", *ASKED).iter_rows():
+    rows = requests.select("item_id", "role", "ask", "system", "prompt", "options", "expected").iter_rows()
+    for item, role, ask, system, prompt, options, expected in rows:
         asked = {
             "role": role,
             "ask": ask,

@@ -6,9 +6,6 @@ from urllib.parse import quote
 from reprise.report.fixed import BROWSER
 from reprise.report.runs import Summary
 
-DATA = "data"
-"""what stands for a run where a number was counted from the data"""
-
 
 class Links:
     """Links to the items behind numbers, by what the item browser can choose."""
@@ -23,7 +20,7 @@ class Links:
         to the items that were counted. With `made` the browser also says what the number was made from.
         """
         benchmark, _, of_it = run.partition("/")
-        of_data = of_it == DATA
+        of_data = of_it == "data"  # a number that was counted from the data
         known = [
             summary
             for name, summary in self._summaries.items()

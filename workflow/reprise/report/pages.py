@@ -19,12 +19,12 @@ from reprise.report.inputs import FIGURE_KINDS
 from reprise.report.keys import ReportedBenchmark, ReportedRun, ReportKey
 from reprise.report.links import Links
 from reprise.report.missing import read_missing
-from reprise.report.run_page import CellOf, cells_of, metric_lines, speed, where_from
+from reprise.report.run_page import cells_of, metric_lines, speed, where_from
 from reprise.report.runs import Summary
 from reprise.report.scripts import shown
 from reprise.report.tables import LinkedTables
 from reprise.tables.render.html import content_of_page
-from reprise.tables.render.numbers import format_value
+from reprise.tables.render.table import format_value
 
 
 class Pages:
@@ -35,7 +35,7 @@ class Pages:
         self._links = Links(summaries)
         self._tables = LinkedTables(key, results, self._links)
         self._chains = Chains(results)
-        self._cells: dict[str, list[CellOf]] = defaultdict(list)
+        self._cells: dict[str, list[dict[str, Any]]] = defaultdict(list)
         """run -> the numbers that tables show of it"""
         self._templates = Environment(
             loader=FileSystemLoader(TEMPLATES),

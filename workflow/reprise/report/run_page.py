@@ -18,8 +18,8 @@ from reprise.tables.limits import subject
 OF_NUMBER = ["metric", "group"]
 OF_CELL = ("table", "row", "column", *OF_NUMBER)
 COUNTS = ("asked", "scored", "failed", "unparsed", "missing")
+# Metric -> what the item browser is to show.
 COUNTED = {READERS_DIFFER: "readers", FAILED_ANSWERS: "failed", FAILED: "failed", UNREAD: "unread"}
-"""metric -> what the item browser is to show"""
 SECONDS = ("decode", "preprocess", "waiting", "encode")
 
 
@@ -34,18 +34,6 @@ class Line(NamedTuple):
     def is_health(self) -> bool:
         """Whether it says how healthy a run is, and not how good."""
         return str(self.row["metric"]).startswith(PREFIX)
-
-
-class CellOf(NamedTuple):
-    """A number that a table shows of a run."""
-
-    table: str
-    row: str
-    column: str
-    metric: str
-    group: str
-    published: float | None
-    """the paper's own number of the cell"""
 
 
 def metric_lines(run: ReportedRun, results: Results, links: Links) -> list[Line]:
@@ -87,16 +75,15 @@ def speed(run: ReportedRun, results: Results) -> Iterator[Fact]:
         yield Fact("Served as", shown(", ".join(served)))
 
 
-def cells_of(tidy: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, CellOf]]:
-    """Run and cell of each number that a table shows of a run, from the table's tidy rows."""
+def cells_of(tidy: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Run and cell of each number that a table shows of a run, with the paper's own, from the table's tidy rows."""
     for row in tidy:
         if row.get("run"):
-            table, label, column, metric, group = (shown(row[name]) for name in OF_CELL)
-            paper = finite(row.get("published"))
-            yield subject({"judge": "", **row}), CellOf(table, label, column, metric, group, paper)
+            place = {name: shown(row[name]) for name in OF_CELL}
+            yield subject({"judge": "", **row}), without_empty(place | {"published": finite(row.get("published"))})
 
 
-def where_from(lines: Sequence[Line], cells: Iterable[CellOf], chain: Sequence[Made]) -> dict[str, Any]:
+def where_from(lines: Sequence[Line], cells: Sequence[dict[str, Any]], chain: Sequence[Made]) -> dict[str, Any]:
     """Where a run's numbers come from, as the item browser shows it: the numbers, cells of tables, the chain."""
     numbers = [
         without_empty(
@@ -117,5 +104,5 @@ def where_from(lines: Sequence[Line], cells: Iterable[CellOf], chain: Sequence[M
         }
         for made in chain
     ]
-    shown_in = [without_empty(cell._asdict()) for cell in dict.fromkeys(cells)]
+    shown_in = [cell for at, cell in enumerate(cells) if cell not in cells[:at]]
     return {"version": __version__, "numbers": numbers, "cells": shown_in, "chain": steps}

@@ -12,8 +12,8 @@ from reprise.report.scripts import shown
 
 NONE = "-"
 LONGEST = 300
+# What a sample of a metric may be called by: an item, a clip with all its questions, a pair of clips.
 SAMPLES = ("item_id", "clip_id", "unit")
-"""what a sample of a metric may be called by: an item, a clip with all its questions, a pair of clips"""
 
 
 class RunTables(NamedTuple):
@@ -26,15 +26,6 @@ class RunTables(NamedTuple):
     """a judge's"""
 
 
-class Failure(NamedTuple):
-    """A reason of failed answers."""
-
-    reason: str
-    answers: int
-    message: str
-    """of the first of them"""
-
-
 class Summary(NamedTuple):
     """A run's items by what became of them; an item counts as failed or unread if any answer to it is."""
 
@@ -45,8 +36,8 @@ class Summary(NamedTuple):
     differ: int
     """items with an answer that the two readers read differently"""
     answers: int
-    failures: tuple[Failure, ...]
-    """the most frequent reason first"""
+    failures: list[dict[str, Any]]
+    """how many answers failed for which reason, and the first message; the most frequent reason first"""
     metrics: frozenset[str]
     """those that tell single items apart"""
     groups: frozenset[str]
@@ -92,6 +83,7 @@ def summary(columns: dict[str, Any], responses: pl.DataFrame, groups: Iterable[s
     failed = responses.filter(pl.col("error").is_in(list(REASONS)))
     reasons = failed.group_by("error", maintain_order=True).agg(pl.len(), pl.col("message").first())
     rows = reasons.sort(["len", "error"], descending=[True, False]).iter_rows()
+    failures = [{"reason": one, "answers": count, "message": shown(text)[:LONGEST]} for one, count, text in rows]
     return Summary(
         asked=counts["a"] + counts["f"] + counts["u"],
         failed=counts["f"],
@@ -99,7 +91,7 @@ def summary(columns: dict[str, Any], responses: pl.DataFrame, groups: Iterable[s
         missing=counts["m"],
         differ=columns["differ"].count("1"),
         answers=responses.height,
-        failures=tuple(Failure(reason, count, shown(message)[:LONGEST]) for reason, count, message in rows),
+        failures=failures,
         metrics=frozenset(metrics_of(columns)),
         groups=frozenset(groups),
     )

@@ -65,9 +65,9 @@ def _read_by(metrics: pl.DataFrame) -> pl.DataFrame:
 
 
 def number_lines(key: TableKey, metrics: pl.DataFrame) -> Iterator[str]:
-    """How far readers differ, what was read otherwise, who judged, and which entries of the release are flawed that the numbers count."""
-    rows = [row for row in metrics.iter_rows(named=True) if row["metric"] == READERS_DIFFER]
-    most = max(rows, key=lambda row: (row["value"] or 0) / max(row["asked"], 1), default=None)
+    """How far readers differ, what was read otherwise, who judged, and which entries of the release are flawed."""
+    differing = metrics.filter(pl.col("metric") == READERS_DIFFER).iter_rows(named=True)
+    most = max(differing, key=lambda row: (row["value"] or 0) / max(row["asked"], 1), default=None)
     if most is not None and most["value"]:
         yield (
             f"The readers robust and authors differ on at most {most['value']:.0f} of {most['asked']} answers of a run."

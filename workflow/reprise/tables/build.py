@@ -20,8 +20,7 @@ from reprise.tables.limits import check_failed, check_missing, subject
 from reprise.tables.published import Printed, Published
 from reprise.tables.render import table as rendered
 from reprise.tables.render.best import mark_best
-from reprise.tables.render.numbers import EN_DASH
-from reprise.tables.render.table import Cell, Number, Text
+from reprise.tables.render.table import EN_DASH, Cell, Number, Text
 
 SHOWN = ("fixed", "robust")
 COMPARED = ("authors", "authors")
@@ -64,11 +63,6 @@ Found: TypeAlias = Mapping[str, Any]
 """A row of the measured numbers."""
 
 
-def no_link(run: str, metric: str, group: str) -> str:
-    """No address: where tables are not beside the items."""
-    return ""
-
-
 def column_name(column: Column) -> str:
     """A column's name outside its spanning header."""
     return f"{column.span} {column.title}" if column.span else column.title
@@ -83,7 +77,8 @@ class Builder:
     published: Published
     problems: Mapping[str, Counter[str]] = field(default_factory=dict)
     """imported run or ratings -> what is wrong with how many of its answers"""
-    link: Link = no_link
+    link: Link | None = None
+    """none where tables are not beside the items"""
     tidy: list[dict[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -215,7 +210,7 @@ class Builder:
                 published=paper.value if paper else None,
                 notes=notes,
                 interval=interval if self.spec.intervals else None,
-                link=self.link(subject(found), metric, group),
+                link=self.link(subject(found), metric, group) if self.link else "",
             )
         if paper is not None:
             add_tidy_row("published", {"value": paper.value, **printed})

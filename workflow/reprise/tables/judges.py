@@ -9,8 +9,7 @@ from reprise import __version__
 from reprise.stats.agreement import kappa, rank_correlation, weighted_kappa
 from reprise.stats.measures import Measure, difference, first, measure, ones
 from reprise.tables.keys import AgreementKey, JudgePairKey
-from reprise.tables.render.numbers import EN_DASH
-from reprise.tables.render.table import Cell, Column, ColumnGroup, Number, Section, Table, TableRow, Text
+from reprise.tables.render.table import EN_DASH, Cell, Column, ColumnGroup, Number, Section, Table, TableRow, Text
 
 HIGHEST = 3.0  # of most ratings
 READ, ONLY_FIRST, ONLY_SECOND, NEITHER = "both", "first only", "second only", "neither"

@@ -21,9 +21,8 @@ def check_missing(key: TableKey, metrics: pl.DataFrame) -> None:
     analysed = list(analyses.groups) if analyses else []
     measured = (pl.col("convention") == "fixed") & ~pl.col("metric").is_in([READERS_DIFFER, FAILED_ANSWERS])
     measured &= ~pl.col("metric").str.starts_with(PREFIX) & ~pl.col("group").is_in(analysed)
-    totals = metrics.filter(measured).group_by("run", maintain_order=True)
-    for (run,), rows in totals.agg(pl.col("asked").sum(), pl.col("missing").sum()).group_by("run"):
-        asked, missing = rows["asked"][0], rows["missing"][0]
+    totals = metrics.filter(measured).group_by("run", maintain_order=True).agg(pl.col("asked", "missing").sum())
+    for run, asked, missing in totals.iter_rows():
         if missing > limit * (asked + missing):
             raise UserError(
                 f"{key.table} of {key.benchmark}: {100 * missing / (asked + missing):.1f} % of the "
@@ -35,10 +34,11 @@ def check_missing(key: TableKey, metrics: pl.DataFrame) -> None:
 def check_failed(key: TableKey, metrics: pl.DataFrame) -> None:
     """Stop the table when too many of a run's answers, or of its judge's replies, failed."""
     limit = key.failed_share_max
-    failed = metrics.filter(
-        (pl.col("metric") == FAILED_ANSWERS) & (pl.col("failed") > limit * pl.col("asked"))
-    ).iter_rows(named=True)
-    found = [f"{subject(row)}: {row['failed']} of {row['asked']} {row['group']} ({row['note']})" for row in failed]
+    failed = metrics.filter((pl.col("metric") == FAILED_ANSWERS) & (pl.col("failed") > limit * pl.col("asked")))
+    found = [
+        f"{subject(row)}: {row['failed']} of {row['asked']} {row['group']} ({row['note']})"
+        for row in failed.iter_rows(named=True)
+    ]
     if found:
         first, *others = dict.fromkeys(found)
         raise UserError(

@@ -11,11 +11,10 @@ import polars as pl
 from reprise.config.tables import Row
 from reprise.core.paths import OVERVIEW
 from reprise.core.schemas import TIMINGS
-from reprise.tables.build import Builder, Link, no_link
+from reprise.tables.build import Builder, Link
 from reprise.tables.keys import OverviewKey
 from reprise.tables.published import Published
 from reprise.tables.render import table as rendered
-from reprise.tables.render.numbers import EN_DASH
 
 SECONDS_AN_HOUR = 3600
 SPEED, HOURS, DOLLARS = "seconds a question", "GPU hours", "US dollars"
@@ -31,7 +30,7 @@ class OverviewBuilder:
         published: Mapping[str, Published],
         problems: Mapping[str, Counter[str]],
         timings: Mapping[str, pl.DataFrame],
-        link: Link = no_link,
+        link: Link | None = None,
     ) -> None:
         """`published` is by benchmark, `timings` by the name of the run."""
         self._key, self._timings = key, timings
@@ -110,7 +109,7 @@ class OverviewBuilder:
         for name in self._costs:
             value = values.get(name)
             if value is None:
-                yield rendered.Text(EN_DASH)
+                yield rendered.Text(rendered.EN_DASH)
                 continue
             place = {"suite": self._key.suite, "table": OVERVIEW, "section": "", "row": label, "column": name}
             numbers = {"metric": name.replace(" ", "_"), "group": "", "value": value, "asked": questions}

@@ -10,8 +10,7 @@ import polars as pl
 from reprise.tables.keys import ReproductionKey
 from reprise.tables.published import Printed
 from reprise.tables.render import table as rendered
-from reprise.tables.render.numbers import EN_DASH
-from reprise.tables.verdict import NAMES, Measured, Verdict, verdict
+from reprise.tables.verdict import NAMES, Verdict, verdict
 
 PLACE = ("table", "section", "row", "column", "metric", "group", "run", "judge")
 DECIMALS = 2  # that ours show at least, whose papers print fewer
@@ -63,7 +62,7 @@ class Reproduction:
         self.cells = [self._compare(row) for row in readings.values()]
 
     def _compare(self, row: Mapping[str, Any]) -> Compared:
-        ours = Measured(row["value"], row["low"], row["high"])
+        ends = None if row["low"] is None or row["high"] is None else (row["low"], row["high"])
         paper = Printed(row["published"], row["published_decimals"])
         our_judge = self._key.judges.get(row["judge"] or "", "")
         their_judge = self._key.judges_of_paper.get(row["table"], "")
@@ -71,7 +70,7 @@ class Reproduction:
         names = {"".join(filter(str.isalnum, judge.lower())) for judge in (our_judge, their_judge)}
         is_judged_otherwise = len(names) == 2 and "" not in names
         why_not = f"judged by {our_judge}, in the paper by {their_judge}" if is_judged_otherwise else ""
-        found = verdict(ours, paper, is_exact=row["source"] == "data", why_not=why_not)
+        found = verdict(row["value"], ends, paper, is_exact=row["source"] == "data", why_not=why_not)
         return Compared(row, found, tuple(self._conditions(row)))
 
     def _conditions(self, row: Mapping[str, Any]) -> Iterator[str]:
@@ -158,13 +157,13 @@ def _line(cell: Compared) -> rendered.TableRow:
     found, made = cell.found, cell.verdict
 
     def number(value: float | None, decimals: int = max(DECIMALS, found["published_decimals"]), sign: str = "") -> str:
-        return EN_DASH if value is None else f"{value:{sign}.{decimals}f}"
+        return rendered.EN_DASH if value is None else f"{value:{sign}.{decimals}f}"
 
     ends = [found["low"], found["high"]]
     texts = (
         f"{found['column']} ({found['metric']})",
         number(found["value"]),
-        EN_DASH if None in ends else " to ".join(map(number, ends)),
+        rendered.EN_DASH if None in ends else " to ".join(map(number, ends)),
         number(found["published"], found["published_decimals"]),
         number(made.difference, sign="+"),
         f"{made.name}: {made.why}" if made.why else made.name,

@@ -60,6 +60,13 @@ def table_section(table: Table) -> str:
         ["<tbody>", f"{title}{escape(one.title)}</th></tr>" if one.title else "", *map(row_of, one.rows), "</tbody>"]
         for one in layout.sections
     ]
+    groups = [
+        f'<th scope="colgroup" class="group" colspan="{len(group.columns)}"><span>{escape(group.header)}</span></th>'
+        if group.header
+        else "<td></td>" * len(group.columns)
+        for group in table.groups
+    ]
+    is_grouped = any(group.header for group in table.groups)
     remarks = [
         *(f"<li>{spell(line)}</li>" for line in layout.legend),
         *(f'<li id="{name}-note-{at}"><sup>{at}</sup> {escape(text)}</li>' for at, text in layout.footnotes),
@@ -72,7 +79,7 @@ def table_section(table: Table) -> str:
         f'<p class="notice">{escape(table.notice)}</p>' if table.notice else "",
         f'<div class="scroll" tabindex="0" role="region" aria-labelledby="{name}-title">',
         f"<table>\n<caption>{escape(table.caption)}</caption>\n<thead>",
-        _groups(table),
+        f"<tr><td></td>{''.join(groups)}</tr>" if is_grouped else "",
         f'<tr><th scope="col" class="left">{escape(table.stub)}</th>{"".join(headers)}</tr>\n</thead>',
         *chain.from_iterable(bodies),
         "</table>\n</div>",
@@ -82,17 +89,6 @@ def table_section(table: Table) -> str:
         "</section>",
     ]
     return "".join(f"{line}\n" for line in lines if line)
-
-
-def _groups(table: Table) -> str:
-    """The row of headers over groups of columns, if there are any."""
-    cells = [
-        f'<th scope="colgroup" class="group" colspan="{len(group.columns)}"><span>{escape(group.header)}</span></th>'
-        if group.header
-        else "<td></td>" * len(group.columns)
-        for group in table.groups
-    ]
-    return f"<tr><td></td>{''.join(cells)}</tr>" if any(group.header for group in table.groups) else ""
 
 
 def _spelled(line: Line, *, name: str, hanging: bool = False) -> str:

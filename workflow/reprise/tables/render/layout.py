@@ -6,9 +6,19 @@ from string import ascii_lowercase
 from textwrap import wrap
 
 from reprise.tables.render.legend import MARKS, legend
-from reprise.tables.render.numbers import EN_DASH, compared, format_value
 from reprise.tables.render.pieces import Indexed, Line, Marks, Piece, Span, heading
-from reprise.tables.render.table import Cell, Number, State, Table, TableRow, Text, numbers_of
+from reprise.tables.render.table import (
+    EN_DASH,
+    Cell,
+    Number,
+    State,
+    Table,
+    TableRow,
+    Text,
+    compared,
+    format_value,
+    numbers_of,
+)
 
 WIDEST_HEADER = 9  # signs; a longer header of a column is broken between words
 JOINT = " / "  # between the numbers of a cell

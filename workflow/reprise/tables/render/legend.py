@@ -1,12 +1,10 @@
 """The legend of a table: every print and symbol that occurs in it, and no other."""
 
 import re
-from collections.abc import Iterator
 from itertools import chain
 
-from reprise.tables.render.numbers import EN_DASH, MINUS, compared
 from reprise.tables.render.pieces import Line, Marks, Span, heading
-from reprise.tables.render.table import State, Table, Text, numbers_of
+from reprise.tables.render.table import EN_DASH, MINUS, State, Table, Text, compared, numbers_of
 
 MARKS: dict[State, str] = {"published": "†", "imported": "‡", "incomplete": "§", "not run": "¶", "lost": "‖"}
 
@@ -58,20 +56,14 @@ def _abbreviations(table: Table) -> list[tuple[str, str]]:
     """The abbreviations that occur in a table, in reading order, with their meaning; of several the longest counts."""
     if not table.abbreviations:
         return []
+    texts = [table.stub]
+    for group in table.groups:
+        texts += [group.header, *(column.header for column in group.columns)]
+    for section in table.sections:
+        texts.append(section.title)
+        for row in section.rows:
+            texts += [row.label, *(cell.text for cell in row.cells if isinstance(cell, Text))]
     longest_first = "|".join(map(re.escape, sorted(table.abbreviations, key=len, reverse=True)))
     pattern = re.compile(rf"(?<![^\W\d])(?:{longest_first})(?!\w)")  # also after a number, as in 8f
-    used = dict.fromkeys(short for text in _words(table) for short in pattern.findall(text))
+    used = dict.fromkeys(short for text in texts for short in pattern.findall(text))
     return [(short, table.abbreviations[short]) for short in used]
-
-
-def _words(table: Table) -> Iterator[str]:
-    """All texts within a table, in reading order."""
-    yield table.stub
-    for group in table.groups:
-        yield group.header
-        yield from (column.header for column in group.columns)
-    for section in table.sections:
-        yield section.title
-        for row in section.rows:
-            yield row.label
-            yield from (cell.text for cell in row.cells if isinstance(cell, Text))

@@ -3,8 +3,8 @@
 import re
 from dataclasses import dataclass
 
+# What a format that prints one line shows as a blank.
 BLANKS = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029]+")
-"""what a format that prints one line shows as a blank"""
 INDEXED = re.compile(r"([A-Za-z]+)([_^])([A-Za-z0-9])")
 
 

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from textwrap import wrap
-from typing import NamedTuple
 
 from reprise.core.plain import visible
 from reprise.tables.render.layout import LaidRow, Layout, in_lines, lay_out
@@ -14,14 +13,8 @@ from reprise.tables.render.table import Table
 NARROWEST, GAP = 40, 2
 LABEL_SHARE = 0.4  # of the width, at most, for the row labels
 RAISED = str.maketrans("abcdefghijklmnoprstuvwxyz0123456789", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ⁰¹²³⁴⁵⁶⁷⁸⁹")
+PRINT = re.compile(r"\x1b\[[0-9;]*m")
 BOLD, DIM, ITALIC, UNDERLINED, RED, CYAN, END = 1, 2, 3, 4, 31, 36, "\x1b[0m"
-
-
-class Cell(NamedTuple):
-    """Text and the number of places that it takes on the screen."""
-
-    text: str
-    width: int
 
 
 @dataclass(frozen=True)
@@ -31,38 +24,36 @@ class Print:
     styled: bool = False
     coloured: bool = False
 
-    def spell(self, line: Line) -> Cell:
+    def spell(self, line: Line) -> str:
         """A line of a table."""
-        parts = [self._piece(piece) for piece in line]
-        return Cell("".join(part.text for part in parts), sum(part.width for part in parts))
+        return "".join(map(self._piece, line))
 
-    def _piece(self, piece: Piece) -> Cell:
-        codes: list[int] = []
+    def _piece(self, piece: Piece) -> str:
         if isinstance(piece, Marks):
-            text = "".join(map(_raised, piece.symbols))
-        elif isinstance(piece, Indexed):
-            text = f"{piece.name}{'^' if piece.raised else '_'}{piece.index}"
-        else:
-            text = _clean(piece.text)
+            return "".join(map(_raised, piece.symbols))
+        if isinstance(piece, Indexed):
+            return f"{piece.name}{'^' if piece.raised else '_'}{piece.index}"
+        text = _clean(piece.text)
+        if self.styled:
             prints = ((piece.bold, BOLD), (piece.small, DIM), (piece.italic, ITALIC), (piece.underlined, UNDERLINED))
-            codes = [code for applies, code in prints if applies]
-            if not self.styled:
-                text = f"_{text}_" if piece.underlined else text
-                text = f"[{text}]" if piece.bold else text
-        return Cell(self.bright(text, *codes), len(text))
+            return self.bright(text, *(code for applies, code in prints if applies))
+        text = f"_{text}_" if piece.underlined else text
+        return f"[{text}]" if piece.bold else text
 
     def bright(self, text: str, *codes: int) -> str:
-        """A text in the print of these codes, where the terminal has it."""
-        return f"\x1b[{';'.join(map(str, codes))}m{text}{END}" if codes and self.styled else text
-
-    def title(self, text: str) -> str:
-        """A heading of the whole table or of some rows."""
-        return self.bright(text, BOLD, *[CYAN] * self.coloured)
+        """A text in the print of these codes, as far as the terminal has it."""
+        known = [str(code) for code in codes if self.coloured or code not in (RED, CYAN)]
+        return f"\x1b[{';'.join(known)}m{text}{END}" if known and self.styled else text
 
 
 def _clean(text: str) -> str:
     """A text on one line that means nothing to a terminal."""
     return visible(BLANKS.sub(" ", text))
+
+
+def _width(text: str) -> int:
+    """The places that a text takes on the screen."""
+    return len(PRINT.sub("", text))
 
 
 def _raised(symbol: str) -> str:
@@ -76,10 +67,10 @@ def render(table: Table, width: int, look: Print) -> str:
     grid = _Grid(table, lay_out(table), look)
     if table.comparison and grid.width > width:
         grid = _Grid(table, lay_out(table, stacked=True), look)
-    lines = [look.title(line) for line in wrapped(table.heading, width)]
+    lines = [look.bright(line, BOLD, CYAN) for line in wrapped(table.heading, width)]
     lines += [*wrapped(table.notice, width), *wrapped(table.caption, width), "", *grid.lines(width)]
     for warning in table.warnings:
-        lines += [look.bright(line, BOLD, *[RED] * look.coloured) for line in wrapped(warning, width)]
+        lines += [look.bright(line, BOLD, RED) for line in wrapped(warning, width)]
     for line in grid.layout.legend:
         lines += _wrapped_line(line, look, width)
     for letter, text in grid.layout.footnotes:
@@ -96,19 +87,18 @@ def wrapped(text: str, width: int, first: str = "") -> list[str]:
 
 def _wrapped_line(line: Line, look: Print, width: int) -> Iterator[str]:
     """A line of differently printed pieces, broken between words; marks belong to the word before them."""
-    words = [Cell("", 0)]
+    words = [""]
     for piece in line:
         for part in re.findall("[^ ]+ *| +", piece.text) if isinstance(piece, Span) else [""]:
-            cell = look.spell((replace(piece, text=part) if isinstance(piece, Span) else piece,))
-            words[-1] = Cell(words[-1].text + cell.text, words[-1].width + cell.width)
+            words[-1] += look.spell((replace(piece, text=part) if isinstance(piece, Span) else piece,))
             if part.endswith(" "):
-                words.append(Cell("", 0))
-    text, used = "", 0
+                words.append("")
+    text = ""
     for word in words:
-        if used and used + len(word.text.rstrip()) - len(word.text) + word.width > width:
+        if text and _width(text + word.rstrip()) > width:
             yield text.rstrip()
-            text, used = "", 0
-        text, used = text + word.text, used + word.width
+            text = ""
+        text += word
     if text:
         yield text.rstrip()
 
@@ -118,14 +108,14 @@ class _Grid:
 
     def __init__(self, table: Table, layout: Layout, look: Print) -> None:
         self.layout, self._look, self._table = layout, look, table
-        self._headers = [in_lines(_clean(look.spell((header,)).text)) for header in layout.headers]
+        self._headers = [in_lines(_clean(look.spell((header,)))) for header in layout.headers]
         self._stub = _clean(table.stub)
         rows = [one for section in layout.sections for row in section.rows for one in (row, *row.below)]
-        columns = zip(*([look.spell(cell).width for cell in row.cells] for row in rows), strict=True)
+        columns = zip(*([_width(look.spell(cell)) for cell in row.cells] for row in rows), strict=True)
         self._widths = [
             max(*map(len, header), *widths, 1) for header, widths in zip(self._headers, columns, strict=True)
         ]
-        self._label = max([len(self._stub), *(look.spell(row.label).width for row in rows)])
+        self._label = max([len(self._stub), *(_width(look.spell(row.label)) for row in rows)])
         self.width = self._label + sum(GAP + width for width in self._widths)
         """of all columns beside each other"""
 
@@ -140,7 +130,7 @@ class _Grid:
             yield from self._head(label, columns)
             for section in self.layout.sections:
                 if section.title:
-                    yield self._look.title(_clean(section.title))
+                    yield self._look.bright(_clean(section.title), BOLD, CYAN)
                 for row in section.rows:
                     for one in (row, *row.below):
                         yield from self._row(one, label, columns)
@@ -174,23 +164,22 @@ class _Grid:
                 self._headers[at][line - top] if line >= top else "" for at, top in zip(columns, above, strict=True)
             ]
             stub = self._stub if line == height - 1 else ""
-            yield f"{stub:<{label}}{self._cells([Cell(text, len(text)) for text in texts], columns)}".rstrip()
+            yield f"{stub:<{label}}{self._cells(texts, columns)}".rstrip()
         yield "─" * (label + sum(GAP + self._widths[at] for at in columns))
 
     def _row(self, row: LaidRow, label: int, columns: range) -> Iterator[str]:
         """A row; a label that is too long goes on below, its cells are in its last line."""
         name = self._look.spell(row.label)
-        *before, last = [name.text] if name.width <= label else wrapped(name.text, label) or [""]
+        *before, last = [name] if _width(name) <= label else wrapped(name, label) or [""]
         yield from before
-        width = len(last) if before else name.width
         cells = self._cells([self._look.spell(row.cells[at]) for at in columns], columns)
-        yield f"{last}{' ' * (label - width)}{cells}".rstrip()
+        yield f"{last}{' ' * (label - _width(last))}{cells}".rstrip()
 
-    def _cells(self, cells: Sequence[Cell], columns: range) -> str:
+    def _cells(self, cells: Sequence[str], columns: range) -> str:
         """Cells beside each other, each aligned in its column."""
         found = ""
         for cell, at in zip(cells, columns, strict=True):
-            space = " " * (self._widths[at] - cell.width)
+            space = " " * (self._widths[at] - _width(cell))
             is_left = self._table.columns[at].align == "left"
-            found += f"{' ' * GAP}{cell.text}{space}" if is_left else f"{' ' * GAP}{space}{cell.text}"
+            found += f"{' ' * GAP}{cell}{space}" if is_left else f"{' ' * GAP}{space}{cell}"
         return found

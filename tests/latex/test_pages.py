@@ -28,7 +28,7 @@ def printed(tables: dict[str, Table], folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("suite", ["demo", "paper", "rehearsal"])
 def test_every_table_fits_a_page(suite: str, tmp_path: Path) -> None:
-    assert printed(dict(full_tables(suite)), tmp_path) == []
+    assert printed(full_tables(suite), tmp_path) == []
 
 
 def test_hostile_texts_compile(tmp_path: Path) -> None:

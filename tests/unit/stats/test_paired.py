@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from reprise.stats.paired import all_flips, compare_paired, sign_flip_p, whole_flips_p
+from reprise.stats.paired import compare_paired, sign_flip_p
 from scipy.stats import binomtest, norm, permutation_test
 
 
@@ -35,28 +35,22 @@ def test_swapping_the_models_swaps_the_signs() -> None:
     assert ahead.low == pytest.approx(-behind.high, abs=1e-12)
 
 
-def test_the_order_of_the_items_does_not_matter() -> None:
-    values = {f"{index}": index % 3 / 7 for index in range(60)}
-    others = {f"{index}": index % 5 / 7 for index in range(60)}
+def test_the_order_of_the_items_does_not_matter_and_one_cluster_has_no_interval() -> None:
+    values, others = ({f"{index}": index % part / 7 for index in range(60)} for part in (3, 5))
     clusters = {f"{index}": f"{index % 20}" for index in range(60)}
     backwards = dict(reversed(values.items()))
     assert compare_paired(values, others, clusters) == compare_paired(backwards, others, clusters)
-
-
-def test_one_cluster_has_no_interval() -> None:
     result = compare_paired({"a": 1.0, "b": 0.0}, {"a": 0.0, "b": 0.0}, {"a": "v", "b": "v"})
-    assert result is not None
-    assert (result.difference, result.low, result.high) == (0.5, None, None)
+    assert result is not None and (result.difference, result.low, result.high) == (0.5, None, None)
 
 
-def test_an_item_without_a_cluster_is_refused() -> None:
+def test_what_is_refused() -> None:
     with pytest.raises(ValueError, match="item 'b' has no cluster"):
         compare_paired({"a": 1.0, "b": 1.0}, {"a": 1.0, "b": 1.0}, {"a": "v"})
-
-
-def test_a_value_that_is_no_number_is_refused() -> None:
     with pytest.raises(ValueError, match="first: NaN"):
         compare_paired({"a": float("nan")}, {"a": 1.0}, {"a": "v"})
+    with pytest.raises(ValueError, match="no rows"):
+        sign_flip_p([], [])
 
 
 @pytest.mark.parametrize(("only_first", "only_second"), [(9, 2), (2, 9), (4, 4), (1, 0), (300, 250)])
@@ -71,18 +65,14 @@ def test_sign_flips_by_hand() -> None:
     assert sign_flip_p([1, 2, 3], ["a", "b", "c"]) == 2 / 8
     assert sign_flip_p([1, 2, -3], ["a", "b", "c"]) == 1.0
     assert sign_flip_p([0, 0], ["a", "b"]) == 1.0
-
-
-def test_rows_of_one_cluster_flip_together() -> None:
-    assert sign_flip_p([1, 1, 1, 1], ["a", "a", "b", "b"]) == 2 / 4
+    assert sign_flip_p([1, 1, 1, 1], ["a", "a", "b", "b"]) == 2 / 4, "rows of one cluster flip together"
 
 
 @pytest.mark.parametrize("clusters", [3, 9, 12])
-def test_whole_numbers_are_exact_by_addition_as_by_all_patterns(clusters: int) -> None:
-    generator = np.random.default_rng(clusters)
-    sums = generator.integers(-4, 6, clusters).astype(float)
-    patterns = all_flips(sums[sums != 0])
-    assert whole_flips_p(sums[sums != 0]) == pytest.approx((np.abs(patterns) >= abs(sums.sum())).mean())
+def test_whole_numbers_are_exact_by_addition_as_others_by_all_patterns(clusters: int) -> None:
+    sums = np.random.default_rng(clusters).integers(-4, 6, clusters).astype(float)
+    expected = sign_flip_p(sums / 7, np.arange(clusters), draws=2**clusters)
+    assert sign_flip_p(sums, np.arange(clusters)) == pytest.approx(expected)
 
 
 def test_five_clusters_do_not_prove_a_difference() -> None:
@@ -118,8 +108,3 @@ def test_p_is_uniform_when_the_models_are_equal() -> None:
     generator = np.random.default_rng(1)
     ps = [sign_flip_p(generator.normal(size=40), np.arange(40) // 2, draws=200) for _ in range(400)]
     assert 0.02 <= np.mean(np.array(ps) <= 0.05) <= 0.08
-
-
-def test_no_rows_are_refused() -> None:
-    with pytest.raises(ValueError, match="no rows"):
-        sign_flip_p([], [])

@@ -22,8 +22,7 @@ def encoded_answers(numbers: Mapping[str, int], run: RunTables, judge: str) -> d
         if run.replies is None:
             verdicts = verdicts.with_columns(reply=pl.lit(""))
         else:  # the judge's reply that was read
-            replies = run.replies.select("request_id", reply="text")
-            verdicts = verdicts.join(replies, on="request_id", how="left")
+            verdicts = verdicts.join(run.replies.select("request_id", reply="text"), on="request_id", how="left")
         reading = verdicts.select(*PLACE, pl.struct(VERDICT).alias(name))
         rows = rows.join(reading, on=PLACE, how="left", maintain_order="left")
     found: dict[int, list[dict[str, Any]]] = {}

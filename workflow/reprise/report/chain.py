@@ -67,9 +67,15 @@ class Chains:
             used = [self._used(path, digest) for path, digest in digests.items() if path not in told]
             told |= set(digests)
             there = tuple(step.path for step in steps if step.path.is_file())
-            files = [self._named(step.path) for step in steps]
-            known = [one for one in used if one.settings]
-            found.append(Made(name, files, len(steps) - len(there), self._facts(name, there), known))
+            found.append(
+                Made(
+                    name=name,
+                    files=[self._named(step.path) for step in steps],
+                    gone=len(steps) - len(there),
+                    facts=self._facts(name, there),
+                    keys=[one for one in used if one.settings],
+                )
+            )
         return found
 
     def _named(self, path: Path) -> str:

@@ -42,16 +42,12 @@ class ReportedRun(Settings):
     @property
     def page(self) -> str:
         """The file of its page."""
-        return f"runs/{self._short}.html"
+        return f"runs/{self.scored.name.replace('/', '.')}.html"
 
     @property
     def made(self) -> str:
         """The name of the data that say where its numbers come from."""
-        return f"{self.scored.run.benchmark}/made/{self._short}"
-
-    @property
-    def _short(self) -> str:
-        return self.scored.name.replace("/", ".")
+        return f"{self.scored.run.benchmark}/made/{self.scored.name.replace('/', '.')}"
 
 
 class ReportedTable(Settings):

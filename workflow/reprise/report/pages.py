@@ -7,7 +7,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from reprise import __version__
-from reprise.benchmarks.health import reasons
+from reprise.benchmarks.health import PREFIX, reasons
 from reprise.core.checksums import sealed_text
 from reprise.core.keyfile import read_key
 from reprise.core.paths import Results, figure_file, reproduction_file, table_file
@@ -66,7 +66,7 @@ class Pages:
     def _page(self, name: str, template: str, **values: Any) -> None:
         page = self._templates.get_template(f"{template}.html")
         known = {"key": self._key, "top": "../" * name.count("/"), "here": name, "behind": self._links.behind}
-        self._folder.write(name, page.render(**known, **values))
+        self._folder.write(name, page.render(known | values))
 
     def _write_tables(self, benchmark: ReportedBenchmark) -> None:
         tables, name = {}, benchmark.name
@@ -88,6 +88,7 @@ class Pages:
     def _write_run(self, benchmark: ReportedBenchmark, run: ReportedRun) -> None:
         one = run.scored.run
         lines = metric_lines(run, self._results, self._links)
+        health = [line for line in lines if line.row["metric"].startswith(PREFIX)]
         chain = self._chains.of(run.behind(self._results, self._key.shards))
         self._folder.put(run.made, where_from(lines, self._cells[run.scored.name], chain))
         keys = {"Answers": self._results.run_key(one)}
@@ -100,8 +101,8 @@ class Pages:
             title=run.scored.name,
             benchmark=benchmark,
             summary=self._summaries[run.scored.name],
-            lines=[line for line in lines if not line.is_health],
-            health=[line for line in lines if line.is_health],
+            lines=[line for line in lines if line not in health],
+            health=health,
             broken=[] if run.reference else reasons([line.row for line in lines]),
             speed=list(speed(run, self._results)),
             settings={title: settings(path) for title, path in keys.items()},

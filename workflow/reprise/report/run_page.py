@@ -30,11 +30,6 @@ class Line(NamedTuple):
     authors: float | None
     link: str
 
-    @property
-    def is_health(self) -> bool:
-        """Whether it says how healthy a run is, and not how good."""
-        return str(self.row["metric"]).startswith(PREFIX)
-
 
 def metric_lines(run: ReportedRun, results: Results, links: Links) -> list[Line]:
     """All numbers of a run; a count of answers leads to those that it counts."""

@@ -73,13 +73,11 @@ def number_lines(key: TableKey, metrics: pl.DataFrame) -> Iterator[str]:
             f"The readers robust and authors differ on at most {most['value']:.0f} of {most['asked']} answers of a run."
         )
     read = _read_by(metrics)
-    for (judge,), rows in read.filter(pl.col("by") == pl.col("judge")).group_by("judge", maintain_order=True):
-        reader = f"{key.judges[str(judge)]} ({judge})"
-        of = f"{rows['count'].sum():.0f} of {rows['asked'].sum()} answers"
-        yield f"{of}, which the reader robust leaves unread, were read by {reader}."
-    for (name,), rows in read.filter(pl.col("by").str.ends_with(OWN)).group_by("by", maintain_order=True):
-        of = f"{rows['count'].sum():.0f} of {rows['asked'].sum()} answers"
-        yield f"{of} were read by '{name}' of the configuration."
+    by_model, by_own_row = read.filter(pl.col("by") == pl.col("judge")), read.filter(pl.col("by").str.ends_with(OWN))
+    for (by,), rows in pl.concat([by_model, by_own_row]).group_by("by", maintain_order=True):
+        reader = f"{key.judges[str(by)]} ({by})" if by in key.judges else f"'{by}' of the configuration"
+        left = ", which the reader robust leaves unread," if by in key.judges else ""
+        yield f"{rows['count'].sum():.0f} of {rows['asked'].sum()} answers{left} were read by {reader}."
     yield from judge_lines(key, metrics)
     flaws = metrics.filter(pl.col("metric") == FLAWS).select("value", "note").unique(maintain_order=True)
     for value, note in flaws.iter_rows():

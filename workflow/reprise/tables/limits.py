@@ -15,7 +15,6 @@ from reprise.tables.keys import TableKey
 
 def check_missing(key: TableKey, metrics: pl.DataFrame) -> None:
     """Stop the table when too many of a run's items have no clip."""
-    limit = key.missing_share_max
     analyses = load_analyses(key.benchmark)
     # What has no clip has no facts either, and is in no group that is made by them.
     analysed = list(analyses.groups) if analyses else []
@@ -23,18 +22,19 @@ def check_missing(key: TableKey, metrics: pl.DataFrame) -> None:
     measured &= ~pl.col("metric").str.starts_with(PREFIX) & ~pl.col("group").is_in(analysed)
     totals = metrics.filter(measured).group_by("run", maintain_order=True).agg(pl.col("asked", "missing").sum())
     for run, asked, missing in totals.iter_rows():
-        if missing > limit * (asked + missing):
+        if missing > key.missing_share_max * (asked + missing):
             raise UserError(
-                f"{key.table} of {key.benchmark}: {100 * missing / (asked + missing):.1f} % of the "
-                f"items of {run} have no clip, more than the {100 * limit:.1f} % that missing_share_max of suite "
+                f"{key.table} of {key.benchmark}: {100 * missing / (asked + missing):.1f} % of the items of {run} "
+                f"have no clip, more than the {100 * key.missing_share_max:.1f} % that missing_share_max of suite "
                 f"'{key.suite}' allows. {Results(key.suite).folder}/sources/ says which and why."
             )
 
 
 def check_failed(key: TableKey, metrics: pl.DataFrame) -> None:
     """Stop the table when too many of a run's answers, or of its judge's replies, failed."""
-    limit = key.failed_share_max
-    failed = metrics.filter((pl.col("metric") == FAILED_ANSWERS) & (pl.col("failed") > limit * pl.col("asked")))
+    failed = metrics.filter(
+        (pl.col("metric") == FAILED_ANSWERS) & (pl.col("failed") > key.failed_share_max * pl.col("asked"))
+    )
     found = [
         f"{subject(row)}: {row['failed']} of {row['asked']} {row['group']} ({row['note']})"
         for row in failed.iter_rows(named=True)
@@ -43,7 +43,7 @@ def check_failed(key: TableKey, metrics: pl.DataFrame) -> None:
         first, *others = dict.fromkeys(found)
         raise UserError(
             f"{key.table} of {key.benchmark}: {first}: a larger share of answers failed than the "
-            f"{100 * limit:.1f} % that failed_share_max of suite '{key.suite}' allows.\n"
+            f"{100 * key.failed_share_max:.1f} % that failed_share_max of suite '{key.suite}' allows.\n"
             + "".join(f"Likewise {other}.\n" for other in others)
             + "`python -m reprise why <run>` says what the next run of snakemake asks again, "
             "`python -m reprise retry <run or reason>` has it ask the others."

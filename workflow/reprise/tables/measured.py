@@ -22,6 +22,6 @@ def read_problems(paths: Iterable[Path], results: Results) -> dict[str, Counter[
     found = {}
     for path in paths:
         with sealed_text(path).open(encoding="utf-8", newline="") as stream:
-            problems = (row["problem"] for row in csv.DictReader(stream) if row["file"])
-            found[results.name_of_problems(path)] = Counter(problems)
+            rows = csv.DictReader(stream)
+            found[results.name_of_problems(path)] = Counter(row["problem"] for row in rows if row["file"])
     return found

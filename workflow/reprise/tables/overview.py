@@ -16,7 +16,6 @@ from reprise.tables.keys import OverviewKey
 from reprise.tables.published import Published
 from reprise.tables.render import table as rendered
 
-SECONDS_AN_HOUR = 3600
 SPEED, HOURS, DOLLARS = "seconds a question", "GPU hours", "US dollars"
 
 
@@ -104,7 +103,7 @@ class OverviewBuilder:
             seconds = float(known["seconds"].sum()) + float(known["waiting"].sum())
             # Of several GPUs it is not recorded how many a question took.
             is_known = known.height == found.height and self._key.gpus[runs[0].model] == 1
-            values[SPEED], values[HOURS] = seconds / questions, seconds / SECONDS_AN_HOUR if is_known else None
+            values[SPEED], values[HOURS] = seconds / questions, seconds / 3600 if is_known else None
             values[DOLLARS] = None if found["usd"].null_count() else float(found["usd"].sum())
         for name in self._costs:
             value = values.get(name)

@@ -13,7 +13,6 @@ from reprise.tables.render import table as rendered
 from reprise.tables.verdict import NAMES, Verdict, verdict
 
 PLACE = ("table", "section", "row", "column", "metric", "group", "run", "judge")
-DECIMALS = 2  # that ours show at least, whose papers print fewer
 SCHEMA = pl.Schema(
     {
         **dict.fromkeys(PLACE, pl.String),
@@ -156,7 +155,7 @@ def _line(cell: Compared) -> rendered.TableRow:
     """Ours with as many decimals as the paper's, at least two."""
     found, made = cell.found, cell.verdict
 
-    def number(value: float | None, decimals: int = max(DECIMALS, found["published_decimals"]), sign: str = "") -> str:
+    def number(value: float | None, decimals: int = max(2, found["published_decimals"]), sign: str = "") -> str:
         return rendered.EN_DASH if value is None else f"{value:{sign}.{decimals}f}"
 
     ends = [found["low"], found["high"]]

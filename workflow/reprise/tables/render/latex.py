@@ -1,6 +1,6 @@
 """A table as a LaTeX fragment that needs the packages of `PACKAGES`: floats, which LaTeX scales down to the line."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from reprise.tables.render.latex_escape import comment, escape
 from reprise.tables.render.layout import LaidRow, LaidSection, Layout, in_lines, lay_out
@@ -12,7 +12,7 @@ ALIGNMENTS: dict[Alignment, str] = {"left": "l", "right": "r"}
 MOST_BESIDE = 3  # columns of a table whose comparisons stand beside its numbers; else they stand below
 MOST_UPRIGHT = 8  # columns of a table on an upright page; one with more lies on its side
 UPRIGHT_LINES, LYING_LINES = 32, 18  # of a table on a page; it goes on to other pages if it has more
-ENDS = {1: (r" \\",), 3: (r" \\", r" \\[-1.5pt]", r" \\[2pt]")}  # of the lines of a row and of those below it
+ENDS = (r" \\", r" \\[-1.5pt]", r" \\[2pt]")  # of a row and of the lines below it
 INDENT = r"\hspace{6pt}"  # of the labels below a row
 # A box that is wider than the line is scaled down to it; with its remarks it takes four fifths of a page at most.
 WIDE = r"\ifdim\wd0>\linewidth\resizebox{\linewidth}{!}{\usebox0}\else\usebox0\fi"
@@ -68,8 +68,9 @@ def _tabular(table: Table, layout: Layout, part: Part) -> Iterator[str]:
             cells += [rf"\multicolumn{{{count}}}{{c}}{{{escape(group.header)}}}"] if group.header else [""] * count
             rules += [rf"\cmidrule(lr){{{reached}-{reached + count - 1}}}"] if group.header else []
             reached += count
-        yield from (_row(cells), " ".join(rules))
-    yield _row([escape(table.stub), *(_header(header, ALIGNMENTS[one.align]) for one, header, _ in columns)])
+        yield from (" & ".join(cells) + ENDS[0], " ".join(rules))
+    headers = [_header(header, ALIGNMENTS[one.align]) for one, header, _ in columns]
+    yield " & ".join([escape(table.stub), *headers]) + ENDS[0]
     above = None
     for section, row in part:
         if section is not above:
@@ -77,9 +78,9 @@ def _tabular(table: Table, layout: Layout, part: Part) -> Iterator[str]:
             if section.title:
                 yield rf"\multicolumn{{{len(columns) + 1}}}{{l}}{{\textit{{{escape(section.title)}}}}} \\"
         above = section
-        for one, end in zip((row, *row.below), ENDS[1 + len(row.below)], strict=True):
+        for one, end in zip((row, *row.below), ENDS, strict=False):
             label = ("" if one is row else INDENT) + _spelled(one.label)
-            yield _row([label, *(_spelled(cell, hanging=True) for cell in one.cells)], end)
+            yield " & ".join([label, *(_spelled(cell, hanging=True) for cell in one.cells)]) + end
     yield from (r"\bottomrule", r"\end{tabular}}%")
 
 
@@ -94,10 +95,6 @@ def _header(header: Span | Indexed, align: str) -> str:
     lines = list(map(escape, in_lines(header.text))) if isinstance(header, Span) else [_piece(header)]
     stack = r"\\".join(lines)
     return stack if len(lines) == 1 else rf"\shortstack[{align}]{{{stack}}}"
-
-
-def _row(cells: Sequence[str], end: str = ENDS[1][0]) -> str:
-    return " & ".join(cells) + end
 
 
 def _remarks(table: Table, layout: Layout) -> list[str]:

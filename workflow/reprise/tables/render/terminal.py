@@ -163,8 +163,7 @@ class _Grid:
             texts = [
                 self._headers[at][line - top] if line >= top else "" for at, top in zip(columns, above, strict=True)
             ]
-            stub = self._stub if line == height - 1 else ""
-            yield f"{stub:<{label}}{self._cells(texts, columns)}".rstrip()
+            yield f"{self._stub if line == height - 1 else '':<{label}}{self._cells(texts, columns)}".rstrip()
         yield "─" * (label + sum(GAP + self._widths[at] for at in columns))
 
     def _row(self, row: LaidRow, label: int, columns: range) -> Iterator[str]:

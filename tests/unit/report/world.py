@@ -84,7 +84,7 @@ class World:
             clip("c2", "gone", message="<b>No such video</b>"),
         ]
         self.runs: dict[str, tuple[Sequence[Row], Sequence[Row], Sequence[Row]]] = {
-            RUN: (answers("a", 0.9, 0.4), read("a", 0.9, 0.4), read("a", 0.9, 0.4)),
+            RUN: (answers("a", 0.9, 0.4), read("a", 0.9, 0.4), read("a", 0.9, 0.4))
         }
         self.plans: list[Row] = [{"clip_id": "c1", "indices": [12, 36], "times_s": [0.5, 1.5], "note": ""}]
         self.changes: dict[str, Any] = {}
@@ -113,10 +113,7 @@ class World:
     def key(self) -> ReportKey:
         runs = tuple(
             ReportedRun(
-                run=name,
-                label=name.rpartition("/")[2],
-                reference=self.is_baseline,
-                imported=name in self.imported,
+                run=name, label=name.rpartition("/")[2], reference=self.is_baseline, imported=name in self.imported
             )
             for name in self.runs
         )

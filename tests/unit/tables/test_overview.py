@@ -31,30 +31,22 @@ def key(gpus: int) -> OverviewKey:
         name: {"table": "table2", "protocol": protocol, "sampling": "fps1", "columns": [{"title": "x"}]}
         for name, protocol in (("velociti", "entail"), ("vinoground", "paper"))
     }
-    first = {"protocol": "entail", "sampling": "fps1"}
-    second = {"protocol": "paper", "sampling": "fps1"}
+    first, second = ({"protocol": protocol, "sampling": "fps1"} for protocol in ("entail", "paper"))
+    none = {"published": "(in no table)"}
     rows = [
         [
             {"label": "Ours", "model": "ours", **first},
             {"label": "Theirs", "model": "theirs", "published": "T", **first},
+            {"label": "Blind", "model": "blind", **first, "sampling": "none"},
         ],
-        [{"label": "Ours", "model": "ours", **second}, {"label": "Theirs", "published": "(in no table)"}],
+        [{"label": "Ours", "model": "ours", **second}, {"label": "Theirs", **none}, {"label": "Blind", **none}],
     ]
-    rows[0].append({"label": "Blind", "model": "blind", **first, "sampling": "none"})
-    rows[1].append({"label": "Blind", "published": "(in no table)"})
     parts = [
         part("velociti", "VELOCITI", "strict", rows[0], [OURS]),
         part("vinoground", "Vinoground", "group", rows[1], [OTHER]),
     ]
-    return OverviewKey.model_validate(
-        {
-            "suite": "s",
-            "confidence": 0.95,
-            "parts": parts,
-            "of_all": of_all,
-            "gpus": {"ours": gpus, "theirs": 1, "blind": 0},
-        }
-    )
+    known = {"suite": "s", "confidence": 0.95, "parts": parts, "of_all": of_all}
+    return OverviewKey.model_validate(known | {"gpus": {"ours": gpus, "theirs": 1, "blind": 0}})
 
 
 def metric(run: str, name: str, value: float) -> dict[str, Any]:

@@ -44,15 +44,10 @@ class TestMean:
         residual = np.bincount(clusters, weights=values - values.mean())
         standard_error = np.sqrt((residual**2).sum()) / len(values)
         assert width(of_mean(values, clusters)) == pytest.approx(2 * Z * standard_error, rel=0.01)
-
-    def test_ignoring_clusters_would_be_too_narrow(self) -> None:
-        values = np.repeat(np.random.default_rng(7).integers(0, 2, 80), 9)
-        by_cluster = of_mean(values, np.repeat(np.arange(80), 9))
-        by_row = of_mean(values, np.arange(720))
-        assert width(by_cluster) == pytest.approx(3 * width(by_row), rel=0.1)
-
-    def test_ratings_that_spread_less_than_right_and_wrong_have_a_narrower_interval(self) -> None:
-        ratings = np.tile([1.0, 2.0], 5000) / 3
+        alike = np.repeat(np.random.default_rng(7).integers(0, 2, 80), 9)
+        by_cluster, by_row = (of_mean(alike, names) for names in (np.repeat(np.arange(80), 9), np.arange(720)))
+        assert width(by_cluster) == pytest.approx(3 * width(by_row), rel=0.1), "ignoring clusters would be too narrow"
+        ratings = np.tile([1.0, 2.0], 5000) / 3  # they spread less than right and wrong
         exact = 2 * Z * np.sqrt((1 / 36) / 10_000)
         assert width(of_mean(ratings, np.arange(10_000))) == pytest.approx(exact, rel=0.02)
 
@@ -61,9 +56,7 @@ class TestMean:
         assert width(of_mean(values, clusters, 0.99)) > width(of_mean(values, clusters, 0.9))
         assert of_mean(values, [f"{cluster:03}" for cluster in clusters]) == of_mean(values, clusters)
 
-
-class TestRatio:
-    def test_is_the_interval_of_the_mean_over_the_rows_that_count(self) -> None:
+    def test_a_ratio_has_the_interval_of_the_mean_over_the_rows_that_count(self) -> None:
         values, clusters = clustered_sample(2)
         counts = np.random.default_rng(2).integers(0, 2, len(values)) * 1.0
         alone = of_mean(values[counts == 1], clusters[counts == 1])
@@ -111,46 +104,30 @@ class TestDifference:
         assert interval_of(ratios, clusters, three) == pytest.approx(plain, abs=0.01)
 
 
-class TestMeanOfShares:
-    def test_each_share_counts_once_whatever_its_rows(self) -> None:
-        generator = np.random.default_rng(6)
-        right = np.concatenate([np.ones(900), np.zeros(100)])
-        inside = np.repeat([1.0, 0.0], [900, 100])
-        ratios = [(right * inside, inside), (right * (1 - inside), 1 - inside)]
-        found = clustered_estimate(ratios, generator.integers(0, 500, 1000), mean)
-        assert isinstance(found, BoundedMean)
-        assert found.value == 0.5
-
-    def test_width_follows_the_theory_of_independent_shares(self) -> None:
-        right = np.concatenate([np.repeat([1.0, 0.0], [3000, 3000]), np.repeat([1.0, 0.0], [600, 2400])])
-        inside = np.repeat([1.0, 0.0], [6000, 3000])
-        ratios = [(right * inside, inside), (right * (1 - inside), 1 - inside)]
-        standard_error = np.sqrt(0.25 / 6000 + 0.16 / 3000) / 2
-        found = interval_of(ratios, np.arange(9000), mean)
-        assert width(found) == pytest.approx(2 * Z * standard_error, rel=0.02)
+def test_of_a_mean_of_shares_each_counts_once_whatever_its_rows() -> None:
+    right = np.concatenate([np.repeat([1.0, 0.0], [3000, 3000]), np.repeat([1.0, 0.0], [600, 2400])])
+    inside = np.repeat([1.0, 0.0], [6000, 3000])
+    ratios = [(right * inside, inside), (right * (1 - inside), 1 - inside)]
+    found = clustered_estimate(ratios, np.arange(9000), mean)
+    assert isinstance(found, BoundedMean) and found.value == pytest.approx(0.35)
+    standard_error = np.sqrt(0.25 / 6000 + 0.16 / 3000) / 2
+    assert width(found.interval(0.95)) == pytest.approx(2 * Z * standard_error, rel=0.02)
 
 
-class TestCorpusScore:
-    def ratios(self, captions: int, order: int = 4) -> list[tuple[Rows, Rows]]:
-        generator = np.random.default_rng(4)
-        words, wanted = (10 + generator.poisson(20, captions) for _ in range(2))
-        grams = [(generator.binomial(words - one, 0.7 ** (1 + one)) * 1.0, words - one + 0.0) for one in range(order)]
-        return [*grams, (words * 1.0, wanted * 1.0)]
-
-    def test_width_follows_the_jackknife(self) -> None:
-        ratios, captions = self.ratios(2000), 2000
-        sums = np.array([[above.sum(), below.sum()] for above, below in ratios])
-        without = np.array([[above.sum() - above, below.sum() - below] for above, below in ratios])
-        values = bleu(4)((without[:, 0] / without[:, 1]).T)
-        assert values.mean() == pytest.approx(bleu(4)((sums[:, 0] / sums[:, 1])[np.newaxis])[0], rel=1e-3)
-        standard_error = np.sqrt(((values - values.mean()) ** 2).sum() * (captions - 1) / captions)
-        found = interval_of(ratios, np.arange(captions), bleu(4))
-        assert 2 * Z * standard_error < width(found) < 1.1 * 2 * Z * standard_error
-
-    def test_a_score_of_zero_has_an_interval(self) -> None:
-        *grams, lengths = self.ratios(50)
-        ratios = [*((0.0 * above, below) for above, below in grams), lengths]
-        assert interval_of(ratios, np.arange(50), bleu(4)).low == 0.0
+def test_the_interval_of_a_corpus_score_follows_the_jackknife() -> None:
+    generator, captions = np.random.default_rng(4), 2000
+    words, wanted = (10 + generator.poisson(20, captions) for _ in range(2))
+    grams = [(generator.binomial(words - one, 0.7 ** (1 + one)) * 1.0, words - one + 0.0) for one in range(4)]
+    ratios = [*grams, (words * 1.0, wanted * 1.0)]
+    sums = np.array([[above.sum(), below.sum()] for above, below in ratios])
+    without = np.array([[above.sum() - above, below.sum() - below] for above, below in ratios])
+    values = bleu(4)((without[:, 0] / without[:, 1]).T)
+    assert values.mean() == pytest.approx(bleu(4)((sums[:, 0] / sums[:, 1])[np.newaxis])[0], rel=1e-3)
+    standard_error = np.sqrt(((values - values.mean()) ** 2).sum() * (captions - 1) / captions)
+    found = interval_of(ratios, np.arange(captions), bleu(4))
+    assert 2 * Z * standard_error < width(found) < 1.1 * 2 * Z * standard_error
+    none = [*((0.0 * above, below) for above, below in grams), ratios[-1]]
+    assert interval_of(none, np.arange(captions), bleu(4)).low == 0.0, "a score of zero has an interval"
 
 
 def test_the_order_of_the_rows_does_not_change_one_bit() -> None:

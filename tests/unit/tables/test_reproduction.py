@@ -47,12 +47,9 @@ def test_the_authors_reading_is_held_against_the_paper() -> None:
     assert (cell.found["value"], cell.verdict.name) == (80.0, "differs")
 
 
-def test_two_rows_of_one_label_are_two_numbers() -> None:
+def test_what_is_a_number_of_its_own() -> None:
     rows = [tidy(run=f"b/p/linspace{frames}/m") for frames in (8, 32)]
-    assert len(reproduction(*rows).cells) == 2
-
-
-def test_published_values_alone_and_numbers_that_no_paper_prints_have_no_verdict() -> None:
+    assert len(reproduction(*rows).cells) == 2, "two rows of one label"
     assert not reproduction(tidy(source="published"), tidy(published=None)).cells
 
 

@@ -87,3 +87,33 @@ def hostile_table() -> Table:
         provenance=(HOSTILE,),
         notice=HOSTILE,
     )
+
+
+TEXTS = (
+    *("100%_&#{}$", "~^\\", r"\input{x}", "<b>|", "[1ex] *x*", "a--b---c", "2–4 — –-", "`a' ''b\"", "A ∧ B ± 1 → △"),
+    *(
+        "Gödel, naïve, Šå, ç",
+        "e\N{COMBINING ACUTE ACCENT}",
+        "Straße, Łódź",
+        "中🙂ế",
+        "a\n\n b\tc\x07",
+        "a\N{NO-BREAK SPACE}b",
+    ),
+    *(
+        "a|b *a* _b_ `c` ~d~",
+        "<script>&amp;",
+        "[a](b) $x$ \\",
+        "a\n# b",
+        "# a",
+        "- a",
+        "1. a",
+        "2) a",
+        "===",
+        "QVL-7B + 1.5",
+    ),
+)
+
+
+def signs_table() -> Table:
+    """Texts with signs that mean something to a format, as notes, each at the start of a line."""
+    return replace(small_table(TableRow("m", (cell(1),))), notes=TEXTS, caption=" ".join(TEXTS))

@@ -6,14 +6,21 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from reprise.tables.render import FORMATS, collect, markdown, render, terminal
+from reprise.tables.render import FORMATS, collect, render, terminal
 from reprise.tables.render.latex_escape import KNOWN, comment, escape
 from reprise.tables.render.table import TableRow
 
-from tests.unit.tables.render.render_examples import cell, full_table, hostile_table, other_table, small_table
+from tests.unit.tables.render.render_examples import (
+    cell,
+    full_table,
+    hostile_table,
+    other_table,
+    signs_table,
+    small_table,
+)
 
 SNAPSHOTS = Path(__file__).with_name("snapshots")
-EXAMPLES = {"full": full_table, "other": other_table, "hostile": hostile_table}
+EXAMPLES = {"full": full_table, "other": other_table, "hostile": hostile_table, "signs": signs_table}
 
 
 def rendered(name: str, form: str) -> str:
@@ -67,30 +74,6 @@ def test_a_long_table_of_latex_goes_on_in_further_floats() -> None:
     assert all(f"m{index} & " in source for index in range(80))
 
 
-@pytest.mark.parametrize(
-    ("text", "source"),
-    [
-        ("100%_&#{}$", r"100\%\_\&\#\{\}\$"),
-        ("~^\\", r"\textasciitilde{}\textasciicircum{}\textbackslash{}"),
-        (r"\input{x}", r"\textbackslash{}input\{x\}"),
-        ("<b>|", r"\textless{}b\textgreater{}\textbar{}"),
-        ("[1ex] *x*", "{[}1ex{]} {*}x{*}"),
-        ("a--b---c", "a-{}-b-{}-{}-c"),
-        ("2–4 — –-", "2--4 --- --{}-"),
-        ("`a' ''b\"", "{`}a{'} {'}{'}b''"),
-        ("A ∧ B ± 1 → △", r"A $\wedge$ B $\pm$ 1 $\rightarrow$ $\triangle$"),
-        ("Gödel, naïve, Šå, ç", r"G\"{o}del, na\"{i}ve, \v{S}\r{a}, \c{c}"),
-        ("e\N{COMBINING ACUTE ACCENT}", r"\'{e}"),
-        ("Straße, Łódź", r"Stra\ss{}e, \L{}\'{o}d\'{z}"),
-        ("中🙂ế", "{[}U+4E2D{]}{[}U+1F642{]}{[}U+1EBF{]}"),
-        ("a\n\n b\tc\x07", "a b c "),
-        ("a\N{NO-BREAK SPACE}b", "a~b"),
-    ],
-)
-def test_a_text_in_latex(text: str, source: str) -> None:
-    assert escape(text) == source
-
-
 def test_every_sign_of_latex_is_ascii_and_in_braces_that_close() -> None:
     for code in [*range(0x20, 0x250), *map(ord, KNOWN), 0x3A9, 0x2713, 0x1F600, 0xFFFD, 0x202E]:
         source = escape(chr(code))
@@ -99,22 +82,3 @@ def test_every_sign_of_latex_is_ascii_and_in_braces_that_close() -> None:
             source.isascii() and bare.count("{") == bare.count("}") and source.count("$") in (0, 1 + (source != r"\$"))
         )
     assert comment("a\n\\input{x} é") == r"% a \input{x} [U+00E9]" and comment("") == "%"
-
-
-@pytest.mark.parametrize(
-    ("text", "source"),
-    [
-        ("a|b *a* _b_ `c` ~d~", r"a\|b \*a\* \_b\_ \`c\` \~d\~"),
-        ("<script>&amp;", "&lt;script&gt;&amp;amp;"),
-        ("[a](b) $x$ \\", r"\[a\](b) \$x\$ \\"),
-        ("a\n# b", "a # b"),
-        ("# a", r"\# a"),
-        ("- a", r"\- a"),
-        ("1. a", r"1\. a"),
-        ("2) a", r"2\) a"),
-        ("===", r"\==="),
-        ("QVL-7B + 1.5", "QVL-7B + 1.5"),
-    ],
-)
-def test_a_text_in_markdown(text: str, source: str) -> None:
-    assert markdown.escape(text) == source

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from reprise.tables.render.best import Better, mark_best
 from reprise.tables.render.layout import _letter, lay_out
-from reprise.tables.render.pieces import Marks, Span
-from reprise.tables.render.table import Cell, Column, Number, Section, TableRow, Text, compared, format_value
+from reprise.tables.render.pieces import Marks
+from reprise.tables.render.table import Number, Section, TableRow, Text, compared, format_value
 
 from tests.unit.tables.render.render_examples import cell, small_table
 
@@ -95,25 +95,3 @@ def test_footnotes_have_letters_in_reading_order() -> None:
     assert [row.label[1:] for row in found.sections[0].rows] == [(Marks(("a",)),), (Marks(("a", "b")),)]
     assert found.footnotes == (("a", "x"), ("b", "y"))
     assert [_letter(index) for index in (0, 25, 26, 51, 52, 701)] == ["a", "z", "aa", "az", "ba", "zz"]
-
-
-def test_a_state_shared_by_the_row_is_marked_once() -> None:
-    table = small_table(
-        TableRow("all", (cell(1, state="published"), cell(2, state="published"))),
-        TableRow("some", (cell(1, state="published"), cell(2))),
-        columns=(Column("A"), Column("B")),
-    )
-    whole, mixed = lay_out(table).sections[0].rows
-    assert whole.label == (Span("all"), Marks(("†",))) and whole.cells[0] == (Span("1.0", italic=True),)
-    assert mixed.label == (Span("some"),) and mixed.cells[0] == (Span("1.0", italic=True), Marks(("†",)))
-
-
-def test_comparisons_can_stand_below() -> None:
-    row = TableRow("m", (Cell((Number(50, published=40), Number(60))), Text("8"), cell(1)))
-    plain = TableRow("p", (cell(1), Text("8"), cell(1)))
-    table = replace(small_table(row, plain, columns=(Column("A"), Column("B"), Column("C"))), comparison=True)
-    first, second = lay_out(table, stacked=True).sections[0].rows
-    small = [tuple(piece for line in (below.label, *below.cells) for piece in line) for below in first.below]
-    texts = (("published", "40.0 / –"), ("difference", "+10.0 / –"))
-    assert small == [tuple(Span(text, small=True) for text in line) for line in texts]
-    assert second.below == () and [row.below for row in lay_out(table).sections[0].rows] == [(), ()]

@@ -105,10 +105,12 @@ def test_an_item_holds_its_questions_and_every_answer(world: World) -> None:
 
 def test_the_authors_reading_is_there_where_it_differs(world: World) -> None:
     row = [response_row("a#pos", "yes it does")]
-    world.runs[RUN] = (row, [verdict_row("a#pos", "Yes", right=True)], [verdict_row("a#pos", unparsed=True)])
+    robust = verdict_row("a#pos", "Yes", right=True, read_by="first word")
+    world.runs[RUN] = (row, [robust], [verdict_row("a#pos", unparsed=True, read_by="authors")])
     world.build()
     (answer,) = world.data("velociti/items/0")[0]["answers"]["0"]
-    assert answer["read"] == {"robust": {"value": "Yes", "right": True}, "authors": {"unparsed": True}}
+    by_row = {"value": "Yes", "right": True, "by": "first word"}
+    assert answer["read"] == {"robust": by_row, "authors": {"unparsed": True}}
 
 
 def test_items_are_in_chunks_of_twenty(world: World) -> None:

@@ -11,7 +11,9 @@ from reprise.report.scripts import ENCODE, finite, shown, without_empty
 DIGITS = 6
 PLACE = ["item_id", "role"]
 ANSWER = ("role", "text", "scores", "error", "message", "frames_shown", "tokens_in", "tokens_out")
-VERDICT = ("value", "score", "right", "unparsed", "failed", pl.col("read_by").alias("by"), "reply")
+# Of what read an answer, these say nothing that the page does not.
+READ_BY = pl.col("read_by").replace(["score", "authors"], "").alias("by")
+VERDICT = ("value", "score", "right", "unparsed", "failed", "by", "reply")
 
 
 def encoded_answers(numbers: Mapping[str, int], run: RunTables, judge: str) -> dict[int, str]:
@@ -23,11 +25,11 @@ def encoded_answers(numbers: Mapping[str, int], run: RunTables, judge: str) -> d
             verdicts = verdicts.with_columns(reply=pl.lit(""))
         else:  # the judge's reply that was read
             verdicts = verdicts.join(run.replies.select("request_id", reply="text"), on="request_id", how="left")
-        reading = verdicts.select(*PLACE, pl.struct(VERDICT).alias(name))
-        rows = rows.join(reading, on=PLACE, how="left", maintain_order="left")
+        reading = verdicts.with_columns(READ_BY).select(*PLACE, *VERDICT)
+        rows = rows.join(reading, on=PLACE, how="left", maintain_order="left", suffix=name)
     found: dict[int, list[dict[str, Any]]] = {}
     for item, role, text, scores, error, message, frames, tokens_in, tokens_out, *read_by in rows.iter_rows():
-        robust, authors = map(_reading, read_by)
+        robust, authors = (_reading(*read_by[at : at + len(VERDICT)]) for at in (0, len(VERDICT)))
         # What the authors make of it stands only where it is something else.
         readings = {names[0]: robust, names[1]: None if authors == robust else authors}
         answer = {
@@ -45,13 +47,12 @@ def encoded_answers(numbers: Mapping[str, int], run: RunTables, judge: str) -> d
     return {number: ENCODE(answers) for number, answers in found.items()}
 
 
-def _reading(verdict: dict[str, Any] | None) -> dict[str, Any] | None:
+def _reading(value: str | None, score: float | None, *others: Any) -> dict[str, Any] | None:
     """What says something of a reading; None where there is none."""
-    if verdict is None or verdict["value"] is None:
+    if value is None:
         return None
-    words = {name: shown(verdict[name]) for name in ("value", "reply")}
-    by = "" if verdict["by"] in ("score", "authors") else verdict["by"]
-    return without_empty(verdict | words | {"score": _rounded(verdict["score"]), "by": by})
+    *known, reply = others
+    return without_empty(dict(zip(VERDICT, (shown(value), _rounded(score), *known, shown(reply)), strict=True)))
 
 
 def _rounded(number: float | None) -> float | None:

@@ -11,7 +11,7 @@ import pytest
 from reprise.core.clones import register
 from reprise.core.errors import UserError
 from reprise.core.locks import HOLDING, put_locks
-from reprise.core.scratch import scratch_folder
+from reprise.core.scratch import store_on_node
 from reprise.core.store import Store, append_line, read_lines
 from reprise.models.journal import Journal, journal_path
 
@@ -135,12 +135,13 @@ def test_locks_in_use_are_not_moved(tmp_path: Path) -> None:
 
 def test_work_in_progress_lies_where_the_node_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JOBS_OWN", str(tmp_path / "node"))
-    folder = scratch_folder(["$JOBS_OWN/${JOBS_OWN}"])
-    assert folder is not None and folder.is_relative_to(tmp_path / "node") and folder.name == f"reprise-{os.getuid()}"
-    assert scratch_folder([]) is None and scratch_folder([""]) is None
+    store = tmp_path / "store"
+    folder = store_on_node(store, ["$JOBS_OWN/${JOBS_OWN}"]).scratch("x").parent
+    assert folder.is_relative_to(tmp_path / "node") and folder.name == f"reprise-{os.getuid()}"
+    assert store_on_node(store, [""]).scratch("x").parent == store / "tmp"
     monkeypatch.delenv("JOBS_OWN")
     with pytest.raises(UserError, match=r"scratch: \$JOBS_OWN .*: the variable JOBS_OWN is not set on "):
-        scratch_folder(["$JOBS_OWN"])
+        store_on_node(store, ["$JOBS_OWN"])
 
 
 def test_a_file_from_another_disk_is_kept_whole(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from reprise.commands.plan import chosen, plans, show_plan
 from reprise.commands.plan_lines import Planned
-from reprise.commands.plans import plan_of
+from reprise.commands.shared import plan_of
 from reprise.core.errors import UserError
 from reprise.plan.sizes import data_left, weights_of
 

@@ -25,12 +25,12 @@ RUN, OTHER = "vinoground/paper/linspace8/oracle", "vinoground/paper/linspace8/ra
         (["runs"], "runs:list_runs", (None,)),
         (["plan"], "plan:show_plan", ([], False, None)),
         (["plan", "a/table1", RUN, "--all", "--suite", "paper"], "plan:show_plan", (["a/table1", RUN], True, "paper")),
-        (["why", RUN, "--suite", "paper"], "why:explain_run", (RUN, "paper")),
-        (["missing", "--suite", "paper"], "missing:list_missing", ("paper", False)),
-        (["missing", "--all"], "missing:list_missing", (None, True)),
-        (["incomplete"], "incomplete:list_incomplete", ([], None)),
-        (["incomplete", "a/table1", "b/table2", "--suite", "paper"], "incomplete:list_incomplete", (["a/table1", "b/table2"], "paper")),
-        (["incomplete", "--suite", "paper", "a/table1"], "incomplete:list_incomplete", (["a/table1"], "paper")),
+        (["why", RUN, "--suite", "paper"], "runs:explain_run", (RUN, "paper")),
+        (["missing", "--suite", "paper"], "gaps:list_missing", ("paper", False)),
+        (["missing", "--all"], "gaps:list_missing", (None, True)),
+        (["incomplete"], "gaps:list_incomplete", ([], None)),
+        (["incomplete", "a/table1", "b/table2", "--suite", "paper"], "gaps:list_incomplete", (["a/table1", "b/table2"], "paper")),
+        (["incomplete", "--suite", "paper", "a/table1"], "gaps:list_incomplete", (["a/table1"], "paper")),
         (["export", RUN, "--to", "out"], "export:export_run", (RUN, Path("out"), None)),
         (["pin"], "pin:pin_files", (Path(), [], False)),
         (["pin", "a-model", "paper"], "pin:pin_files", (Path(), ["a-model", "paper"], False)),
@@ -43,13 +43,13 @@ RUN, OTHER = "vinoground/paper/linspace8/oracle", "vinoground/paper/linspace8/ra
             "evaluate:evaluate_model",
             (Wanted("a/model", ["velociti", "vinoground"], "8", "m", 2), "4", "paper", True, True),
         ),
-        (["static", RUN, OTHER], "static_questions:list_static", ([RUN, OTHER], None, 2.5, None)),
-        (["static", RUN, "--judge", "j", "--least", "2"], "static_questions:list_static", ([RUN], "j", 2.0, None)),
-        (["retry"], "retry:retry_failures", ([], None)),
-        (["retry", "private", "removed", RUN], "retry:retry_failures", (["private", "removed", RUN], None)),
-        (["subtitles", "mmbench_video"], "subtitles:copy_subtitles", ("mmbench_video", None)),
-        (["store"], "store:show_store", ()),
-        (["store", "--prune"], "store:prune_store", ()),
+        (["static", RUN, OTHER], "export:list_static", ([RUN, OTHER], None, 2.5, None)),
+        (["static", RUN, "--judge", "j", "--least", "2"], "export:list_static", ([RUN], "j", 2.0, None)),
+        (["retry"], "gaps:retry_failures", ([], None)),
+        (["retry", "private", "removed", RUN], "gaps:retry_failures", (["private", "removed", RUN], None)),
+        (["subtitles", "mmbench_video"], "videos:copy_subtitles", ("mmbench_video", None)),
+        (["store"], "videos:look_at_store", (False, False, None)),
+        (["store", "--prune", "--forget", "a/clone"], "videos:look_at_store", (True, False, Path("a/clone"))),
     ],
 )  # fmt: skip
 def test_what_is_typed_reaches_its_function(
@@ -100,8 +100,8 @@ def test_a_mistake_ends_with_one_message(words: tuple[str, ...], code: int, mess
 
 def test_a_bug_keeps_its_traceback(tmp_path: Path) -> None:
     program = (
-        "import sys; from reprise.__main__ import main; from reprise.commands import store;"
-        "store.show_store = lambda: 1 / 0; sys.argv = ['reprise', 'store']; main()"
+        "import sys; from reprise.__main__ import main; from reprise.commands import videos;"
+        "videos.look_at_store = lambda **_: 1 / 0; sys.argv = ['reprise', 'store']; main()"
     )
     done = run(sys.executable, "-c", program, folder=tmp_path)
     assert done.returncode == 1 and done.stderr.startswith("Traceback (most recent call last):")

@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from reprise.commands.subtitles import copy_subtitles
+from reprise.commands.videos import copy_subtitles
 from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.core.schemas import SOURCES, write_table

@@ -1,7 +1,7 @@
 """How `trace` finds a row or a column by its words, and what it says where it does not."""
 
 import pytest
-from reprise.commands.trace import _chosen
+from reprise.commands.trace import chosen
 from reprise.core.errors import UserError
 
 ROWS = {
@@ -16,7 +16,7 @@ ROWS = {
     ("words", "found"), [("gpt-4o, 8 frames", 1), ("GPT-4o (CoT), 32 frames", 3), ("cot", 3), ("human", 4)]
 )
 def test_a_row_is_found_by_its_label_or_by_words_of_it(words: str, found: int) -> None:
-    assert _chosen("row", words, ROWS) == found
+    assert chosen("row", words, ROWS) == found
 
 
 @pytest.mark.parametrize(
@@ -42,5 +42,5 @@ def test_labels_with_commas_and_brackets_are_told_apart(
     kind: str, words: str, named: dict[str, int], message: str
 ) -> None:
     with pytest.raises(UserError) as error:
-        _chosen(kind, words, named)
+        chosen(kind, words, named)
     assert str(error.value) == message

@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 import pytest
-from reprise.commands.compare import _line, items_between
-from reprise.commands.trace import _with_interval
+from reprise.commands.compare import items_between, paired_lines
+from reprise.commands.trace import with_interval
 from reprise.core.files import write_text
 from reprise.core.paths import table_file
 from reprise.core.plain import safe
@@ -106,7 +106,7 @@ def test_the_csv_and_a_verdict_hold_any_number(case: str) -> None:
 
 @pytest.mark.parametrize("case", NUMBERS)
 def test_trace_tells_any_number(case: str) -> None:
-    words = _with_interval(numbers(case))
+    words = with_interval(numbers(case))
     assert words.startswith(("none; ", "0.0000", "100.0000", "55.0000", "nan", "inf"))
     assert f"{numbers(case)['asked']} asked" in words
 
@@ -221,9 +221,8 @@ def test_any_text_is_safe_in_a_terminal(name: str) -> None:
 def test_runs_of_hostile_items_are_compared_in_a_terminal(name: str) -> None:
     """As the name of an item, and of a test."""
     text = TEXTS[name].replace("\ud800", "")
-    frames = [pl.DataFrame({"item_id": [text], "right": [right]}) for right in (1.0, 0.0)]
+    one = {"item_id": ["i", text], "unit": ["u", "v"], "task": [text, text]}
+    frames = [pl.DataFrame({**one, "right": [right, right]}) for right in (1.0, 0.0)]
     (better, _) = items_between("strict", ("x", frames[0]), ("y", frames[1]))
-    found = compare_paired({"i": 1.0}, {"i": 0.0}, {"i": "u"})
-    assert found is not None
-    for line in (better, _line("strict", text, found)):
+    for line in (better, *paired_lines("strict", *frames, 0.95)):
         assert not re.search("[\x00\n\r\u2028\u202e\x1b\x7f]", line) and len(line) < 2200

@@ -4,20 +4,19 @@ import os
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import polars as pl
 
-from reprise.commands.plans import call_for, plan_of
+from reprise.commands.shared import call_for, plan_of
 from reprise.core.errors import UserError
 from reprise.core.paths import OVERVIEW, Scored, overview_file, table_file
 from reprise.core.schemas import METRICS, TIMINGS, read_table
-from reprise.core.settings import Settings
 from reprise.plan.keys import collect_keys
 from reprise.plan.naming import fitting, listed, nearest
 from reprise.plan.runs import Plan
-from reprise.plan.states import State, States
+from reprise.plan.states import States
 from reprise.tables.build import Builder
 from reprise.tables.keys import OverviewKey, TableKey
 from reprise.tables.overview import OverviewBuilder
@@ -34,37 +33,23 @@ def show_tables(words: str, suite: str | None) -> None:
     plan = plan_of(suite)
     keys = collect_keys(plan)
     states = States(plan, keys)
-    if typed(words) == OVERVIEW and plan.overview:
-        show_overview(plan, keys, suite)
-        return
-    look, width = screen()
-    for benchmark, table in chosen_tables(plan, words):
-        key = keys[plan.results.key("tables", benchmark, table)]
-        assert isinstance(key, TableKey)
-        print(render(table_of(plan, key), width, look))
-        for line in notes(
-            plan.table_scored(key.benchmark, key.table), table_file(benchmark, table, "md"), states, suite
-        ):
+    styled = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    look, width = Print(styled, styled and not os.environ.get("NO_COLOR")), shutil.get_terminal_size().columns
+    is_overview = _typed(words) == OVERVIEW and bool(plan.overview)
+    for benchmark, name in [("", OVERVIEW)] if is_overview else chosen_tables(plan, words):
+        key = keys[plan.results.key("tables", *filter(None, (benchmark, name)))]
+        if isinstance(key, OverviewKey):
+            table, scored, target = overview_of(plan, key), plan.overview_scored(), overview_file("md")
+        else:
+            assert isinstance(key, TableKey)
+            table, scored = builder_of(plan, key).table(), plan.table_scored(benchmark, name)
+            target = table_file(benchmark, name, "md")
+        print(render(table, width, look))
+        for line in _notes(scored, target, states, suite):
             print("\n".join(wrapped(line, width)), end="\n\n")
 
 
-def show_overview(plan: Plan, keys: Mapping[Path, Settings], suite: str | None) -> None:
-    """Print the overview of models."""
-    key = keys[plan.results.key("tables", OVERVIEW)]
-    assert isinstance(key, OverviewKey)
-    look, width = screen()
-    print(render(overview_of(plan, key), width, look))
-    for line in notes(plan.overview_scored(), overview_file("md"), States(plan, keys), suite):
-        print("\n".join(wrapped(line, width)), end="\n\n")
-
-
-def screen() -> tuple[Print, int]:
-    """How a table looks here, and how wide it may be."""
-    styled = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
-    return Print(styled, styled and not os.environ.get("NO_COLOR")), shutil.get_terminal_size().columns
-
-
-def typed(words: str) -> str:
+def _typed(words: str) -> str:
     """A table's name without its folder and its format."""
     name = words.removeprefix(TABLES)
     return name.rpartition(".")[0] if Path(name).suffix else name
@@ -85,17 +70,12 @@ def chosen_tables(plan: Plan, words: str) -> list[tuple[str, str]]:
 def tables_named(plan: Plan, words: str) -> list[tuple[str, str]]:
     """The tables that words fit, if any."""
     names = {f"{benchmark}/{table}": (benchmark, table) for benchmark, table, _ in plan.tables()}
-    found = fitting(typed(words), names)
+    found = fitting(_typed(words), names)
     return [known for name, known in names.items() if name in found]
 
 
-def table_of(plan: Plan, key: TableKey) -> Table:
-    """The table as the workflow would write it, of those of its numbers that are there."""
-    return builder_of(plan, key).table()
-
-
 def builder_of(plan: Plan, key: TableKey) -> Builder:
-    """What builds it."""
+    """What builds a table as the workflow would write it, of those of its numbers that are there."""
     results, benchmark = plan.results, key.benchmark
     scored = plan.table_scored(benchmark, key.table)
     return Builder(
@@ -130,19 +110,15 @@ def _problems(plan: Plan, scored: Sequence[Scored]) -> dict[str, Counter[str]]:
     return read_problems([path for path in files if path.is_file()], plan.results)
 
 
-def notes(scored: Sequence[Scored], target: Path, states: States, suite: str | None) -> Iterator[str]:
+def _notes(scored: Sequence[Scored], target: Path, states: States, suite: str | None) -> Iterator[str]:
     """The runs; which of them are not what another run would make them, and how to make them."""
     found = [states.of(one) for one in scored]
     if found:
         yield f"Runs (`reprise item <run>` lists wrong answers): {listed([state.scored.name for state in found])}."
     others = [state for state in found if state.name != "done"]
     if others:
-        counts = ", ".join(f"{sum(one.name == name for one in others)} {name}" for name in _names(others))
+        counts = ", ".join(f"{n} {name}" for name, n in sorted(Counter(state.name for state in others).items()))
         yield (
             f"Of its {len(found)} runs: {counts}, such as {others[0].scored.name}. `python -m reprise why <run>` says "
             f"why; `{call_for(target, suite)}` makes them."
         )
-
-
-def _names(states: list[State]) -> list[str]:
-    return sorted({state.name for state in states})

@@ -4,15 +4,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
 from reprise import __version__
-from reprise.commands.plans import plan_of
+from reprise.commands.shared import plan_of
 from reprise.commands.show import builder_of, chosen_tables
 from reprise.config.tables import Column, Row
 from reprise.core.errors import UserError, choices
-from reprise.core.paths import Scored
 from reprise.core.plain import safe
 from reprise.plan.keys import collect_keys
 from reprise.plan.runs import Plan
-from reprise.report.chain import Chains, Fact, Made
+from reprise.report.chain import Chains
 from reprise.tables.build import COMPARED, SHOWN, Builder
 from reprise.tables.headers import column_name
 from reprise.tables.keys import TableKey
@@ -30,26 +29,22 @@ def trace_cell(words: str, row: str, column: str, suite: str | None) -> None:
         raise UserError(f"trace: '{words}' fits several tables: {', '.join('/'.join(one) for one in names)}. Name one.")
     key = keys[plan.results.key("tables", *names[0])]
     assert isinstance(key, TableKey)
-    builder = builder_of(plan, key)
-    rows = {_row_name(builder, one): one for one in key.spec.rows()}
+    builder, rows = builder_of(plan, key), {}
+    for one in key.spec.rows():
+        scored = builder.scored_of(one, key.spec.columns[-1])
+        frames = f", {one.frames} frames" if one.frames else ""
+        rows[f"{one.label}{frames} ({scored.name if scored else 'no run'})"] = one
     columns = {column_name(one): one for one in key.spec.columns if one.shows == "metrics"}
-    chosen_row, chosen_column = _chosen("row", row, rows), _chosen("column", column, columns)
-    print(safe("\n".join(_lines(plan, builder, chosen_row, chosen_column))))
+    found_row, found_column = chosen("row", row, rows), chosen("column", column, columns)
+    print(safe("\n".join(_lines(plan, builder, found_row, found_column))))
 
 
-def _row_name(builder: Builder, row: Row) -> str:
-    """A row's label with what tells it from rows of the same label."""
-    scored = builder.scored_of(row, builder.spec.columns[-1])
-    frames = f", {row.frames} frames" if row.frames else ""
-    return f"{row.label}{frames} ({scored.name if scored else 'no run'})"
-
-
-def _chosen(kind: str, words: str, named: Mapping[str, T]) -> T:
+def chosen(kind: str, words: str, named: Mapping[str, T]) -> T:
     """The only one whose name is these words, begins with them, or has them all."""
     folded = words.casefold()
     ways = (
         lambda name: name == folded,
-        lambda name: name.startswith(f"{folded} (") or name.startswith(f"{folded}, "),
+        lambda name: name.startswith((f"{folded} (", f"{folded}, ")),
         lambda name: all(word in name for word in folded.split()),
     )
     for way in ways:
@@ -66,34 +61,36 @@ def _lines(plan: Plan, builder: Builder, row: Row, column: Column) -> Iterator[s
     key, scored = builder.key, builder.scored_of(row, column)
     yield f"{key.benchmark}/{key.table}, row '{row.label}', column '{column_name(column)}'"
     for metric in key.spec.metrics_of(column):
-        yield from _numbers(builder, row, column, metric)
-    if scored is None:
-        yield _without_run(plan, key.benchmark, row)
-        return
-    if scored.name not in key.runs:
+        for reading in dict.fromkeys((SHOWN, COMPARED)):
+            found = builder.found(row, column, metric, reading)
+            if found is not None:
+                yield f"  {metric} ({', '.join(reading)}): {with_interval(found)}"
+        paper = builder.paper_value(row, column, metric)
+        if paper is not None:
+            yield f"  {metric} in the paper: {paper.value:.{paper.decimals}f}"
+    if scored is None and row.dataset:
+        yield f"Counted from the data: {plan.results.statistics(key.benchmark)}"
+    elif scored is None and row.chance:
+        yield "The score of random guessing."
+    elif scored is None:
+        yield "No run is behind it: the paper's number alone is shown."
+    elif scored.name not in key.runs:
         yield f"{scored.name} does not run: `run:` of config/suites/{key.suite}.yaml says what does."
-        return
-    yield from _chain(plan, scored)
+    else:
+        yield f"  by Reprise {__version__}, suite {plan.config.name}"
+        # The last step first; a key file stands with the first step that was made under it.
+        for made in reversed(Chains(plan.results).of(plan.behind(scored))):
+            more = f" and {len(made.files) - 1} more" if made.files[1:] else ""
+            yield f"{made.name}: {made.files[0]}{more}{f' ({made.gone} not there)' if made.gone else ''}"
+            yield from (f"  {fact.name} {fact.text}" for fact in made.facts)
+            for used in made.keys:
+                changed = " (it says something else by now than when this was made)" if used.changed else ""
+                yield f"  key {used.path}{changed}"
+                yield from (line for fact in used.settings for line in _setting(fact.name, fact.text))
 
 
-def _without_run(plan: Plan, benchmark: str, row: Row) -> str:
-    if row.dataset:
-        return f"Counted from the data: {plan.results.statistics(benchmark)}"
-    return "The score of random guessing." if row.chance else "No run is behind it: the paper's number alone is shown."
-
-
-def _numbers(builder: Builder, row: Row, column: Column, metric: str) -> Iterator[str]:
-    """A metric by both readings, and the paper's number."""
-    for reading in dict.fromkeys((SHOWN, COMPARED)):
-        found = builder.found(row, column, metric, reading)
-        if found is not None:
-            yield f"  {metric} ({', '.join(reading)}): {_with_interval(found)}"
-    paper = builder.paper_value(row, column, metric)
-    if paper is not None:
-        yield f"  {metric} in the paper: {paper.value:.{paper.decimals}f}"
-
-
-def _with_interval(found: Mapping[str, Any]) -> str:
+def with_interval(found: Mapping[str, Any]) -> str:
+    """A number, its interval, and what it was counted from."""
     counts = ", ".join(f"{found[name]} {name}" for name in COUNTS if found.get(name) is not None)
     if found["value"] is None:
         return f"none; {counts}"
@@ -101,27 +98,11 @@ def _with_interval(found: Mapping[str, Any]) -> str:
     return f"{found['value']:.4f}{ends}; {counts}"
 
 
-def _chain(plan: Plan, scored: Scored) -> Iterator[str]:
-    """Every step behind the numbers, the last first; a key file stands with the first step that was made under it."""
-    yield f"  by Reprise {__version__}, suite {plan.config.name}"
-    for made in reversed(Chains(plan.results).of(plan.behind(scored))):
-        yield _files(made)
-        yield from (f"  {fact.name} {fact.text}" for fact in made.facts)
-        for key in made.keys:
-            yield f"  key {key.path}{' (it says something else by now than when this was made)' if key.changed else ''}"
-            yield from (line for fact in key.settings for line in _setting(fact))
-
-
-def _files(made: Made) -> str:
-    more = f" and {len(made.files) - 1} more" if made.files[1:] else ""
-    return f"{made.name}: {made.files[0]}{more}{f' ({made.gone} not there)' if made.gone else ''}"
-
-
-def _setting(fact: Fact) -> Iterator[str]:
+def _setting(name: str, text: str) -> Iterator[str]:
     """A setting whole; a text of several lines stands below its name."""
-    lines = fact.text.splitlines() or [""]
+    lines = text.splitlines() or [""]
     if len(lines) == 1:
-        yield f"    {fact.name}: {lines[0]}"
+        yield f"    {name}: {lines[0]}"
     else:
-        yield f"    {fact.name}:"
+        yield f"    {name}:"
         yield from (f"    | {line}" for line in lines)

@@ -1,8 +1,5 @@
 """The clones that use a store: each is known by its folder and its own id, and pruning waits for what it cannot see."""
 
-import errno
-import fcntl
-import os
 import shutil
 from pathlib import Path
 
@@ -66,20 +63,3 @@ def test_a_note_of_an_earlier_version_is_named(tmp_path: Path) -> None:
     write_record(note, str(tmp_path))
     with pytest.raises(UserError, match=r"aa\.json: damaged, or of an earlier version. Run snakemake once"):
         readable_clones(Store(tmp_path))
-
-
-@pytest.mark.parametrize("without", ["store", "clone"])
-def test_a_file_system_without_locks_is_named(without: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As the operating system refuses them there."""
-    flock = fcntl.flock
-
-    def refused(handle: int, operation: int) -> None:
-        if f"/{without}/" in str(Path(f"/proc/self/fd/{handle}").readlink()):
-            raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
-        flock(handle, operation)
-
-    monkeypatch.setattr("fcntl.flock", refused)
-    with pytest.raises(
-        UserError, match=rf"/{without}/\S+: the file system has no locks \({os.strerror(errno.ENOLCK)}\), .* `store:`"
-    ):
-        register(Store(tmp_path / "store"), new_clone(tmp_path / "clone"))

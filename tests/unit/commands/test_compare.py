@@ -45,23 +45,13 @@ def changed(**known: Any) -> Conditions:
     [
         (BASE, []),
         (changed(sampling={"rule": "midpoint", "frames": 4}), ["- sampling.rule: linspace | midpoint"]),
-        (changed(settings={"max_pixels": 50}), ["- settings.max_pixels: 100 | 50"]),
         (changed(settings={}), ["- settings.max_pixels: 100 | (none)"]),
         (changed(dtype="bfloat16"), ["- dtype: float32 | bfloat16"]),
-        (changed(model={"repo": "a/b", "revision": "r2"}), ["- model.revision: r1 | r2"]),
-        (changed(versions={"torch": "2.12"}), ["- versions.torch: 2.13 | 2.12"]),
         (changed(reader={"name": "gpt", "code": "c1"}), ["- reader.name: robust | gpt"]),
-        (changed(reader={"name": "robust", "code": "c2"}), ["- reader.code: c1 | c2"]),
         (changed(released={"items.csv": "cd" * 32}), ["- released.items.csv: abababababab | cdcdcdcdcdcd"]),
-        (
-            changed(prompt={"system": "", "user": "Does the clip fit {caption}?"}),
-            ["- prompt.user: Does the [-video-]{+clip+} fit {caption}?"],
-        ),
+        (changed(prompt={"system": "", "user": "Does the clip fit {caption}?"}), ["- prompt.user: Does the [-video-]{+clip+} fit {caption}?"]),
         (changed(prompt={"system": "Be brief."} | {"user": SETTINGS["prompt"]["user"]}), ["- prompt.system: {+Be brief.+}"]),
-        (
-            BASE._replace(frames={"c1": (2, 6, 10), "c2": (0,)}),
-            ["- frames: others on 1 of 2 clips; of c1: 1, 5, 9 (3) | 2, 6, 10 (3)"],
-        ),
+        (BASE._replace(frames={"c1": (2, 6, 10), "c2": (0,)}), ["- frames: others on 1 of 2 clips; of c1: 1, 5, 9 (3) | 2, 6, 10 (3)"]),
         (
             BASE._replace(frames={"c1": tuple(range(20)), "c2": ()}),
             ["- frames: others on 2 of 2 clips; of c1: 1, 5, 9 (3) | 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 and 4 more (20)"],
@@ -103,15 +93,9 @@ def test_of_two_imported_runs_the_files_alone_differ() -> None:
 
 
 def test_what_people_ask_first_comes_first() -> None:
-    other = changed(
-        versions={"torch": "1"},
-        dtype="x",
-        sampling={"rule": "fps"},
-        model={},
-        settings={},
-        prompt={"user": "?"},
-        adapter="import",
-    )._replace(frames={"c1": (3,)}, answered=frozenset())
+    settings: dict[str, Any] = {"versions": {"torch": "1"}, "dtype": "x", "sampling": {"rule": "fps"}, "model": {}}
+    other = changed(**settings, settings={}, prompt={"user": "?"}, adapter="import")
+    other = other._replace(frames={"c1": (3,)}, answered=frozenset())
     names = [line.removeprefix("- ").partition(":")[0] for line in differences(NAMES, BASE, other)]
     assert names == [
         "sampling.frames", "sampling.rule", "settings.max_pixels", "frames", "prompt.user", "dtype", "model.repo",
@@ -132,15 +116,10 @@ def outcomes(*right: float) -> pl.DataFrame:
 def test_samples_are_listed_by_who_does_better() -> None:
     lines = list(items_between("mean", ("a", outcomes(3, 0, 1)), ("b", outcomes(2, 1, 1))))
     assert lines == ["mean: better by a: 1 of 3: i0", "mean: better by b: 1 of 3: i1"]
-
-
-def test_long_lists_are_cut_and_samples_of_one_run_alone_are_counted() -> None:
     first, *lines = items_between("strict", ("a", outcomes(*[1.0] * 12)), ("b", outcomes(*[0.0] * 11)))
-    assert first == "strict: 12 samples of a, 11 of b"
-    assert lines[0].startswith("strict: better by a: 11 of 11: i0, ") and lines[0].endswith(
-        f"i{MOST_ITEMS - 1} and 3 more"
-    )
-    assert lines[1] == "strict: better by b: 0 of 11"
+    assert first == "strict: 12 samples of a, 11 of b" and lines[1] == "strict: better by b: 0 of 11"
+    assert lines[0].startswith("strict: better by a: 11 of 11: i0, ")
+    assert lines[0].endswith(f"i{MOST_ITEMS - 1} and 3 more")
 
 
 @pytest.mark.parametrize(("units", "p"), [(4, "0.1250"), (30, "<0.0001")])

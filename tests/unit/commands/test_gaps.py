@@ -40,16 +40,10 @@ def cell(metric: str, value: str, **known: str) -> dict[str, str]:
 
 def test_each_row_wants_a_number_of_its_own(plan: Plan, tmp_path: Path) -> None:
     """Two rows are called Prolific Human; the authors' convention stands beside a cell and an empty value is none."""
-    folder = write(
-        tmp_path,
-        cell("text", "1", **HUMAN),
-        cell("text", "2", **HUMAN),
-        cell("video", "3", **HUMAN),
-        cell("group", "", **HUMAN),
-        cell("video", "4", row="LLaVA-OneVision-72B", convention="authors"),
-        cell("video", "5", row="LLaVA-OneVision-72B", convention="fixed"),
-    )
-    gaps = incomplete_cells(plan, folder, [TABLE])
+    people = (("text", "1"), ("text", "2"), ("video", "3"), ("group", ""))
+    model = (("4", "authors"), ("5", "fixed"))
+    named = [cell("video", value, row="LLaVA-OneVision-72B", convention=convention) for value, convention in model]
+    gaps = incomplete_cells(plan, write(tmp_path, *(cell(*one, **HUMAN) for one in people), *named), [TABLE])
     human = [gap.column for gap in gaps if gap.row == "Prolific Human"]
     assert human == ["s_g", "s_v", "s_g"]
     assert sum(gap.row == "LLaVA-OneVision-72B" and gap.metric == "video" for gap in gaps) == 5, "six rows, one number"

@@ -19,25 +19,17 @@ def test_a_row_is_found_by_its_label_or_by_words_of_it(words: str, found: int) -
     assert chosen("row", words, ROWS) == found
 
 
+SEVERAL = "GPT-4o, 32 frames (b/p/linspace32/gpt-4o); GPT-4o (CoT), 32 frames (b/cot/linspace32/gpt-4o). Add a word."
+
+
 @pytest.mark.parametrize(
     ("kind", "words", "named", "message"),
     [
-        (
-            "row",
-            "GPT-5",
-            ROWS,
-            "trace: no row 'GPT-5'. Allowed: 'GPT-4o (CoT), 32 frames', 'GPT-4o, 32 frames', 'GPT-4o, 8 frames', 'Human'.",
-        ),
-        (
-            "row",
-            "32",
-            ROWS,
-            "trace: row '32' fits 2: GPT-4o, 32 frames (b/p/linspace32/gpt-4o); "
-            "GPT-4o (CoT), 32 frames (b/cot/linspace32/gpt-4o). Add a word.",
-        ),
+        ("row", "GPT-5", ROWS, "trace: no row 'GPT-5'. Allowed: 'GPT-4o (CoT), 32 frames', 'GPT-4o, 32 frames', 'GPT-4o, 8 frames', 'Human'."),
+        ("row", "32", ROWS, f"trace: row '32' fits 2: {SEVERAL}"),
         ("column", "avg", {"Score (%)": 1}, "trace: no column 'avg'. Allowed: Score (%)."),
     ],
-)
+)  # fmt: skip
 def test_labels_with_commas_and_brackets_are_told_apart(
     kind: str, words: str, named: dict[str, int], message: str
 ) -> None:

@@ -71,7 +71,8 @@ def _pin_file(path: Path, root: Path, unchecked: bool) -> list[str]:
             sizes = sizes_of("model", model.repo, revision)
             differing = list(model_differences(path, model, revision, sizes))
             pinned = re.sub(r"^weights_bytes:.*\n", "", pinned, flags=re.MULTILINE)
-            pinned = pinned.replace(revision, f"{revision}\nweights_bytes: {weights_bytes(sizes)}", 1)
+            size = f"weights_bytes: {weights_bytes(sizes)}"
+            pinned = re.sub(r"^revision:.*$", rf"\g<0>\n{size}", pinned, count=1, flags=re.MULTILINE)
     else:
         repos = sorted({found["repo"] for found in UNPINNED_BLOCK.finditer(text)})
         revisions = {repo: resolve_commit(repo, "dataset", path) for repo in repos}

@@ -87,22 +87,18 @@ def _keep_what_runs(node: ast.AST, imported: list[str]) -> None:
     """Drop docstrings and imports for type checkers below a node; list what may be imported modules of this library."""
     for part in ("body", "orelse", "finalbody", "handlers", "cases"):
         statements = getattr(node, part, None)
+        kept: list[ast.AST] = []
+        for statement in statements if isinstance(statements, list) else []:
+            names: list[str] = []
+            match statement:
+                case ast.If(test=ast.Name(id="TYPE_CHECKING")) | ast.Expr(value=ast.Constant(value=str())):
+                    continue
+                case ast.ImportFrom(module=str(module)):
+                    names = [module, *(f"{module}.{alias.name}" for alias in statement.names)]
+                case ast.Import():
+                    names = [alias.name for alias in statement.names]
+            kept.append(statement)
+            imported += [name for name in names if name.split(".")[0] in PACKAGES]
+            _keep_what_runs(statement, imported)
         if isinstance(statements, list):
-            statements[:] = [statement for statement in statements if not _is_for_readers(statement)]
-            for statement in statements:
-                imported += [name for name in _imports(statement) if name.split(".")[0] in PACKAGES]
-                _keep_what_runs(statement, imported)
-
-
-def _is_for_readers(node: ast.AST) -> bool:
-    """Whether a statement is a docstring, or only for type checkers."""
-    if isinstance(node, ast.If):
-        return isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-
-
-def _imports(node: ast.AST) -> list[str]:
-    """Names that a statement imports, any of which may be a module."""
-    if isinstance(node, ast.ImportFrom) and node.module:
-        return [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-    return [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            statements[:] = kept

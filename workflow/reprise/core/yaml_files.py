@@ -92,14 +92,12 @@ def line_of(path: Path, place: Place) -> int:
         node: Any = yaml.compose(stream, Loader=yaml.SafeLoader)
     line = 1
     for part in place:
-        if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
-            node = node.value[part]
-            line = node.start_mark.line + 1
-        elif isinstance(node, yaml.MappingNode):
+        found = []
+        if isinstance(node, yaml.MappingNode):
             found = [(key, value) for key, value in node.value if key.value == str(part)]
-            if not found:
-                break
-            line, node = found[0][0].start_mark.line + 1, found[0][1]
-        else:
+        elif isinstance(node, yaml.SequenceNode) and isinstance(part, int):
+            found = [(value, value) for value in node.value[part : part + 1]]
+        if not found:
             break
+        line, node = found[0][0].start_mark.line + 1, found[0][1]
     return line

@@ -50,7 +50,7 @@ def trace(
     suite: Suite = None,
 ) -> None:
     """Show what one cell of a table was made from."""
-    from reprise.commands.trace import trace_cell
+    from reprise.commands.show import trace_cell
 
     trace_cell(table, row, column, suite)
 
@@ -146,13 +146,17 @@ def evaluate(
     cores: Annotated[str, Option(metavar="N", help="CPU cores to use")] = "all",
     dry_run: Annotated[bool, Option("--dry-run", "-n", help="say what would run, and change nothing")] = False,
     yes: Annotated[bool, Option("--yes", "-y", help="run without a question")] = False,
+    numbers: Annotated[
+        Path | None,
+        Option("--json", metavar="FILE", help="write the model's numbers there, with intervals, counts and keys"),
+    ] = None,
     suite: Suite = None,
 ) -> None:
     """Evaluate a model of yours: write its file, look at it, check it, ask it, and show its row of the overview."""
     from reprise.commands.evaluate import Wanted, evaluate_model
 
     wanted = Wanted(model, benchmarks.split(",") if benchmarks else None, frames, name, gpus)
-    evaluate_model(wanted, cores, suite, dry_run=dry_run, yes=yes)
+    evaluate_model(wanted, cores, suite, dry_run=dry_run, yes=yes, numbers=numbers)
 
 
 @app.command(rich_help_panel=RUNS)

@@ -1,7 +1,7 @@
 """How `trace` finds a row or a column by its words, and what it says where it does not."""
 
 import pytest
-from reprise.commands.trace import chosen
+from reprise.commands.show import chosen
 from reprise.core.errors import UserError
 
 ROWS = {

@@ -5,8 +5,8 @@ import logging
 from pathlib import Path
 
 import pytest
-from reprise.commands.left import Left
-from reprise.commands.plan_lines import Planned, money
+from reprise.commands.left import Planned
+from reprise.commands.plan_lines import money
 from reprise.config.load import load
 from reprise.core.code_digest import CodeDigests
 from reprise.core.errors import UserError
@@ -162,7 +162,7 @@ def test_a_plan_says_what_was_spent_and_what_asking_costs_at_most(
     planned = []
     for slug in ("served", "oracle"):
         job = Job(Scored(Run.parse(RUN.replace("served", slug))), Path("k"), Path("r"))
-        planned.append(Planned(Asking(job, slug, (), is_remade=False), Left(load), tokens, None))
+        planned.append(Planned(Asking(job, slug, (), is_remade=False), load, tokens=tokens))
     (line,) = money(plan, planned)
     assert said in line
     assert list(money(plan, planned[1:])) == []

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 from reprise.commands.compare import items_between, paired_lines
-from reprise.commands.trace import with_interval
+from reprise.commands.show import with_interval
 from reprise.core.files import write_text
 from reprise.core.paths import table_file
 from reprise.core.plain import safe

@@ -1,5 +1,6 @@
 """`eval`: from a repository or a folder of weights to a row of the overview; what it writes is what a person would."""
 
+import json
 import math
 import re
 import subprocess
@@ -13,10 +14,11 @@ from typing import Any, NamedTuple
 import typer
 import yaml
 
+from reprise import __version__
 from reprise.commands.check import is_checked, sees_frames
 from reprise.commands.pin import pin_files, resolve_commit
 from reprise.commands.shared import data_of, plan_of
-from reprise.commands.show import show_tables
+from reprise.commands.show import overview_of, show_tables
 from reprise.config.edit import put_item
 from reprise.config.model import Model
 from reprise.config.suite import OverviewLine
@@ -27,9 +29,11 @@ from reprise.core.paths import OVERVIEW, Run, overview_file
 from reprise.models.devices import visible_gpus
 from reprise.models.weights import WEIGHTS
 from reprise.plan.identity import UNPINNED
+from reprise.plan.keys import collect_keys
 from reprise.plan.repositories import model_differences, sizes_of, weights_bytes
 from reprise.plan.runs import Plan, run_of
 from reprise.plan.targets import has_unpinned_data
+from reprise.tables.keys import OverviewKey
 
 HEAD = "# yaml-language-server: $schema=../schemas/model.schema.json\n# Written by `reprise eval`.\n"
 REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
@@ -49,8 +53,13 @@ class Wanted(NamedTuple):
     gpus: int | None = None
 
 
-def evaluate_model(wanted: Wanted, cores: str, suite: str | None, *, dry_run: bool, yes: bool) -> None:
-    """Do it; before anything runs the plan is shown, and where that is as far as it goes the files are as before."""
+def evaluate_model(
+    wanted: Wanted, cores: str, suite: str | None, *, dry_run: bool, yes: bool, numbers: Path | None = None
+) -> None:
+    """Do it; before anything runs the plan is shown, and where that is as far as it goes the files are as before.
+
+    `numbers` is a file for the model's numbers of the overview, as JSON.
+    """
     plan = plan_of(suite)
     if plan.config.suite.stand_in is not None:
         raise UserError(f"eval: suite '{plan.config.name}' asks a stand-in and no model. Name another one by --suite.")
@@ -96,11 +105,23 @@ def evaluate_model(wanted: Wanted, cores: str, suite: str | None, *, dry_run: bo
         print(f"{slug} is not checked before: none of its runs shows frames and asks for an option.")
     snakemake(str(overview_file("md")))
     show_tables(OVERVIEW, suite)
+    if numbers is not None:
+        write_text(numbers, json.dumps(_numbers(plan, runs), indent=1, ensure_ascii=False, allow_nan=False) + "\n")
     named = f" --suite {suite}" if suite else ""
     for run in runs:
         main = plan.config.tables[run.benchmark].overview
         assert main is not None
         print(f"Beside all rows of the paper: reprise show {run.benchmark}/{main.table}{named}")
+
+
+def _numbers(plan: Plan, runs: Sequence[Run]) -> dict[str, Any]:
+    """A model's numbers of the overview, with intervals, counts and the keys of its runs, as in the overview's csv."""
+    key = collect_keys(plan)[plan.results.key("tables", OVERVIEW)]
+    assert isinstance(key, OverviewKey)
+    builder = overview_of(plan, key)
+    builder.table()
+    names = {run.name for run in runs}
+    return {"reprise": __version__, "numbers": [row for row in builder.tidy if row.get("run") in names]}
 
 
 def _run_module(name: str, *arguments: str) -> None:

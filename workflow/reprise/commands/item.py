@@ -1,6 +1,6 @@
 """`item`: one item of a run: what the model saw, what it was asked, what it answered, and how that was read."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -127,29 +127,19 @@ class Look:
 
     def _question(self, request: Row, frames: int) -> Iterator[str]:
         yield f"Question {plain(request['role'])} (the model is to {request['ask']})"
-        for name in ("system", "prompt"):
-            if request[name]:
-                yield from _field(name, with_frame_count(request[name], frames))
-        if request["options"]:
-            yield from _field("options", ", ".join(request["options"]))
-        yield from _field("expected", request["expected"] or "(a judge decides)")
+        fields = [(name, with_frame_count(request[name], frames)) for name in ("system", "prompt") if request[name]]
+        fields += [("options", ", ".join(request["options"]))] if request["options"] else []
+        fields.append(("expected", request["expected"] or "(a judge decides)"))
         response = _first(self._responses.filter(request_id=request["request_id"]))
         if response is None:
-            yield f"{INDENT}not asked: its clip is missing; it counts as missing"
-            return
-        if response["error"]:
-            yield from _field(
-                f"failed: {response['error']}", response["message"] or MEANINGS.get(response["error"], "")
-            )
-        if response["text"] or not response["scores"]:
-            yield from _field("answer", response["text"] or "(no text)")
-        if response["scores"]:
-            options = request["options"] or [""] * len(response["scores"])
-            pairs = zip(options, response["scores"], strict=False)
-            yield from _field("scores", ", ".join(f"{option} {score:.4f}" for option, score in pairs))
+            fields.append(("not asked", "its clip is missing; it counts as missing"))
+        else:
+            fields += _answer(response, request["options"])
         for reader, verdicts in self._read.items():
             if verdict := _first(verdicts.filter(request_id=request["request_id"])):
-                yield from _field(f"read by {reader}", self._in_words(verdict))
+                fields.append((f"read by {reader}", self._in_words(verdict)))
+        for name, text in fields:
+            yield from _field(name, text)
 
     def _judged(self, item: str, judge: str) -> Iterator[str]:
         """What a judge replied about the item's answers as each reader reads them, and how that is read."""
@@ -160,9 +150,8 @@ class Look:
             for verdict in verdicts.filter(item_id=item).iter_rows(named=True):
                 yield f"Judge {judge}, about the answer as reader {reader} takes it"
                 for reply in replies.filter(request_id=verdict["request_id"]).iter_rows(named=True):
-                    if reply["error"]:
-                        yield from _field(f"failed: {reply['error']}", reply["message"])
-                    yield from _field("reply", reply["text"] or "(no text)")
+                    for name, text in _answer(reply, [], "reply"):
+                        yield from _field(name, text)
                 yield f"{INDENT}read: {self._in_words(verdict)}"
 
     def _kind(self, verdict: Row) -> str:
@@ -183,6 +172,15 @@ class Look:
         by = f", read by: {verdict['read_by']}" if verdict["read_by"] not in ("", "score", "authors") else ""
         score = "" if verdict["score"] is None else f", score {verdict['score']:.4f}"
         return f"{value}{kind}{score}{by}"
+
+
+def _answer(response: Row, options: Sequence[str], name: str = "answer") -> list[tuple[str, str]]:
+    """What came back: the error, the text, and the scores of the options."""
+    scores = zip(options or [""] * len(response["scores"]), response["scores"], strict=False)
+    listed = ", ".join(f"{option} {score:.4f}" for option, score in scores)
+    text = response["text"] or ("" if listed else "(no text)")
+    fields = [(f"failed: {response['error']}", response["message"]), (name, text), ("scores", listed)]
+    return [(kind, said) for kind, said in fields if said or (kind == fields[0][0] and response["error"])]
 
 
 def _first(rows: pl.DataFrame) -> Row | None:

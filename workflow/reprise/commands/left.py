@@ -8,6 +8,7 @@ from typing import NamedTuple
 import polars as pl
 
 from reprise.core.errors import UserError
+from reprise.core.paths import Scored
 from reprise.core.schemas import CLIP_LEDGER, CLIPS, FRAME_PLAN, REQUESTS, RESPONSES, TIMINGS, read_table
 from reprise.core.settings import Settings
 from reprise.media.sampling import pictures_shown
@@ -15,8 +16,9 @@ from reprise.models.failures import Failures, failures_path
 from reprise.models.journal import Journal, journal_path
 from reprise.models.keys import RunKey
 from reprise.plan.answers import Job, asked_jobs, writer_jobs
+from reprise.plan.asking import Asking
 from reprise.plan.construction import WRITING
-from reprise.plan.costs import Load, Measured, Sure, measured
+from reprise.plan.costs import Estimate, Load, Measured, Sure, estimate, measured, tokens_by
 from reprise.plan.runs import Plan
 from reprise.plan.sizes import weights_of
 from reprise.stages.infer import timing
@@ -26,14 +28,30 @@ SHORT = 32  # tokens of an answer that names an option
 LARGEST_RATIO = 2  # between the weights of two models of about the same size
 
 
-class Left(NamedTuple):
-    """A job's questions."""
+class Planned(NamedTuple):
+    """A job that asks, and what it takes."""
 
+    asking: Asking
     load: Load | None
-    """those to ask; None where nobody knows yet how many"""
+    """the questions to ask; None where nobody knows yet how many"""
     answered: int = 0
     is_most: bool = False
     """whether some may not be asked, because their clips turn out to be missing"""
+    tokens: float | None = None
+    """of its prompts"""
+    time: Estimate | None = None
+
+    @property
+    def scored(self) -> Scored:
+        return self.asking.job.scored
+
+    @property
+    def questions(self) -> int | None:
+        return None if self.load is None else self.load.questions
+
+    @property
+    def frames(self) -> float | None:
+        return None if self.load is None else self.load.frames
 
 
 class Questions:
@@ -51,13 +69,28 @@ class Questions:
             for slug, model in plan.config.models.items()
         }
 
+    def planned(self, asking: Asking) -> Planned:
+        """What a job has to ask if it is made now, and what that takes."""
+        left = self._left(asking)
+        if left.load is None:
+            return left
+        took = self.took(asking.job)
+        tokens = tokens_by(left.load, took["itself"] or [*took["benchmark"], *took["model"]])
+        return left._replace(tokens=tokens, time=estimate(left.load, took))
+
     # What is left
 
-    def left(self, job: Job) -> Left:
-        """What a job has to ask if it is made now."""
+    def _left(self, asking: Asking) -> Planned:
+        job = asking.job
         journal, works = self._journal(job), self._works_of(job)
-        if works is None:
-            return self._before_clips(job, len(journal))
+        if works is None:  # it is not known yet which clips there are, and which frames they show
+            requests = _table(self._requests(job), REQUESTS)
+            if requests is None:
+                return Planned(asking, None, len(journal))
+            asked_of = requests["clip_id"].unique()
+            by_rule = self._frames_by_rule(job, asked_of) if self._is_shown(job) else 0.0
+            load = Load(max(0, requests.height - len(journal)), len(asked_of), by_rule)
+            return Planned(asking, load, len(journal), is_most=True)
         failures = Failures(failures_path(self._plan.store, self._key(job)), self._plan.config.suite.answer_attempts)
         is_new = not len(journal) and not failures.path.is_file()
         answered, due, clips, frames = 0, 0, 0, 0
@@ -67,16 +100,7 @@ class Questions:
             answered += 0 if is_new else sum(entry not in unanswered for entry in work.entries)
             due, clips = due + count, clips + bool(count)
             frames += len(work.clip.indices) if count else 0
-        return Left(Load(due, clips, float(frames) if self._is_shown(job) else 0.0), answered)
-
-    def _before_clips(self, job: Job, answered: int) -> Left:
-        """By the requests alone, as long as it is not known which clips there are, and which frames they show."""
-        requests = _table(self._requests(job), REQUESTS)
-        if requests is None:
-            return Left(None, answered)
-        clips = requests["clip_id"].unique()
-        frames = self._frames_by_rule(job, clips) if self._is_shown(job) else 0.0
-        return Left(Load(max(0, requests.height - answered), len(clips), frames), answered, is_most=True)
+        return Planned(asking, Load(due, clips, float(frames) if self._is_shown(job) else 0.0), answered)
 
     def _frames_by_rule(self, job: Job, clips: pl.Series) -> float | None:
         """What a sampling says without looking at the clips; by frames a second, of clips whose length is released."""

@@ -4,8 +4,8 @@ import shutil
 from collections.abc import Iterable, Sequence
 from itertools import chain
 
-from reprise.commands.left import Questions
-from reprise.commands.plan_lines import Planned, lines
+from reprise.commands.left import Planned, Questions
+from reprise.commands.plan_lines import lines
 from reprise.commands.shared import plan_of
 from reprise.commands.show import tables_named
 from reprise.core.errors import UserError
@@ -15,7 +15,6 @@ from reprise.plan.agreement import compared
 from reprise.plan.asking import Askings, askings, writings
 from reprise.plan.changes import KeyChanges
 from reprise.plan.construction import constructed
-from reprise.plan.costs import estimate, tokens_by
 from reprise.plan.keys import collect_keys, key_texts
 from reprise.plan.naming import fitting, listed, nearest
 from reprise.plan.runs import Plan
@@ -40,16 +39,8 @@ def plans(plan: Plan, targets: Sequence[str]) -> tuple[Askings, list[Planned]]:
     if targets:
         made &= {part for target in targets for part in target.split("/")} | {one.run.benchmark for one in numbers}
     found = found._replace(asked=[*writings(plan, changes, made), *found.asked])
-    questions, planned = Questions(plan, keys), []
-    for asking in found.asked:
-        left = questions.left(asking.job)
-        tokens = time = None
-        if left.load is not None:
-            took = questions.took(asking.job)
-            tokens = tokens_by(left.load, took["itself"] or [*took["benchmark"], *took["model"]])
-            time = estimate(left.load, took)
-        planned.append(Planned(asking, left, tokens, time))
-    return found, planned
+    questions = Questions(plan, keys)
+    return found, [questions.planned(asking) for asking in found.asked]
 
 
 def chosen(plan: Plan, targets: Sequence[str]) -> list[Scored]:

@@ -2,18 +2,16 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
-from reprise.commands.left import Left
+from reprise.commands.left import Planned
 from reprise.commands.shared import call_for
-from reprise.core.paths import Scored
 from reprise.models.adapters import ADAPTERS
 from reprise.models.money.ledger import Ledger
 from reprise.models.money.prices import Used
 from reprise.models.placement import allowance
-from reprise.plan.asking import Asking, Askings
+from reprise.plan.asking import Askings
 from reprise.plan.construction import WRITING, written
-from reprise.plan.costs import Estimate, Range, Sure
+from reprise.plan.costs import Range, Sure
 from reprise.plan.runs import Plan
 from reprise.plan.sizes import data_left, weights_of
 from reprise.plan.targets import ended
@@ -31,28 +29,6 @@ SOURCES: Mapping[Sure, tuple[str, str]] = {
 }
 NUMBERS = "{:>8}{:>9}{:>7}{:>7}{:>13}"
 HEADER = NUMBERS.format("to ask", "answered", "frames", "tokens", "time")
-
-
-class Planned(NamedTuple):
-    """A job that asks, and what it takes."""
-
-    asking: Asking
-    left: Left
-    tokens: float | None
-    """of its prompts"""
-    time: Estimate | None
-
-    @property
-    def scored(self) -> Scored:
-        return self.asking.job.scored
-
-    @property
-    def questions(self) -> int | None:
-        return None if self.left.load is None else self.left.load.questions
-
-    @property
-    def frames(self) -> float | None:
-        return None if self.left.load is None else self.left.load.frames
 
 
 def lines(
@@ -123,10 +99,10 @@ def _needed(plan: Plan, slug: str) -> str | None:
 
 def _run(one: Planned, width: int) -> list[str]:
     """A run without its model, which stands above; of a judge the run whose answers it judges."""
-    asked = UNKNOWN if one.questions is None else f"{'≤' if one.left.is_most else ''}{one.questions:,}"
+    asked = UNKNOWN if one.questions is None else f"{'≤' if one.is_most else ''}{one.questions:,}"
     numbers = NUMBERS.format(
         f"{'*' if one.asking.is_remade else ''}{asked}",
-        f"{one.left.answered:,}",
+        f"{one.answered:,}",
         short(one.frames),
         short(one.tokens),
         UNKNOWN if one.time is None else f"{SOURCES[one.time.sure][0]}{in_words(one.time.seconds)}",
@@ -250,7 +226,7 @@ def _legend(plan: Plan, planned: Sequence[Planned], suite: str | None) -> Iterat
     used = {one.time.sure for one in planned if one.time}
     if used:
         yield f"Time: {'; '.join(words for sure, (_, words) in SOURCES.items() if sure in used)}."
-    if any(one.left.is_most for one in planned):
+    if any(one.is_most for one in planned):
         yield "≤ questions about clips that turn out to be missing are not asked."
     if any(one.asking.is_remade for one in planned):
         yield "* counted in tables that are made again first."

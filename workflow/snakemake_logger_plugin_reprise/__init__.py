@@ -51,7 +51,6 @@ class LogHandler(LogHandlerBase):
         logging.getLogger("reprise").addHandler(self._from_library)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Show what a record says."""
         self._take(record)
 
     def close(self) -> None:

@@ -37,8 +37,6 @@ def subject_of(wildcards: Mapping[str, str]) -> str:
 
 
 class PlannedJob(NamedTuple):
-    """A job that would run."""
-
     rule: str
     wildcards: Mapping[str, str]
     why: str
@@ -67,7 +65,7 @@ class Planned:
         self._jobs.append(PlannedJob(rule, dict(wildcards), why, files, tuple(outputs)))
 
     def text(self, width: int) -> str:
-        """All of it; empty where nothing would run."""
+        """What is said of all jobs; empty where nothing would run."""
         total = sum(self._counts.values())
         if not total:
             return ""

@@ -28,15 +28,13 @@ LOST = "it wrote no message; it may have been killed, for example because memory
 
 
 class Job(NamedTuple):
-    """A job that was started."""
-
     rule: str
     name: str
     logs: tuple[Path, ...]
     started: float
 
     def state(self) -> str:
-        """What it does now, as far as its log says so."""
+        """What a job does now, as far as its log says so."""
         for log in self.logs:
             if far := last_progress(log):
                 left = in_words(far.seconds_left)
@@ -125,7 +123,7 @@ class Terminal:
             self._say(text, {"WARNING": "yellow", "ERROR": "red"}.get(getLevelName(record.levelno), ""))
 
     def end(self) -> None:
-        """Say how it ended, once."""
+        """Say once how the run ended."""
         with self._lock:
             if self._over.is_set():
                 return
@@ -138,7 +136,6 @@ class Terminal:
                 self._say_result()
 
     def _say(self, text: str, style: str = "") -> None:
-        """Lines that stay."""
         if text:
             self._said = time.monotonic()
             self._console.print(Text(safe(text), style), soft_wrap=True)

@@ -55,7 +55,7 @@ class Conditions(NamedTuple):
 
     @classmethod
     def of(cls, plan: Plan, run: Run) -> "Conditions":
-        """Read them."""
+        """The conditions of a run whose answers are there."""
         results, reader = plan.results, reader_of(plan, run)
         answers = read_table(results.responses(run), RESPONSES)
         clip_of = dict(read_table(results.items(run.benchmark), ITEMS).select("item_id", "clip_id").iter_rows())

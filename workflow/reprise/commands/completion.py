@@ -25,13 +25,11 @@ pinned = _files_of("models", "suites")
 
 
 def runs(ctx: Context, incomplete: str) -> list[str]:
-    """The runs that a suite was planned with."""
     found = _keys(ctx, "*/*/*/*.json", "", incomplete)
     return [name for name in found if name.partition("/")[0] not in NO_RUNS]
 
 
 def tables(ctx: Context, incomplete: str) -> list[str]:
-    """The tables that a suite was planned with."""
     return _keys(ctx, "*/*.json", "tables", incomplete)
 
 

@@ -43,8 +43,6 @@ MEMORY_STEP_MB, MEMORY_LEAST_MB, MEMORY_TIMES = 1000, 2000, 1.5
 
 
 class Wanted(NamedTuple):
-    """What is to be evaluated."""
-
     model: str
     benchmarks: Sequence[str] | None = None
     frames: str | None = None
@@ -56,7 +54,7 @@ class Wanted(NamedTuple):
 def evaluate_model(
     wanted: Wanted, cores: str, suite: str | None, *, dry_run: bool, yes: bool, numbers: Path | None = None
 ) -> None:
-    """Do it; before anything runs the plan is shown, and where that is as far as it goes the files are as before.
+    """Evaluate a model; the plan is shown before anything runs, and where it ends there the files are as before.
 
     `numbers` is a file for the model's numbers of the overview, as JSON.
     """

@@ -17,7 +17,7 @@ from reprise.media.sampling import frames_shown
 
 
 def export_run(name: str, folder: Path, suite: str | None = None) -> None:
-    """Write the files and print their names; a question whose clip is missing is written as one that failed."""
+    """Write a run's answers and print the files' names; a question whose clip is missing is written as a failed one."""
     plan = plan_of(suite)
     run = plan.find_run(name)
     protocol = plan.config.benchmarks[run.benchmark].protocols[run.protocol]

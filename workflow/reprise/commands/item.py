@@ -178,9 +178,9 @@ def _answer(response: Row, options: Sequence[str], name: str = "answer") -> list
     """What came back: the error, the text, and the scores of the options."""
     scores = zip(options or [""] * len(response["scores"]), response["scores"], strict=False)
     listed = ", ".join(f"{option} {score:.4f}" for option, score in scores)
-    text = response["text"] or ("" if listed else "(no text)")
-    fields = [(f"failed: {response['error']}", response["message"]), (name, text), ("scores", listed)]
-    return [(kind, said) for kind, said in fields if said or (kind == fields[0][0] and response["error"])]
+    said = [(name, response["text"] or ("" if listed else "(no text)")), ("scores", listed)]
+    failed = [(f"failed: {response['error']}", response["message"])] if response["error"] else []
+    return [*failed, *((kind, text) for kind, text in said if text)]
 
 
 def _first(rows: pl.DataFrame) -> Row | None:

@@ -242,12 +242,10 @@ def _is_writing(job: Job) -> bool:
 
 
 def _is_of_text(job: Job) -> bool:
-    """Whether a job is shown no clip."""
     return bool(job.scored.judge) or _is_writing(job)
 
 
 def _slug(job: Job) -> str:
-    """The model that a job asks."""
     return job.scored.judge or job.scored.run.model
 
 

@@ -56,7 +56,7 @@ def pin_files(root: Path, names: Sequence[str], *, unchecked: bool = False) -> N
 
 
 def _pin_file(path: Path, root: Path, unchecked: bool) -> list[str]:
-    """Pin one file; what differs, if its repositories are looked at."""
+    """Pin one file; returns what differs in its repositories, if they are looked at."""
     text = path.read_text(encoding="utf-8")
     is_model = path.parent.name == "models"
     if not (REVISION_LINE if is_model else UNPINNED_BLOCK).search(text):

@@ -34,7 +34,7 @@ HEADER = NUMBERS.format("to ask", "answered", "frames", "tokens", "time")
 def lines(
     plan: Plan, found: Askings, planned: Sequence[Planned], suite: str | None, width: int, *, every: bool
 ) -> Iterator[str]:
-    """All of it; of many runs those of the models that are asked most."""
+    """The whole of what `plan` prints; of many runs those of the models that are asked most."""
     count = len(found.asked)
     head = f"Suite '{plan.config.name}': {count} {'run asks' if count == 1 else 'runs ask'} a model"
     if not (found.asked or found.done or found.counted):
@@ -56,7 +56,7 @@ def lines(
 
 
 def _runs(plan: Plan, planned: Sequence[Planned], width: int, *, every: bool) -> Iterator[str]:
-    """As many as there is room for: first models with weights, and of these the one that is asked most.
+    """As many runs as there is room for: first models with weights, and of these the one that is asked most.
 
     A model and the reason why it is asked stand above the first run that shares them.
     """

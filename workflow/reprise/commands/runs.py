@@ -67,7 +67,7 @@ def explain_run(words: str, suite: str | None) -> None:
 
 
 def _lines(plan: Plan, state: State, suite: str | None) -> Iterator[str]:
-    """The state in words, its reasons, and what to do."""
+    """A run's state in words, its reasons, and what to do."""
     yield f"{state.scored.name}: {WORDS[state.name]}"
     for step, words in dict(state.failures).items():
         yield f"The job of its {step.name} ended with:"

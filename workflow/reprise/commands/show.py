@@ -36,7 +36,6 @@ T = TypeVar("T")
 
 
 def show_tables(words: str, suite: str | None) -> None:
-    """Print every table that the words fit."""
     plan = plan_of(suite)
     keys = collect_keys(plan)
     states = States(plan, keys)
@@ -75,7 +74,6 @@ def chosen_tables(plan: Plan, words: str) -> list[tuple[str, str]]:
 
 
 def tables_named(plan: Plan, words: str) -> list[tuple[str, str]]:
-    """The tables that words fit, if any."""
     names = {f"{benchmark}/{table}": (benchmark, table) for benchmark, table, _ in plan.tables()}
     found = fitting(_typed(words), names)
     return [known for name, known in names.items() if name in found]

@@ -39,8 +39,6 @@ def register(store: Store, clone: Path) -> None:
 
 
 class Note(NamedTuple):
-    """The store's note of a clone."""
-
     path: Path
     clone: Path
     id: str
@@ -66,7 +64,6 @@ def forget(store: Store, clone: Path) -> None:
 
 
 def registered(store: Store) -> Iterator[Note]:
-    """The clones that use the store."""
     for path in sorted((store.root / "clones").glob("*.json")):
         match read_record(path):
             case [str(clone), str(found)]:

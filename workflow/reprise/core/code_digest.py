@@ -77,7 +77,6 @@ class CodeDigests:
 
     @cached_property
     def _files(self) -> dict[str, Path]:
-        """Every module by its name."""
         files = list(self._folder.rglob("*.py"))
         names = [path.relative_to(self._folder).with_suffix("").parts for path in files]
         return {".".join(name).removesuffix(".__init__"): path for name, path in zip(names, files, strict=True)}

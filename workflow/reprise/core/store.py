@@ -145,7 +145,6 @@ class Store:
         return known[mark]
 
     def folder_digest(self, folder: Path) -> str:
-        """Digest of a folder's files by relative name and content."""
         files = sorted(path for path in folder.rglob("*") if path.is_file())
         return value_digest({str(path.relative_to(folder)): self.digest(path) for path in files})
 
@@ -163,7 +162,6 @@ class Store:
     # Size and room
 
     def sizes(self) -> dict[str, tuple[int, int]]:
-        """Files and bytes of each kind."""
         return {
             kind: (len(files), sum(path.stat().st_size for path in files))
             for kind in KINDS

@@ -143,7 +143,7 @@ class _Laid:
     def _beside(self, label: int, columns: range, rows: Iterable[tuple[Text, list[Text]]]) -> Grid:
         """Rows of a block; a label that is too long takes several lines, its cells are in its last one."""
         grid = Grid.grid(padding=(0, GAP, 0, 0))
-        grid.add_column(width=label)
+        grid.add_column(width=label, vertical="bottom")
         for at in columns:
             grid.add_column(width=self._widths[at], justify=self._aligned[at], vertical="bottom")
         for name, cells in rows:

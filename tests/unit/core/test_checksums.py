@@ -22,7 +22,7 @@ from reprise.models.weights import record_files, snapshot_folder, weights_folder
 
 from tests.unit.core.programs import python, write
 
-ROWS = [{"clip_id": f"c{n}", "indices": [n, n + 1], "times_s": [n / 3], "note": ""} for n in range(50)]
+ROWS = [{"clip_id": f"c{n}", "indices": [n, n + 1], "times_s": [n / 3], "note": "", "grid": [n, 2]} for n in range(50)]
 KEYS = {"results/demo/keys/frames/toy/fps1.json": "0123456789abcdef"}
 
 

@@ -49,7 +49,7 @@ def check_model(slug: str, questions: int, suite: str | None) -> None:
             print("\n".join(_lines(run, sight)))
             if sight.failures.total() == sight.questions:
                 reason, _ = sight.failures.most_common(1)[0]
-                problems.append(f"every question of {run.name} failed: {reason}: {sight.message}.")
+                problems.append(f"every question of {run.name} failed: {in_words(reason, sight.message)}.")
             elif sight.is_blind:
                 problems.append(
                     f"{run.name}: the model is blind. No answer changes when it is shown another clip: do not run it. "

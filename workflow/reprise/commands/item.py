@@ -113,7 +113,8 @@ class Look:
         if frames is None:
             return
         most = max(shown.to_list(), default=0)
-        yield f"Frames {self._run.sampling}: {len(frames['indices'])} in the plan, {most} shown to the model"
+        seen = f"as {most} picture" if frames["grid"] else f"{most}"
+        yield f"Frames {self._run.sampling}: {len(frames['indices'])} in the plan, {seen} shown to the model"
         if frames["note"]:
             yield from _field("note", frames["note"])
         if frames["indices"]:
@@ -179,7 +180,8 @@ def _answer(response: Row, options: Sequence[str], name: str = "answer") -> list
     scores = zip(options or [""] * len(response["scores"]), response["scores"], strict=False)
     listed = ", ".join(f"{option} {score:.4f}" for option, score in scores)
     said = [(name, response["text"] or ("" if listed else "(no text)")), ("scores", listed)]
-    failed = [(f"failed: {response['error']}", response["message"])] if response["error"] else []
+    error = response["error"]
+    failed = [(f"failed: {error}", response["message"] or MEANINGS.get(error, ""))] if error else []
     return [*failed, *((kind, text) for kind, text in said if text)]
 
 

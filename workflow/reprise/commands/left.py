@@ -99,7 +99,7 @@ class Questions:
             count = len(work.requests) if is_new else sum(map(failures.is_due, unanswered))
             answered += 0 if is_new else sum(entry not in unanswered for entry in work.entries)
             due, clips = due + count, clips + bool(count)
-            frames += len(work.clip.indices) if count else 0
+            frames += work.clip.pictures if count else 0
         return Planned(asking, Load(due, clips, float(frames) if self._is_shown(job) else 0.0), answered)
 
     def _frames_by_rule(self, job: Job, clips: pl.Series) -> float | None:
@@ -183,9 +183,9 @@ class Questions:
         mean = fmean(counted) if counted else None
         frames = dict.fromkeys(timings["clip_id"], 0)
         if self._is_shown(job) and works is not None:
-            frames = {work.clip.clip_id: len(work.clip.indices) for work in works}
+            frames = {work.clip.clip_id: work.clip.pictures for work in works}
         elif self._is_shown(job):
-            count = frames_shown(self._plan.config.main.samplings[job.scored.run.sampling])
+            count = pictures_shown(self._plan.config.main.samplings[job.scored.run.sampling])
             frames = {} if count is None else dict.fromkeys(frames, count)
         return measured(timings, frames, mean if model.has_weights or model.is_remote else 0.0)
 

@@ -82,4 +82,5 @@ def failure_lines(failed: pl.DataFrame, due: Counter[str], shown: int | None = S
         again = f"; the next run tries {due[reason]} again" if due[reason] else ""
         yield f"{number} {reason} ({MEANINGS.get(reason, reason)}){again}"
         rows = failed.filter(reason=reason).select("name", "message").iter_rows()
-        yield from first_of([f"  {plain(name)}: {plain(message)}" for name, message in rows], shown, "  and {} more")
+        named = [f"  {plain(name)}: {plain(message)}" if message else f"  {plain(name)}" for name, message in rows]
+        yield from first_of(named, shown, "  and {} more")

@@ -5,7 +5,8 @@ import logging
 from pathlib import Path
 
 import pytest
-from reprise.commands.plan_money import Bill, money
+from reprise.commands.left import Planned
+from reprise.commands.plan_lines import money
 from reprise.config.load import load
 from reprise.core.code_digest import CodeDigests
 from reprise.core.errors import UserError
@@ -14,6 +15,8 @@ from reprise.models.keys import ModelRunKey
 from reprise.models.money.ledger import Entry, Ledger
 from reprise.models.money.prices import Budget
 from reprise.plan.answers import Job
+from reprise.plan.asking import Asking
+from reprise.plan.costs import Load
 from reprise.plan.keys import collect_keys
 from reprise.plan.runs import Plan
 from reprise.plan.targets import warn_of_ended
@@ -155,11 +158,14 @@ def test_a_plan_says_what_was_spent_and_what_asking_costs_at_most(
     ledger, all_of_it = Ledger(project.root), Budget(9.0, 9)
     ledger.reserve("x", Entry(0.3, 8), all_of_it)
     ledger.reserve("x", Entry(None, 7), all_of_it)
-    job = Job(Scored(Run.parse(RUN)), Path("k"), Path("r"))
-    free = Bill(Job(Scored(Run.parse(RUN.replace("served", "oracle"))), Path("k"), Path("r")), "oracle", 9, 9.0)
-    (line,) = money(plan, [Bill(job, "served", questions, tokens), free])
+    load = None if questions is None else Load(questions, 1, 0.0)
+    planned = []
+    for slug in ("served", "oracle"):
+        job = Job(Scored(Run.parse(RUN.replace("served", slug))), Path("k"), Path("r"))
+        planned.append(Planned(Asking(job, slug, (), is_remade=False), load, tokens=tokens))
+    (line,) = money(plan, planned)
     assert said in line
-    assert list(money(plan, [free])) == []
+    assert list(money(plan, planned[1:])) == []
 
 
 @pytest.mark.parametrize(

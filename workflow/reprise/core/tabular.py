@@ -3,6 +3,7 @@
 import csv
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -67,7 +68,7 @@ def read_rows(path: Path) -> pl.DataFrame:
 
 
 def read_own_rows(path: Path) -> pl.DataFrame:
-    """The same of a file that people write by hand: what is wrong in a csv file is named by its row."""
+    """Rows of a table that people write by hand: what is wrong in a csv file is named by its row."""
     if path.suffix.lower() in SEPARATORS:
         for _ in csv_cells(path):
             pass
@@ -155,21 +156,17 @@ def _refuse_columns(path: Path, columns: Sequence[str]) -> None:
 def only_table(files: Sequence[Path], columns: Sequence[str]) -> Path:
     """The one file of a release that is a table with these columns."""
     tables = [path for path in files if path.suffix in {".parquet", ".csv", ".tsv", ".json", ".jsonl"}]
-    if len(tables) > 1:
-        tables = [path for path in tables if set(columns) <= set(_columns(path))]
+    for path in list(tables) if len(tables) > 1 else []:
+        with suppress(UserError):  # a file of another shape is not the table that is looked for
+            if set(columns) <= set(read_rows(path).columns):
+                continue
+        tables.remove(path)
     if len(tables) != 1:
         names = ", ".join(path.name for path in files) or "nothing"
         raise UserError(
             f"release: expected one table with columns {', '.join(columns)}, found {len(tables)} in {names}."
         )
     return tables[0]
-
-
-def _columns(path: Path) -> list[str]:
-    try:
-        return read_rows(path).columns
-    except UserError:
-        return []  # a file of another shape is not the table that is looked for
 
 
 def require_columns(frame: pl.DataFrame, columns: Sequence[str], path: Path) -> pl.DataFrame:

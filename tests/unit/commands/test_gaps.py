@@ -1,10 +1,13 @@
-"""Cells without a number: found cell by cell, also where rows share a label."""
+"""What is missing: cells without a number, and failures by their reasons, in words that do nothing to a terminal."""
 
 import csv
+from collections import Counter
 from pathlib import Path
 
+import polars as pl
 import pytest
-from reprise.commands.incomplete import incomplete_cells
+from reprise.commands.gaps import incomplete_cells
+from reprise.commands.shared import failure_lines
 from reprise.config.load import load
 from reprise.core.errors import UserError
 from reprise.plan.runs import Plan
@@ -37,16 +40,10 @@ def cell(metric: str, value: str, **known: str) -> dict[str, str]:
 
 def test_each_row_wants_a_number_of_its_own(plan: Plan, tmp_path: Path) -> None:
     """Two rows are called Prolific Human; the authors' convention stands beside a cell and an empty value is none."""
-    folder = write(
-        tmp_path,
-        cell("text", "1", **HUMAN),
-        cell("text", "2", **HUMAN),
-        cell("video", "3", **HUMAN),
-        cell("group", "", **HUMAN),
-        cell("video", "4", row="LLaVA-OneVision-72B", convention="authors"),
-        cell("video", "5", row="LLaVA-OneVision-72B", convention="fixed"),
-    )
-    gaps = incomplete_cells(plan, folder, [TABLE])
+    people = (("text", "1"), ("text", "2"), ("video", "3"), ("group", ""))
+    model = (("4", "authors"), ("5", "fixed"))
+    named = [cell("video", value, row="LLaVA-OneVision-72B", convention=convention) for value, convention in model]
+    gaps = incomplete_cells(plan, write(tmp_path, *(cell(*one, **HUMAN) for one in people), *named), [TABLE])
     human = [gap.column for gap in gaps if gap.row == "Prolific Human"]
     assert human == ["s_g", "s_v", "s_g"]
     assert sum(gap.row == "LLaVA-OneVision-72B" and gap.metric == "video" for gap in gaps) == 5, "six rows, one number"
@@ -68,3 +65,16 @@ def test_what_cannot_be_looked_at_is_named(
     with pytest.raises(UserError) as error:
         incomplete_cells(plan, folder, names)
     assert message in str(error.value)
+
+
+def test_an_id_speaks_to_no_terminal() -> None:
+    failed = pl.DataFrame({"reason": ["private"], "name": ["a\x1b[2J\nb\u202e"], "message": ["gone\x07"]})
+    shown = list(failure_lines(failed, Counter()))
+    assert shown == ["1 private (private)", "  a b[U+202E]: gone[U+0007]"]
+
+
+def test_a_few_of_each_reason_are_named_unless_all_are_wanted() -> None:
+    failed = pl.DataFrame({"reason": ["network"] * 5, "name": list("abcde"), "message": ["no"] * 5})
+    few, every = (list(failure_lines(failed, Counter(network=2), shown)) for shown in (3, None))
+    assert few[0].endswith("; the next run tries 2 again") and few[-1] == "  and 2 more" and len(few) == 5
+    assert every[1:] == [f"  {name}: no" for name in "abcde"]

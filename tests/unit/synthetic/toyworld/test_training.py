@@ -11,10 +11,11 @@ from reprise.core.errors import UserError
 from safetensors.torch import load_file
 from training.batches import LETTER, STATEMENT, TEXT, VERDICT, Encoder, make_batch
 from training.config import TrainConfig, load_config
-from training.loop import STATE, Trainer, train
+from training.loop import STATE, Trainer
 from training.model import build_processor
 from training.packed import PLAIN, frame_tokens, packed_hidden
 from training.prompts import messages, phrases, prompts, rendered
+from training.ranks import train
 from training.schedule import VIDEO_TOKENS, batch_kind, batch_of_step, learning_rate
 from training.tokenizer import build_tokenizer, save_tokenizer
 from transformers import AutoModelForImageTextToText, AutoProcessor

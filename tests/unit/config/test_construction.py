@@ -12,7 +12,7 @@ from reprise.plan.reported import report_inputs
 from reprise.plan.runs import Plan
 from reprise.plan.workflow import Workflow
 
-from tests.unit.config.conftest import Project
+from tests.unit.config.conftest import CODE, Project
 
 SUITE, MAIN = "config/suites/construction.yaml", "config/config.yaml"
 SETS = "{folder: resources/demo/sets, count: 5, scoring: {toy-own: 0 to 3, toy-five: 0 to 5, toy-letters: accuracy}}"
@@ -66,7 +66,7 @@ def test_a_writer_that_does_not_run_is_named_with_the_cure(project: Project, mon
     project.edit(SUITE, "run: [local]", "run: [local]\nskip: [toy-writer]")
     monkeypatch.chdir(project.root)
     with pytest.raises(UserError, match=r"construction.writer: 'toy-writer' does not run here. Name it in `run:`"):
-        collect_keys(Plan(load(project.root, {"suite": "construction"})))
+        collect_keys(Plan(load(project.root, {"suite": "construction"})), CODE)
 
 
 def plan_of(project: Project) -> Plan:
@@ -83,7 +83,8 @@ def here(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
 
 def texts(plan: Plan) -> dict[str, str]:
     return {
-        str(path.relative_to("results/construction/keys")): text for path, text in key_texts(collect_keys(plan)).items()
+        str(path.relative_to("results/construction/keys")): text
+        for path, text in key_texts(collect_keys(plan, CODE)).items()
     }
 
 
@@ -137,11 +138,11 @@ def test_an_encoder_is_named_by_the_digest_of_its_folder(here: Project) -> None:
 
 
 def test_another_suite_knows_nothing_of_it(here: Project) -> None:
-    keys = collect_keys(Plan(load(here.root, {"suite": "demo"})))
+    keys = collect_keys(Plan(load(here.root, {"suite": "demo"})), CODE)
     assert not [path for path in keys if "construction" in str(path)]
     made = {str(path) for path, _ in step_keys(plan_of(here), "velociti")}
-    assert made <= {str(path) for path in collect_keys(plan_of(here))}
-    assert "results/construction/keys/release/velociti.json" not in {str(path) for path in collect_keys(plan_of(here))}
+    found = {str(path) for path in collect_keys(plan_of(here), CODE)}
+    assert made <= found and "results/construction/keys/release/velociti.json" not in found
 
 
 def test_the_rules_ask_for_the_rounds_before_and_for_the_writer(here: Project) -> None:

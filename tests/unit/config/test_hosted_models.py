@@ -5,13 +5,12 @@ from typing import Any
 
 import pytest
 from reprise.config.load import load
-from reprise.core.code_digest import CodeDigests
 from reprise.core.errors import UserError
 from reprise.models.keys import ModelRunKey
 from reprise.plan.keys import collect_keys
 from reprise.plan.runs import Plan
 
-from tests.unit.config.conftest import Project
+from tests.unit.config.conftest import CODE, Project
 
 FILE = "config/models/hosted.yaml"
 HOSTED = """
@@ -21,7 +20,6 @@ repo: owner/name
 revision: 0123456789012345678901234567890123456789
 """
 RUN = "velociti/entail/fps1/hosted"
-CODE = CodeDigests()
 
 
 def plan_of(project: Project, more: str, run: str = "[local, hosted]") -> Plan:

@@ -5,7 +5,7 @@ from reprise.config.load import load
 from reprise.plan.keys import collect_keys, key_texts
 from reprise.plan.runs import Plan
 
-from tests.unit.config.conftest import Project
+from tests.unit.config.conftest import CODE, Project
 
 SUITE = "config/suites/construction.yaml"
 MISTAKES = [
@@ -74,7 +74,7 @@ def test_a_judge_is_measured_again_when_somebody_rated(project: Project, monkeyp
     with_raters(project, RATERS)
 
     def keys() -> dict[str, str]:
-        found = key_texts(collect_keys(Plan(load(project.root, {"suite": "construction"}))))
+        found = key_texts(collect_keys(Plan(load(project.root, {"suite": "construction"})), CODE))
         return {str(path.relative_to("results/construction/keys")): text for path, text in found.items()}
 
     before = keys()

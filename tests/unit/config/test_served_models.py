@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from reprise.commands.plan_money import Bill, money
 from reprise.config.load import load
-from reprise.core.code_digest import CodeDigests
 from reprise.core.errors import UserError
 from reprise.core.paths import Run, Scored
 from reprise.models.keys import ModelRunKey
@@ -18,7 +17,7 @@ from reprise.plan.keys import collect_keys
 from reprise.plan.runs import Plan
 from reprise.plan.targets import warn_of_ended
 
-from tests.unit.config.conftest import Project
+from tests.unit.config.conftest import CODE, Project
 
 FILE = "config/models/served.yaml"
 SERVED = """
@@ -31,7 +30,6 @@ settings:
 RUN = "velociti/mc/fps1/served"
 KEY = "  key: OUR_API_KEY\n"
 PRICE = "price: {input: 2, output: 8, date: 2026-11-22, source: https://vendor.example/prices}\n"
-CODE = CodeDigests()
 
 
 def plan_of(project: Project, more: str = "", protocol: str = "mc", budget: str = "0") -> Plan:

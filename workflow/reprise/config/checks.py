@@ -110,15 +110,16 @@ def _cell_problems(known: Known, row: Row, column: Column, benchmark: str) -> li
 
 
 def _check_columns(known: Known, spec: TableSpec, benchmark: str, notes: Notes) -> None:
+    metrics, known_groups = known.metrics(benchmark), known.groups(benchmark)
     for column in spec.columns:
         here = notes.at(f": column '{column.title}'")
         for metric in [column.ratio.metric] if column.ratio else spec.metrics_of(column):
-            here.say(*unknown_name("metric", metric, known.metrics(benchmark)))
+            here.say(*unknown_name("metric", metric, metrics))
         if column.shows == "metrics" and not spec.metrics_of(column):
             here.say("names no metric, and neither does its table.")
     groups = {c.group for c in spec.columns} | {row.group for row in spec.rows()} | {spec.compared_with}
     for group in sorted(group for group in groups if group):
-        notes.say(*unknown_name("group", group, known.groups(benchmark)))
+        notes.say(*unknown_name("group", group, known_groups))
 
 
 def _check_benchmark(known: Known, name: str, notes: Notes) -> None:

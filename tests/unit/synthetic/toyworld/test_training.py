@@ -1,6 +1,5 @@
 """Training: the packed forward pass is the model's own, a resumed run equals an unbroken one, exports load."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -34,15 +33,6 @@ VALUES = {
     "caption_b": "The thing that is spinning slowly is also the one that is jumping low.",
     "question": "Who is spinning slowly?",
 }
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Sums in one order, so that two runs can be compared bit by bit."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")

@@ -67,3 +67,10 @@ def project(tmp_path: Path) -> Project:
         elif path.name != "store":
             (tmp_path / "resources" / path.name).symlink_to(path)
     return Project(tmp_path)
+
+
+@pytest.fixture
+def here(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """The same as the working directory."""
+    monkeypatch.chdir(project.root)
+    return project

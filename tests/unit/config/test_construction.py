@@ -62,11 +62,10 @@ def test_a_constructed_release_needs_to_say_how(project: Project) -> None:
     assert "benchmarks.velociti.construction: missing; `release: {kind: constructed}` says" in project.message()
 
 
-def test_a_writer_that_does_not_run_is_named_with_the_cure(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    project.edit(SUITE, "run: [local]", "run: [local]\nskip: [toy-writer]")
-    monkeypatch.chdir(project.root)
+def test_a_writer_that_does_not_run_is_named_with_the_cure(here: Project) -> None:
+    here.edit(SUITE, "run: [local]", "run: [local]\nskip: [toy-writer]")
     with pytest.raises(UserError, match=r"construction.writer: 'toy-writer' does not run here. Name it in `run:`"):
-        collect_keys(Plan(load(project.root, {"suite": "construction"})), CODE)
+        collect_keys(plan_of(here), CODE)
 
 
 def plan_of(project: Project) -> Plan:
@@ -74,11 +73,11 @@ def plan_of(project: Project) -> Plan:
 
 
 @pytest.fixture
-def here(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
-    monkeypatch.chdir(project.root)
-    project.edit(SUITE, "resources/demo/reviews/velociti/", "reviews/")
-    project.edit(SUITE, "path: resources/demo/vatex", "path: annotations")
-    return project
+def own(here: Project) -> Project:
+    """With folders for people's verdicts and annotations that a test may write."""
+    here.edit(SUITE, "resources/demo/reviews/velociti/", "reviews/")
+    here.edit(SUITE, "path: resources/demo/vatex", "path: annotations")
+    return here
 
 
 def texts(plan: Plan) -> dict[str, str]:
@@ -109,44 +108,44 @@ EFFECTS = {
 
 
 @pytest.mark.parametrize(("change", "steps"), EFFECTS.values(), ids=EFFECTS)
-def test_a_change_makes_again_what_it_shapes(here: Project, change: str | tuple[str, str], steps: set[str]) -> None:
-    before = texts(plan_of(here))
+def test_a_change_makes_again_what_it_shapes(own: Project, change: str | tuple[str, str], steps: set[str]) -> None:
+    before = texts(plan_of(own))
     if change == "annotation":
-        here.write("annotations/more.json", "[]")
+        own.write("annotations/more.json", "[]")
     elif isinstance(change, str):
-        here.write("reviews/more.csv", "task_id,digest,reviewer,verdict\n")
+        own.write("reviews/more.csv", "task_id,digest,reviewer,verdict\n")
     else:
-        here.edit(SUITE, *change)
+        own.edit(SUITE, *change)
     benchmark = "mmbench_video" if steps == {"static"} else "vinoground" if change == "annotation" else "velociti"
-    assert changed(before, texts(plan_of(here))) == {f"construction/{benchmark}/{step}.json" for step in steps}
+    assert changed(before, texts(plan_of(own))) == {f"construction/{benchmark}/{step}.json" for step in steps}
 
 
-def test_an_encoder_is_named_by_the_digest_of_its_folder(here: Project) -> None:
+def test_an_encoder_is_named_by_the_digest_of_its_folder(own: Project) -> None:
     where = "benchmarks.vinoground.construction.encoder.folder"
-    here.edit(SUITE, "pairs: 12", "pairs: 12\n      encoder: {kind: checkpoint, folder: checkpoints/mpnet}")
+    own.edit(SUITE, "pairs: 12", "pairs: 12\n      encoder: {kind: checkpoint, folder: checkpoints/mpnet}")
     with pytest.raises(
         UserError, match=rf"{where}: no folder 'checkpoints/mpnet'. .* or write `encoder: {{kind: words}}`"
     ):
-        texts(plan_of(here))
-    here.write("checkpoints/mpnet/config.json", "{}")
+        texts(plan_of(own))
+    own.write("checkpoints/mpnet/config.json", "{}")
     with pytest.raises(UserError, match=rf"{where}: 'checkpoints/mpnet' holds no weights .*Found: config.json"):
-        texts(plan_of(here))
-    here.write("checkpoints/mpnet/model.safetensors", "one")
-    before = texts(plan_of(here))
-    here.write("checkpoints/mpnet/model.safetensors", "another")
-    assert changed(before, texts(plan_of(here))) == {"construction/vinoground/samples.json"}
+        texts(plan_of(own))
+    own.write("checkpoints/mpnet/model.safetensors", "one")
+    before = texts(plan_of(own))
+    own.write("checkpoints/mpnet/model.safetensors", "another")
+    assert changed(before, texts(plan_of(own))) == {"construction/vinoground/samples.json"}
 
 
-def test_another_suite_knows_nothing_of_it(here: Project) -> None:
-    keys = collect_keys(Plan(load(here.root, {"suite": "demo"})), CODE)
+def test_another_suite_knows_nothing_of_it(own: Project) -> None:
+    keys = collect_keys(Plan(load(own.root, {"suite": "demo"})), CODE)
     assert not [path for path in keys if "construction" in str(path)]
-    made = {str(path) for path, _ in step_keys(plan_of(here), "velociti")}
-    found = {str(path) for path in collect_keys(plan_of(here), CODE)}
+    made = {str(path) for path, _ in step_keys(plan_of(own), "velociti")}
+    found = {str(path) for path in collect_keys(plan_of(own), CODE)}
     assert made <= found and "results/construction/keys/release/velociti.json" not in found
 
 
-def test_the_rules_ask_for_the_rounds_before_and_for_the_writer(here: Project) -> None:
-    workflow = Workflow(plan_of(here))
+def test_the_rules_ask_for_the_rounds_before_and_for_the_writer(own: Project) -> None:
+    workflow = Workflow(plan_of(own))
     one, two = (SimpleNamespace(benchmark="velociti", round=number) for number in ("1", "2"))
     folder = Path("results/construction/construction/velociti")
     assert workflow.made.rounds_before(one) == []
@@ -159,24 +158,24 @@ def test_the_rules_ask_for_the_rounds_before_and_for_the_writer(here: Project) -
     )
     assert workflow.answer_retry(one) == []
     retry = Path("results/construction/keys/retries/velociti/construction/round1/toy-writer.json")
-    here.write(str(retry), "{}")
+    own.write(str(retry), "{}")
     assert workflow.answer_retry(one) == [retry]
     assert workflow.made.verdicts(one) == []
 
 
-def test_clips_are_measured_where_a_benchmark_is_made_of_them(here: Project) -> None:
-    workflow = Workflow(plan_of(here))
+def test_clips_are_measured_where_a_benchmark_is_made_of_them(own: Project) -> None:
+    workflow = Workflow(plan_of(own))
     one, other = (SimpleNamespace(benchmark=name) for name in ("temporalbench", "velociti"))
     folder = Path("results/construction/construction/temporalbench")
     assert workflow.made.measured() == "temporalbench"
     assert workflow.made.facts(one) == [folder / "facts.parquet"] and workflow.made.facts(other) == []
     assert workflow.made.ledgers(one) == [folder / f"clips/{shard}.parquet" for shard in range(2)]
-    steps = {path.stem for path, _ in step_keys(plan_of(here), "temporalbench")}
-    assert "clips" in steps and "clips" not in {path.stem for path, _ in step_keys(plan_of(here), "velociti")}
+    steps = {path.stem for path, _ in step_keys(plan_of(own), "temporalbench")}
+    assert "clips" in steps and "clips" not in {path.stem for path, _ in step_keys(plan_of(own), "velociti")}
 
 
-def test_a_benchmark_that_is_filtered_is_there_before_the_filter_too(here: Project) -> None:
-    plan, folder = plan_of(here), Path("results/construction")
+def test_a_benchmark_that_is_filtered_is_there_before_the_filter_too(own: Project) -> None:
+    plan, folder = plan_of(own), Path("results/construction")
     workflow = Workflow(plan)
     one = SimpleNamespace(benchmark="mmbench_video")
     assert workflow.made.filtered() == "mmbench_video"
@@ -190,48 +189,48 @@ def test_a_benchmark_that_is_filtered_is_there_before_the_filter_too(here: Proje
     assert workflow.made.checks_by_hand(one) == [] and workflow.made.every_round(one) == []
 
 
-def test_a_judge_whose_ratings_are_imported_need_not_know_what_is_not_filtered_yet(here: Project) -> None:
-    here.edit(SUITE, "judges: [wordmatch]", "judges: [gpt-4v, wordmatch]")
-    here.edit(SUITE, "run: [local]", "run: [local, gpt-4v]")
-    plan = plan_of(here)
+def test_a_judge_whose_ratings_are_imported_need_not_know_what_is_not_filtered_yet(own: Project) -> None:
+    own.edit(SUITE, "judges: [wordmatch]", "judges: [gpt-4v, wordmatch]")
+    own.edit(SUITE, "run: [local]", "run: [local, gpt-4v]")
+    plan = plan_of(own)
     assert "judges/mmbench_video-unfiltered/unpacked/gpt-4v.json" in texts(plan)
     found = Workflow(plan).made.ratings(SimpleNamespace(benchmark="mmbench_video"))
     assert {path.name for path in found} == {"wordmatch.parquet"}
 
 
-def test_a_report_with_published_numbers_asks_for_none_of_what_is_not_filtered_yet(here: Project) -> None:
-    here.edit(SUITE, "show_published: false", "show_published: true")
-    published = {path.stem for path in report_inputs(plan_of(here)) if path.parent.name == "published"}
+def test_a_report_with_published_numbers_asks_for_none_of_what_is_not_filtered_yet(own: Project) -> None:
+    own.edit(SUITE, "show_published: false", "show_published: true")
+    published = {path.stem for path in report_inputs(plan_of(own)) if path.parent.name == "published"}
     assert published == {"velociti", "vinoground", "temporalbench", "mmbench_video"}
 
 
-def test_a_filter_by_people_is_made_anew_when_they_say_more(here: Project) -> None:
-    here.edit(
+def test_a_filter_by_people_is_made_anew_when_they_say_more(own: Project) -> None:
+    own.edit(
         SUITE,
         "{model: toy-llava-ov, samplings: [still0, still1]}",
         '{model: toy-llava-ov, samplings: [still0, still1], verdicts: "checks/*.csv"}',
     )
-    before = texts(plan_of(here))
-    here.write("checks/ann.csv", "task_id,digest,reviewer,verdict\n")
-    assert changed(before, texts(plan_of(here))) == {"construction/mmbench_video/static.json"}
+    before = texts(plan_of(own))
+    own.write("checks/ann.csv", "task_id,digest,reviewer,verdict\n")
+    assert changed(before, texts(plan_of(own))) == {"construction/mmbench_video/static.json"}
 
 
-def test_without_a_filter_there_is_one_benchmark(here: Project) -> None:
-    here.edit(SUITE, "      static: {model: toy-llava-ov, samplings: [still0, still1]}\n", "")
-    plan = plan_of(here)
+def test_without_a_filter_there_is_one_benchmark(own: Project) -> None:
+    own.edit(SUITE, "      static: {model: toy-llava-ov, samplings: [still0, still1]}\n", "")
+    plan = plan_of(own)
     assert "mmbench_video-unfiltered" not in plan.config.benchmarks
     released = Workflow(plan).made.released(SimpleNamespace(benchmark="mmbench_video"))
     assert [path.name for path in released] == ["reviewed.parquet"]
 
 
-def test_a_draw_is_made_anew_when_a_set_changes(here: Project) -> None:
-    here.edit(SUITE, SETS, "{folder: full, scoring: {msvd: 0 to 5}}")
-    here.write("full/msvd.csv", "video,question,answer\n")
-    workflow, before = Workflow(plan_of(here)), texts(plan_of(here))
+def test_a_draw_is_made_anew_when_a_set_changes(own: Project) -> None:
+    own.edit(SUITE, SETS, "{folder: full, scoring: {msvd: 0 to 5}}")
+    own.write("full/msvd.csv", "video,question,answer\n")
+    workflow, before = Workflow(plan_of(own)), texts(plan_of(own))
     one = SimpleNamespace(benchmark="mmbench_video", set="msvd")
     assert workflow.made.sets() == "msvd" and workflow.made.set_file(one) == ["full/msvd.csv"]
-    here.write("full/msvd.csv", "video,question,answer\na.mp4,Who?,Me.\n")
-    assert changed(before, texts(plan_of(here))) == {"construction/mmbench_video/draw.json"}
+    own.write("full/msvd.csv", "video,question,answer\na.mp4,Who?,Me.\n")
+    assert changed(before, texts(plan_of(own))) == {"construction/mmbench_video/draw.json"}
     [drawn] = workflow.made.drawn(one)
     assert str(drawn) == "results/construction/construction/mmbench_video/sets/msvd.csv"
     assert workflow.made.drawn(SimpleNamespace(benchmark="velociti")) == []

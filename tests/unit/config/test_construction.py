@@ -14,47 +14,8 @@ from reprise.plan.workflow import Workflow
 
 from tests.unit.config.conftest import CODE, Project
 
-SUITE, MAIN = "config/suites/construction.yaml", "config/config.yaml"
+SUITE = "config/suites/construction.yaml"
 SETS = "{folder: resources/demo/sets, count: 5, scoring: {toy-own: 0 to 3, toy-five: 0 to 5, toy-letters: accuracy}}"
-PROMPTS = "resources/prompts/construction/velociti.yaml"
-MISTAKES = [
-    (SUITE, "release: {kind: constructed}", "release: {kind: toyworld}", "benchmarks.velociti.release: should be `{kind: constructed}`, since `construction:` says how it is made."),
-    (SUITE, "writer: toy-writer", "writer: toy-writr", "benchmarks.velociti.construction.writer: unknown model 'toy-writr'. Did you mean 'toy-writer'?"),
-    (SUITE, "writer: toy-writer", "writer: toy-siglip", "benchmarks.velociti.construction.writer: 'toy-siglip' cannot write: adapter 'contrastive' gives similarity."),
-    (SUITE, "kind: velociti", "kind: velocity", "benchmarks.velociti.construction.kind: should be 'velociti', 'vinoground', 'temporalbench', 'mmbench_video', found 'velocity'. Did you mean 'velociti'?"),
-    (SUITE, "per_video: 2", "per_vid: 2", "benchmarks.velociti.construction.per_vid: unknown key. Did you mean 'per_video'?"),
-    (SUITE, "per_video: 2", "per_video: 0", "benchmarks.velociti.construction.per_video: should be greater than or equal to 1, found 0."),
-    (SUITE, f"prompts: {PROMPTS}", "prompts: resources/prompts/construction/velocit.yaml", f"benchmarks.velociti.construction.prompts: no file 'resources/prompts/construction/velocit.yaml'. Did you mean '{PROMPTS}'?"),
-    (SUITE, f"prompts: {PROMPTS}", "prompts: resources/prompts/velociti.yaml", "resources/prompts/velociti.yaml has no prompt 'action_adv'. Needed: caption, action_adv, action_manner."),
-    (SUITE, "annotations: {kind: toyworld}", "annotations: {kind: rehearsal}", "benchmarks.velociti.construction.annotations.kind: should be 'toyworld', 'folder', 'huggingface', found 'rehearsal'."),
-    (SUITE, '.csv"}', '.csv", undecided: maybe}', "benchmarks.velociti.construction.review.undecided: should be 'keep' or 'drop', found 'maybe'."),
-    (SUITE, "static: {model: toy-llava-ov, samplings: [still0, still1]}", "static: {model: toy-lava-ov}", "benchmarks.mmbench_video.construction.static: unknown model 'toy-lava-ov'. Did you mean 'toy-llava-ov'?"),
-    (SUITE, "static: {model: toy-llava-ov, samplings: [still0, still1]}", "static: {model: oracle, protocol: unpackd}", "benchmarks.mmbench_video.construction.static: unknown protocol 'unpackd'. Did you mean 'unpacked'?"),
-    (SUITE, "static: {model: toy-llava-ov, samplings: [still0, still1]}", "static: {model: oracle, protocol: mmstar}", "benchmarks.mmbench_video.construction.static.protocol: 'mmstar' has no judge. Allowed: unpacked, "),
-    (SUITE, "static: {model: toy-llava-ov, samplings: [still0, still1]}", "static: {model: oracle, samplings: [interior1]}", "benchmarks.mmbench_video.construction.static.samplings: 'interior1' is no random frame. Allowed: random1, still0, still1, still2, still3."),
-    (SUITE, "static: {model: toy-llava-ov, samplings: [still0, still1]}", "static: {model: oracle, least: 4}", "benchmarks.mmbench_video.construction.static.least: should be less than or equal to 3, found 4."),
-    (SUITE, "pairs: 12", "pairs: 12\n      encoder: {kind: mpnet}", "benchmarks.vinoground.construction.encoder.kind: should be 'words', 'minilm', 'checkpoint', found 'mpnet'."),
-    (SUITE, "pairs: 12", "pairs: 12\n      encoder: {kind: checkpoint, folder: x, tokens: 0}", "benchmarks.vinoground.construction.encoder.tokens: should be greater than or equal to 3, found 0."),
-    (SUITE, "judges: [wordmatch]", "judges: []", "benchmarks.mmbench_video.construction.static: nobody rates its answers. Name a judge in `judges:` of the suite or of the benchmark."),
-    (SUITE, "sets, count: 5, scoring: {toy-own", "sets, scoring: {msvd: 0 to 5, toy-own", "benchmarks.mmbench_video.construction.other_sets.scoring.msvd: no file 'resources/demo/sets/msvd.csv' with the questions of this set."),
-    (SUITE, "scoring: {toy-own: 0 to 3", "scoring: {msvd: 0 to 9", "benchmarks.mmbench_video.construction.other_sets.scoring.msvd: should be '0 to 3', '0 to 5' or 'accuracy', found '0 to 9'."),
-    (SUITE, "writer: toy-writer", "writer: toy-script", "benchmarks.velociti.construction.writer: 'toy-script' cannot write: its answers are imported. Name a model that is asked here."),
-    (SUITE, "per_video: 2", "coreference: 'x {first} {third}'", "benchmarks.velociti.construction.coreference: should have {first} and {second} and nothing else in braces, found 'x {first} {third}'."),
-    (SUITE, "per_video: 2", "coreference: no places", "benchmarks.velociti.construction.coreference: should have {first} and {second} and"),
-    (SUITE, "per_video: 2", "files: [/etc/passwd]", "benchmarks.velociti.construction.files: '/etc/passwd' should be a pattern of files in the folder of `annotations:`, as '*.csv'."),
-    (SUITE, "per_video: 2", "files: ['../*.csv']", "benchmarks.velociti.construction.files: '../*.csv' should be a pattern"),
-    (SUITE, "per_video: 2", "files: []", "benchmarks.velociti.construction.files: '' should be a pattern"),
-    (SUITE, '.csv"}', '.csv", videos: "{nope}/x"}', "benchmarks.velociti.construction.review.videos: should have {video} and nothing else in braces, found '{nope}/x'."),
-    (SUITE, '"resources/demo/reviews/velociti/*.csv"', "resources/demo/reviews/velociti", "benchmarks.velociti.construction.review.verdicts: no file 'resources/demo/reviews/velociti'. Put it there, or name a pattern such as 'reviews/*.csv', which may match none yet."),
-    ("config/models/toy-writer.yaml", "says: slides left", "say: slides left", "settings.verbs.sliding left.say: unknown key. Did you mean 'says'?"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("file", "old", "new", "said"), MISTAKES, ids=[f"{new}"[:60] for _, _, new, _ in MISTAKES])
-def test_a_mistake_is_one_message(project: Project, file: str, old: str, new: str, said: str) -> None:
-    project.edit(file, old, new)
-    message = project.message("construction")
-    assert said in message and file in message
 
 
 def test_a_constructed_release_needs_to_say_how(project: Project) -> None:

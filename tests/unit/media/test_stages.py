@@ -197,15 +197,25 @@ def test_contact_sheet(made: Path) -> None:
         preview("pair.joind")
 
 
-def test_a_grid_is_planned_and_previewed_as_the_one_picture_that_a_model_sees(made: Path) -> None:
+def test_a_grid_is_planned_and_previewed_as_the_one_picture_that_a_model_sees(made: Path, tmp_path: Path) -> None:
     view = {"show": "grid", "rows": 2, "columns": 3}
-    (made / "grid.json").write_text(json.dumps({"rule": {"rule": "interior", "frames": 6, "view": view}}))
-    run_stage("frames", made, "--key", "grid.json", "--facts", "facts.parquet", *LEDGERS, "--out", "grid.parquet")
-    plans = {row["clip_id"]: row for row in read_table(made / "grid.parquet", FRAME_PLAN).iter_rows(named=True)}
+    (tmp_path / "grid.json").write_text(json.dumps({"rule": {"rule": "interior", "frames": 6, "view": view}}))
+    run_stage(
+        "frames",
+        made,
+        "--key",
+        tmp_path / "grid.json",
+        "--facts",
+        "facts.parquet",
+        *LEDGERS,
+        "--out",
+        tmp_path / "grid.parquet",
+    )
+    plans = {row["clip_id"]: row for row in read_table(tmp_path / "grid.parquet", FRAME_PLAN).iter_rows(named=True)}
     assert plans["pair.first"]["grid"] == [2, 3] and "one picture, 2 x 3" in plans["pair.first"]["note"]
-    run_stage("preview", made, "--key", "grid.json", "--frames", "grid.parquet", *LEDGERS, "--clip", "pair.first",
-              "--out", "grid.png")  # fmt: skip
-    sheet = cv2.imread(str(made / "grid.png"))
+    run_stage("preview", made, "--key", tmp_path / "grid.json", "--frames", tmp_path / "grid.parquet", *LEDGERS, "--clip", "pair.first",
+              "--out", tmp_path / "grid.png")  # fmt: skip
+    sheet = cv2.imread(str(tmp_path / "grid.png"))
     assert sheet is not None and sheet.shape[0] >= 2 * 240 and sheet.shape[1] == 3 * 240 + 12
     picture = sheet[44 : 44 + 480, 6 : 6 + 720]
     cells = [picture[row : row + 240, column : column + 240] for row in (0, 240) for column in (0, 240, 480)]

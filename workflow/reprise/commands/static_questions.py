@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from reprise.commands.plans import plan_of
-from reprise.construction.mmbench_video.static import mean_ratings
+from reprise.construction.mmbench_video.review import mean_ratings
 from reprise.core.errors import UserError
 from reprise.core.schemas import VERDICTS, read_table
 

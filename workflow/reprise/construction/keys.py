@@ -1,6 +1,6 @@
 """Keys of the steps of a construction."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -101,19 +101,3 @@ class SubsetKey(Key):
 
     STAGE = "reprise.stages.construction_subset"
     settings: SubsetSearch
-
-
-STEP_KEYS: dict[str, Any] = {
-    one.STEP: one
-    for one in (
-        PoolClipsKey,
-        CandidatesKey,
-        AnnotationKey,
-        WritingKey,
-        SamplesKey,
-        ReviewKey,
-        StaticKey,
-        ConstructedReleaseKey,
-        ConstructionStatisticsKey,
-    )
-}

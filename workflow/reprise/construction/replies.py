@@ -2,8 +2,8 @@
 
 import json
 import re
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from reprise.construction.sheets import has_control
 
@@ -22,113 +22,89 @@ LIST_PROBLEMS = ("empty", "refusal", "prompt_repeated", "broken_json", "no_list"
 PROBLEMS = ("empty", "refusal", "prompt_repeated", "broken_json", "no_caption", "several_captions", "unprintable")
 
 
-class Parts(NamedTuple):
-    """The parts of a reply by their labels; or a named problem, and what was found."""
+class UnusableError(Exception):
+    """A reply cannot be used: the name of its problem, and what was found."""
 
-    found: dict[str, str]
-    problem: str = ""
-    why: str = ""
-
-
-class _Pairs(list[tuple[str, Any]]):
-    """The members of a JSON object, each name as often as it stands there."""
+    def __init__(self, problem: str, why: str) -> None:
+        super().__init__(f"{problem}: {why}")
+        self.problem, self.why = problem, why
 
 
-class Listed(NamedTuple):
-    """The lines of a list; or a named problem, and what was found."""
-
-    found: list[str]
-    problem: str = ""
-    why: str = ""
-
-
-def read_parts(reply: str, labels: Sequence[str], prompt: str) -> Parts:
-    """The text after each label, `Fluent Caption: ...`, or the same as a JSON object; a problem if one is missing."""
-    text, problem, why = opened(reply, prompt)
-    if problem:
-        return Parts({}, problem, why)
+def read_parts(reply: str, labels: Sequence[str], prompt: str) -> dict[str, str]:
+    """The text after each label, `Fluent Caption: ...`, or of a JSON object with these names."""
+    text = opened(reply, prompt)
     parts = _from_json(text, labels) if text.startswith("{") else _from_lines(text, labels)
-    if any(has_control(part) for part in parts.found.values()):
-        return Parts({}, "unprintable", f"control characters in {shown(text)}")
+    _refuse_control(text, parts.values())
     return parts
 
 
-def read_list(reply: str, prompt: str) -> Listed:
-    """The lines of a numbered list, or the texts of a JSON list; a problem if there are none."""
-    text, problem, why = opened(reply, prompt)
-    if problem:
-        return Listed([], problem, why)
-    listed = _list_from_json(text) if text.startswith("[") else _list_from_lines(text)
-    if any(has_control(line) for line in listed.found):
-        return Listed([], "unprintable", f"control characters in {shown(text)}")
-    return listed
+def read_list(reply: str, prompt: str) -> list[str]:
+    """The lines of a numbered list, or the texts of a JSON list."""
+    text = opened(reply, prompt)
+    is_json = text.startswith("[")
+    listed = _json(text) if is_json else LINE.findall(text)
+    others = [one for one in listed if not isinstance(one, str)]
+    if others:
+        raise UnusableError("no_list", f"{shown(json.dumps(others[0]))} is no text")
+    lines = [unquoted(line) for line in listed]
+    if not any(lines):
+        wanted = "text" if is_json else "line '1. ...'"
+        raise UnusableError("no_list", f"no {wanted} in {shown(text)}")
+    _refuse_control(text, lines)
+    return lines
 
 
-def opened(reply: str, prompt: str) -> tuple[str, str, str]:
-    """A reply without its fence; or a problem that any reply may have, and what was found."""
+def opened(reply: str, prompt: str) -> str:
+    """A reply without its fence, and without a problem that any reply may have."""
     text = reply.strip()
     fenced = FENCE.match(text)
     text = fenced[1].strip() if fenced else text
     if not text:
-        return text, "empty", "the reply is empty"
+        raise UnusableError("empty", "the reply is empty")
     if REFUSALS.match(text):
-        return text, "refusal", shown(text)
-    if _repeats(text, prompt):
-        return text, "prompt_repeated", shown(text)
-    return text, "", ""
-
-
-def _repeats(text: str, prompt: str) -> bool:
-    """Whether a reply holds the beginning of the prompt, however it is spaced."""
+        raise UnusableError("refusal", shown(text))
     beginning = " ".join(prompt.split())[:REPEATED_CHARS]
-    return len(beginning) >= REPEATED_CHARS // 2 and beginning in " ".join(text.split())
+    if len(beginning) >= REPEATED_CHARS // 2 and beginning in " ".join(text.split()):
+        raise UnusableError("prompt_repeated", shown(text))
+    return text
 
 
-def _from_json(text: str, labels: Sequence[str]) -> Parts:
+def _json(text: str, pairs: type | None = None) -> Any:
     try:
-        value = json.loads(text, object_pairs_hook=_Pairs)
+        return json.loads(text, object_pairs_hook=pairs)
     except (ValueError, RecursionError) as error:
-        return Parts({}, "broken_json", f"{error}: {shown(text)}")
-    pairs = [(str(key).strip().lower(), one) for key, one in value] if isinstance(value, _Pairs) else []
+        raise UnusableError("broken_json", f"{error}: {shown(text)}") from error
+
+
+def _refuse_control(text: str, found: Iterable[str]) -> None:
+    if any(map(has_control, found)):
+        raise UnusableError("unprintable", f"control characters in {shown(text)}")
+
+
+def _from_json(text: str, labels: Sequence[str]) -> dict[str, str]:
+    pairs = [(str(key).strip().lower(), one) for key, one in _json(text, list)]
     named = dict(pairs)
     if any([key for key, _ in pairs].count(label.lower()) > 1 for label in labels):
-        return Parts({}, "several_captions", f"a name stands twice in {shown(text)}")
+        raise UnusableError("several_captions", f"a name stands twice in {shown(text)}")
     missing = [label for label in labels if not isinstance(named.get(label.lower()), str)]
     if missing:
-        return Parts({}, "no_caption", f"no text '{missing[0]}' in {shown(text)}")
-    return Parts({label: unquoted(named[label.lower()]) for label in labels})
+        raise UnusableError("no_caption", f"no text '{missing[0]}' in {shown(text)}")
+    return {label: unquoted(named[label.lower()]) for label in labels}
 
 
-def _list_from_json(text: str) -> Listed:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        return Listed([], "broken_json", f"{error}: {shown(text)}")
-    others = [one for one in value if not isinstance(one, str)]
-    if others:
-        return Listed([], "no_list", f"{shown(json.dumps(others[0]))} is no text")
-    found = [unquoted(one) for one in value]
-    return Listed(found) if any(found) else Listed([], "no_list", f"no text in {shown(text)}")
-
-
-def _list_from_lines(text: str) -> Listed:
-    found = [unquoted(line) for line in LINE.findall(text)]
-    return Listed(found) if any(found) else Listed([], "no_list", f"no line '1. ...' in {shown(text)}")
-
-
-def _from_lines(text: str, labels: Sequence[str]) -> Parts:
+def _from_lines(text: str, labels: Sequence[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for label in labels:
         pattern = rf"^(?:[^\w\n]|_)*{re.escape(label)}[*_]*\s*:[*_]*\s*(.+)$"
         matches = re.findall(pattern, text, re.IGNORECASE | re.MULTILINE)
         if not matches:
-            return Parts({}, "no_caption", f"no line '{label}: ...' in {shown(text)}")
+            raise UnusableError("no_caption", f"no line '{label}: ...' in {shown(text)}")
         if len(set(matches)) > 1:
-            return Parts({}, "several_captions", f"{len(matches)} lines '{label}: ...'")
+            raise UnusableError("several_captions", f"{len(matches)} lines '{label}: ...'")
         found[label] = unquoted(matches[0])
         if not found[label]:
-            return Parts({}, "no_caption", f"nothing after '{label}:'")
-    return Parts(found)
+            raise UnusableError("no_caption", f"nothing after '{label}:'")
+    return found
 
 
 def unquoted(text: str) -> str:

@@ -1,17 +1,55 @@
-"""Which clips of the annotations are fetched and measured: before that, what their rows alone say."""
+"""The clips of TemporalBench's annotations, what people wrote of them, and which ones are fetched and measured."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from reprise.benchmarks.rows import Clip
-from reprise.construction.draws import first_of_each
-from reprise.construction.filters import Filter, Row, sifted
-from reprise.construction.settings import TemporalBenchSettings
-from reprise.construction.sheets import NAME
-from reprise.construction.temporalbench.annotated import Annotated, read_clips
+from reprise.construction.filters import Found, Row, beyond_draw, sifted
+from reprise.construction.review import Task, is_exported, read_typed
+from reprise.construction.settings import ClipColumns, TemporalBenchSettings
+from reprise.construction.sheets import NAME, Videos, read_sheet
+from reprise.core.errors import UserError
+from reprise.core.tabular import read_own_rows, text_of
+from reprise.core.times import seconds
 
+OWN = "own"
+"""stands for the data set of clips of one's own"""
+CAPTION_TASK = "caption/"
+"""what the names of tasks begin with that ask people to describe a clip"""
+DESCRIBED = ("described",)
+OWN_COLUMNS = ("video", "start", "end", "caption")
 ANNOTATED_FILTERS = ("other_dataset", "other_split", "bad_name", "no_span", "too_long", "not_measured")
+OF_DATASET = "clips of this data set"
+
+
+class Annotated(NamedTuple):
+    """A clip, with all that the annotations say of it."""
+
+    dataset: str
+    split: str
+    video: str
+    start_s: float | None
+    end_s: float | None
+    descriptions: tuple[str, ...] = ()
+    captions: tuple[str, ...] = ()
+    """different ones of several rows are a problem"""
+    refined: tuple[str, ...] = ()
+
+    @property
+    def clip(self) -> Clip:
+        """As the evaluation names it and cuts it; sound is not taken along."""
+        unit, start, end = f"{self.dataset}/{self.video}", self.start_s or 0.0, self.end_s or 0.0
+        return Clip(f"{unit}.short-{seconds(start)}-{seconds(end)}", unit, "trim", self.video, start, end)
+
+    def with_texts_of(self, other: "Annotated") -> "Annotated":
+        """What two rows say of one clip, each text once."""
+        return self._replace(
+            split=self.split or other.split,
+            descriptions=tuple(dict.fromkeys((*self.descriptions, *other.descriptions))),
+            captions=tuple(dict.fromkeys((*self.captions, *other.captions))),
+            refined=tuple(dict.fromkeys((*self.refined, *other.refined))),
+        )
 
 
 def clips(files: Mapping[str, Path], settings: TemporalBenchSettings) -> list[Clip]:
@@ -21,34 +59,91 @@ def clips(files: Mapping[str, Path], settings: TemporalBenchSettings) -> list[Cl
     return list({one.clip.clip_id: one.clip for one, row in wanted if not row["filter"]}.values())
 
 
+def read_clips(files: Mapping[str, Path], settings: TemporalBenchSettings) -> list[Annotated]:
+    """The clips of all files; rows of one clip add up, so that captions may come in files of their own.
+
+    A file may be what Label Studio exports of the review: the captions that people typed there, one for a clip without
+    any, or the one that holds in the place of several.
+    """
+    found: dict[tuple[Any, ...], Annotated] = {}
+    exports = [path for path in files.values() if is_exported(path)]
+    for path in (path for path in files.values() if path not in exports):
+        for one in _own_rows(path) if settings.columns is None else _rows(path, settings.columns):
+            name = (one.dataset, one.video, one.start_s, one.end_s)
+            found[name] = found[name].with_texts_of(one) if name in found else one
+    if not found:
+        raise UserError(f"annotations of TemporalBench: no clips in {', '.join(sorted(files)) or 'no file'}.")
+    by_clip = {one.clip.clip_id: one for one in found.values()}
+    for said in read_typed(exports):
+        if not said.task_id.startswith(CAPTION_TASK):
+            continue  # a remark beside another task
+        clip = said.task_id.removeprefix(CAPTION_TASK)
+        if clip not in by_clip:
+            raise UserError(f"{said.where}: the annotations have no clip '{clip}': an export of another project.")
+        one, texts = by_clip[clip], (" ".join(said.verdict.split()),)
+        is_first = said.digest == caption_task(clip, "").digest
+        typed = one._replace(captions=texts) if is_first else one._replace(refined=texts)
+        by_clip[clip] = one.with_texts_of(typed)
+    return list(by_clip.values())
+
+
+def caption_task(clip: str, shown: str) -> Task:
+    """People describe a clip; where captions differ, these are shown, and they write the one that holds."""
+    return Task(f"{CAPTION_TASK}{clip}", DESCRIBED, {"video": clip, "option": shown})
+
+
+def _own_rows(path: Path) -> Iterator[Annotated]:
+    videos = Videos()
+    for row in read_sheet(path, OWN_COLUMNS, ()):
+        captions = tuple(filter(None, [row.cells["caption"]]))
+        start, end = row.span("start", "end")
+        yield Annotated(OWN, "", videos.name(row, "video"), start, end, captions=captions)
+
+
+def _rows(path: Path, columns: ClipColumns) -> Iterator[Annotated]:
+    table, names = read_own_rows(path), columns.model_dump()
+    missing = sorted({name for key, name in names.items() if key != "refined"} - set(table.columns))
+    if missing:
+        raise UserError(
+            f"{path}: column '{missing[0]}' is missing. Found: {', '.join(table.columns)}. Correct `columns:` of "
+            "`construction:` in the suite."
+        )
+    for number, row in enumerate(table.iter_rows(named=True), start=1):
+        where = {key: f"{path}: row {number}: {name}" for key, name in names.items()}
+        text = {key: text_of(row.get(name), where[key]) for key, name in names.items()}
+        start, end = (_seconds(text[key], where[key]) for key in ("start", "end"))
+        described, captions, refined = (
+            tuple(filter(None, [text[key]])) for key in ("description", "caption", "refined")
+        )
+        yield Annotated(text["dataset"], text["split"], text["video"], start, end, described, captions, refined)
+
+
+def _seconds(text: str, where: str) -> float | None:
+    try:
+        return float(text) if text else None
+    except ValueError:
+        raise UserError(f"{where}: should be a number of seconds, found '{text}'.") from None
+
+
 def annotated_rows(found: Sequence[Annotated], settings: TemporalBenchSettings) -> list[Row]:
     """A row a clip, with the filter that drops it before it is measured."""
-    rows = sifted([_row(one, settings) for one in found], _filters(settings))
-    left = [row for row in rows if not row["filter"]]
-    drawn = first_of_each(left, lambda row: row["dataset"], lambda row: row["clip"], settings.measured, settings.seed)
-    why = f"more than {settings.measured} clips of this data set"
-    return sifted(rows, [Filter("not_measured", lambda row: "" if row["clip"] in drawn else why)])
+    rows = []
+    for one in found:
+        is_described = one.dataset in settings.described
+        rows.append({
+            "clip": one.clip.clip_id, "dataset": one.dataset, "split": one.split, "video": one.video,
+            "start_s": one.start_s, "end_s": one.end_s, "description": next(iter(one.descriptions), ""),
+            "captions": list(one.descriptions if is_described else one.refined or one.captions),
+            "is_refined": bool(one.refined) and not is_described, "seconds": None, "shots": None, "motion": None,
+        })  # fmt: skip
+    rows = sifted(rows, _filters(settings))
+    beyond = beyond_draw(rows, ("dataset",), "clip", settings.measured, settings.seed, OF_DATASET)
+    return sifted(rows, {"not_measured": beyond})
 
 
-def _row(one: Annotated, settings: TemporalBenchSettings) -> Row:
-    captions = one.descriptions if one.dataset in settings.described else (one.refined or one.captions)
-    return {
-        "clip": one.clip.clip_id,
-        "dataset": one.dataset,
-        "split": one.split,
-        "video": one.video,
-        "start_s": one.start_s,
-        "end_s": one.end_s,
-        "description": next(iter(one.descriptions), ""),
-        "captions": list(captions),
-        "is_refined": bool(one.refined) and one.dataset not in settings.described,
-        "seconds": None,
-        "shots": None,
-        "motion": None,
-    }
+def _filters(settings: TemporalBenchSettings) -> Mapping[str, Found]:
+    is_own = settings.columns is None
 
-
-def _filters(settings: TemporalBenchSettings) -> list[Filter]:
     def no_span(row: Mapping[str, Any]) -> str:
         start, end = row["start_s"], row["end_s"]
         return "" if start is not None and end is not None and 0 <= start < end else f"from {start} to {end}"
@@ -57,12 +152,11 @@ def _filters(settings: TemporalBenchSettings) -> list[Filter]:
         length = row["end_s"] - row["start_s"]
         return f"{length:g} s, more than {settings.longest_s:g}" if length > settings.longest_s else ""
 
-    is_own = settings.columns is None
-    found: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    found: dict[str, Found] = {
         "other_dataset": lambda row: "" if is_own or row["dataset"] in settings.datasets else f"'{row['dataset']}'",
         "other_split": lambda row: "" if is_own or row["split"] in settings.splits else f"'{row['split']}'",
         "bad_name": lambda row: "" if NAME.fullmatch(row["video"]) else f"'{row['video']}' cannot be a file's name",
         "no_span": no_span,
         "too_long": too_long,
     }
-    return [Filter(name, found[name]) for name in ANNOTATED_FILTERS if name in found]
+    return {name: found[name] for name in ANNOTATED_FILTERS if name in found}

@@ -18,10 +18,10 @@ VOTED: Columns = {"votes": pl.Int32, "in_favour": pl.Int32}
 
 def filtered(columns: Columns) -> pl.Schema:
     """The columns of a table whose rows filters drop."""
-    return pl.Schema({**columns, **FILTERED})
+    return pl.Schema([*columns.items(), *FILTERED.items()])
 
 
-TEXTS = pl.Schema({
+TEXT: Columns = {
     "text_id": pl.String,
     "kind": pl.String,  # name of the prompt
     "video": pl.String,  # the first that needs it
@@ -29,7 +29,7 @@ TEXTS = pl.Schema({
     "values": NAMED_TEXTS,  # what the prompt is filled with
     "known": pl.List(pl.String),  # what a replacement must differ from, such as the verbs of the video
     "instead_of": pl.String,  # the text that it must not repeat; empty where there is none
-})  # fmt: skip
+}
 
 WRITTEN = filtered({
     "text_id": pl.String,
@@ -58,7 +58,7 @@ STATISTICS = pl.Schema({
     "note": pl.String,
 })  # fmt: skip
 
-SHARED = {"texts": TEXTS, "written": WRITTEN, "votes": VOTES}
+SHARED = {"texts": pl.Schema(TEXT), "written": WRITTEN, "votes": VOTES}
 NO_CANDIDATES = filtered({"sample_id": pl.String})
 """nothing is made before the writer is asked"""
 

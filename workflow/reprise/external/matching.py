@@ -78,6 +78,12 @@ def words_of(text: str) -> str:
     return " ".join(WORD.findall(unicodedata.normalize("NFC", text).casefold()))
 
 
+def object_of(entry: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """A field that is an object; an empty one if it is missing or something else."""
+    value = entry.get(name)
+    return value if isinstance(value, dict) else {}
+
+
 def text_of(entry: Mapping[str, Any], name: str) -> str:
     """A field as a text; empty if it is missing or neither a text nor a number."""
     value = entry.get(name)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reprise.construction.draws import shuffled
+from reprise.construction.filters import shuffled
 from reprise.construction.label_studio import as_task
 from reprise.construction.review import Task
 from reprise.core.checksums import sealed_text

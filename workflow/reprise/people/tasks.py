@@ -10,6 +10,7 @@ from reprise.construction.review import Task, name_of
 from reprise.core.errors import UserError
 from reprise.core.files import inside
 from reprise.core.tabular import csv_rows
+from reprise.people.settings import Asked
 
 QUESTION_COLUMNS = ("question_id", "video", "question", "options", "answer")
 BETWEEN = " | "
@@ -35,20 +36,29 @@ def task_id(scope: str, *names: str) -> str:
 
 def question_tasks(scope: str, requests: pl.DataFrame) -> list[Task]:
     """A task for each question of a run, in their order; each offers the options of the question."""
-    return [_question_task(scope, row) for row in requests.iter_rows(named=True)]
-
-
-def _question_task(scope: str, row: Mapping[str, object]) -> Task:
-    options = tuple(map(str, row["options"]))  # type: ignore[call-overload]
-    if not options:
-        raise UserError(
-            f"{row['request_id']}: a free answer, which people cannot choose. Name a protocol that offers options."
-        )
-    return _task(task_id(scope, str(row["request_id"])), options, str(row["clip_id"]), str(row["prompt"]))
+    tasks = []
+    for name, options, clip, prompt in requests.select("request_id", "options", "clip_id", "prompt").iter_rows():
+        if not options:
+            raise UserError(f"{name}: a free answer, which people cannot choose. Name a protocol that offers options.")
+        tasks.append(_task(task_id(scope, name), tuple(options), clip, prompt))
+    return tasks
 
 
 def _task(name: str, options: tuple[str, ...], clip: str, question: str) -> Task:
     return Task(name, options, {"clip": clip, "question": question, "choices": BETWEEN.join(options)})
+
+
+def qualification_of(scope: str, design: Asked) -> Qualifying:
+    """The questions of a design's qualification; none without one."""
+    if design.qualification is None:
+        return NOT_TESTED
+    path, needed = Path(design.qualification.questions), design.qualification.right
+    found = qualification_tasks(scope, path)
+    if needed > len(found.tasks):
+        raise UserError(
+            f"{path}: has {len(found.tasks)} questions, and `right: {needed}` of the group needs more of them."
+        )
+    return found
 
 
 def qualification_tasks(scope: str, path: Path) -> Qualifying:
@@ -66,18 +76,14 @@ def qualification_tasks(scope: str, path: Path) -> Qualifying:
         tasks.append(_task(name, options, row["video"], row["question"]))
         right[name] = row["answer"]
         if row["video"]:
-            videos[name] = _video(path, row["video"], number)
+            video = inside(path.parent, row["video"])
+            if video is None or not video.is_file():
+                raise UserError(
+                    f"{path}: row {number}: no video '{row['video']}' in {path.parent}/: it must lie beside this file, "
+                    "or in a folder there."
+                )
+            videos[name] = path.parent / row["video"]
     return Qualifying(tasks, right, videos)
-
-
-def _video(path: Path, name: str, number: int) -> Path:
-    found = inside(path.parent, name)
-    if found is None or not found.is_file():
-        raise UserError(
-            f"{path}: row {number}: no video '{name}' in {path.parent}/: it must lie beside this file, or in a folder "
-            "there."
-        )
-    return path.parent / name
 
 
 def in_surveys(names: Sequence[str], count: int | None, size: int | None) -> dict[str, int]:

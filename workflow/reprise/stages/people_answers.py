@@ -10,10 +10,8 @@ from reprise.core.schemas import REQUESTS, RESPONSES, read_table, table_of, writ
 from reprise.external.answers import response_row
 from reprise.media.sampling import frames_shown
 from reprise.models.adapters.base import Answer
-from reprise.people.answers import TOO_FEW, replies
-from reprise.people.gathering import gather
+from reprise.people.answers import TOO_FEW, gather, replies, write_refused
 from reprise.people.keys import PeopleRunKey
-from reprise.people.refused import write_refused
 from reprise.stages.arguments import arguments
 
 

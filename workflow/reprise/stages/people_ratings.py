@@ -9,10 +9,9 @@ from reprise.core.files import write_text
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import REQUESTS, read_table
-from reprise.people.gathering import gather
+from reprise.people.answers import gather, write_refused
 from reprise.people.keys import RatingsKey
-from reprise.people.rating import rated, waiting
-from reprise.people.refused import write_refused
+from reprise.people.rating import rated
 from reprise.stages.arguments import arguments
 
 
@@ -21,8 +20,7 @@ def main() -> None:
     key, requests = read_key(args.key, RatingsKey), read_table(args.requests, REQUESTS)
     found = gather(key.scope, key.design, key.files, requests)
     votes = found.counted.votes
-    ratings = rated(requests, found.tasks, votes, key.design.workers)
-    unrated = waiting(requests, found.tasks, votes, key.design.workers)
+    ratings, unrated = rated(requests, found.tasks, votes, key.design.workers)
     write_refused(votes.problems, unrated, args.problems)
     write_text(args.out, as_csv(ratings.to_dicts(), ratings.columns))
     seal_text(args.out)

@@ -8,12 +8,18 @@ from reprise.core.errors import run_command
 from reprise.core.files import write_text
 from reprise.core.keyfile import read_key
 from reprise.core.schemas import REQUESTS, read_table
-from reprise.people.answers import replies
-from reprise.people.gathering import gather
+from reprise.people.answers import gather, replies
 from reprise.people.keys import PeopleStatisticsKey
-from reprise.people.rating_statistics import RATER_COLUMNS, rater_rows, rating_numbers
 from reprise.people.settings import RatingDesign
-from reprise.people.statistics import WORKER_COLUMNS, Number, numbers, worker_rows
+from reprise.people.statistics import (
+    RATER_COLUMNS,
+    WORKER_COLUMNS,
+    Number,
+    numbers,
+    rater_rows,
+    rating_numbers,
+    worker_rows,
+)
 from reprise.stages.arguments import arguments
 
 DIGITS = 4

@@ -17,11 +17,10 @@ from reprise.core.store import Store
 from reprise.media.errors import MediaError
 from reprise.media.ledgers import clip_file, present_clips
 from reprise.media.slides import has_sound, kept_slides
-from reprise.people.gathering import qualification_of
 from reprise.people.keys import SurveysKey
 from reprise.people.settings import AnswerDesign, RatingDesign
 from reprise.people.surveys import BEFORE, COLUMNS, Shown, qualification_videos, survey_rows
-from reprise.people.tasks import question_tasks
+from reprise.people.tasks import qualification_of, question_tasks
 from reprise.stages.arguments import arguments
 
 TEXTS = ("question",)

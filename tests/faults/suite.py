@@ -14,7 +14,7 @@ from reprise.construction.mmbench_video.candidates import COLUMNS as ANNOTATED
 from reprise.construction.mmbench_video.candidates import VIDEO_COLUMNS as COLLECTED
 from reprise.construction.review import COLUMNS as VERDICT_COLUMNS
 from reprise.core.files import text_digest
-from reprise.people.tasks import BETWEEN
+from reprise.people.surveys import BETWEEN
 
 from tests.faults.plugged import REGISTRATION
 from tests.faults.runs import REPORT, Reduced

@@ -28,7 +28,7 @@ from reprise.core.schemas import REQUESTS
 from reprise.media.probe import open_video
 from reprise.people.settings import RatingDesign
 from reprise.people.surveys import COLUMNS, Shown, label_studio_tasks, survey_rows
-from reprise.people.tasks import NOT_TESTED, question_tasks
+from reprise.people.surveys import NOT_TESTED, question_tasks
 from reprise.reading.ratings import RATINGS
 
 from tests.people.conftest import PASSWORD, TOKEN, USER, LabelStudio

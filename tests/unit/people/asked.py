@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from reprise.construction.review import Task, Verdict
 from reprise.people.answers import Counted, counting
 from reprise.people.settings import AnswerDesign
-from reprise.people.tasks import NOT_TESTED, Qualifying
+from reprise.people.surveys import NOT_TESTED, Qualifying
 
 AB = ("A", "B")
 

@@ -7,7 +7,7 @@ import pytest
 from reprise.construction.label_studio import exported_rows, is_export
 from reprise.construction.review import read_verdicts
 from reprise.people.answers import counting
-from reprise.people.tasks import NOT_TESTED, task_id
+from reprise.people.surveys import NOT_TESTED, task_id
 
 from tests.unit.people.asked import TASKS, counted_of, design, task
 

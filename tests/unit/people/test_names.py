@@ -12,7 +12,7 @@ from reprise.core.schemas import REQUESTS
 from reprise.people.gathering import gather
 from reprise.people.keys import Inputs
 from reprise.people.names import named, people_named, read_names
-from reprise.people.tasks import question_tasks
+from reprise.people.surveys import question_tasks
 
 from tests.unit.people.asked import TASKS, counted_of, design, said
 from tests.unit.rows import request_row

@@ -18,7 +18,7 @@ from reprise.people.rating import rated, rating_requests, waiting
 from reprise.people.rating_statistics import rater_rows, rating_numbers
 from reprise.people.settings import RatingDesign
 from reprise.people.surveys import Shown, label_studio_tasks, survey_rows
-from reprise.people.tasks import NOT_TESTED, question_tasks
+from reprise.people.surveys import NOT_TESTED, question_tasks
 from reprise.stats.reliability import alpha
 
 from tests.unit.rows import item_row

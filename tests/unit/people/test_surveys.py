@@ -16,7 +16,7 @@ from reprise.people.answers import counting
 from reprise.people.gathering import qualification_of
 from reprise.people.surveys import COLUMNS as SEEN
 from reprise.people.surveys import Shown, address, label_studio_tasks, qualification_videos, survey_rows
-from reprise.people.tasks import NOT_TESTED, qualification_tasks, question_tasks
+from reprise.people.surveys import NOT_TESTED, qualification_tasks, question_tasks
 
 from tests.unit.people.asked import AB, TASKS, TEST, design, said, task
 from tests.unit.rows import request_row

@@ -32,12 +32,12 @@ class Made(NamedTuple):
     samples: list[Row]
 
 
-def sifted(rows: Iterable[Row], filters: Mapping[str, Found]) -> list[Row]:
+def sifted(rows: Iterable[Row], filters: Mapping[str, Found], order: Sequence[str] = ()) -> list[Row]:
     """The rows, each with the first filter that drops it and why; one that was dropped before stays so."""
 
     def verdict(row: Row) -> Row:
-        found = ({"filter": name, "why": why} for name, one in filters.items() if (why := one(row)))
-        return next(found, KEPT)
+        names = [name for name in order if name in filters] or filters
+        return next(({"filter": name, "why": why} for name in names if (why := filters[name](row))), KEPT)
 
     return [row if row.get("filter") else row | verdict(row) for row in rows]
 
@@ -67,7 +67,6 @@ def rank(seed: int, *names: str) -> str:
 
 
 def shuffled(names: Iterable[str], seed: int) -> list[str]:
-    """The names in a seeded order."""
     return sorted(names, key=lambda name: rank(seed, name))
 
 
@@ -80,7 +79,6 @@ def grouped(rows: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
 
 
 def kept(table: pl.DataFrame) -> pl.DataFrame:
-    """The rows that no filter dropped."""
     return table.filter(pl.col("filter") == "")
 
 
@@ -99,5 +97,4 @@ def filter_counts(tables: Mapping[str, pl.DataFrame], steps: Mapping[str, Sequen
 
 
 def beside(what: str, group: str, paper: float | None, ours: float | None, note: str = "") -> Row:
-    """A number of ours beside the paper's."""
     return {"what": what, "group": group, "paper": paper, "ours": ours, "note": note}

@@ -14,7 +14,7 @@ from reprise.core.schemas import read_table, table_of, write_table
 MEASURED = ("temporalbench",)
 """benchmarks that drop clips by what is measured in them: their step `clips` says which are fetched first"""
 MODULES = {
-    "clips": "clips", "candidates": "candidates", "guidelines": "writing", "requests": "writing",
+    "clips": "candidates", "candidates": "candidates", "guidelines": "writing", "requests": "writing",
     "samples": "writing", "review": "review", "static": "review", "release": "review", "statistics": "statistics",
 }  # fmt: skip
 """step -> its module, in the order of the chain; the step is a function there. Between `requests` and `samples` the
@@ -27,7 +27,6 @@ def module_name(kind: str, step: str) -> str:
 
 
 def load_step(kind: str, step: str) -> Any:
-    """What does a step."""
     return getattr(import_module(module_name(kind, step)), step)
 
 
@@ -45,7 +44,6 @@ def read_tables(kind: str, paths: Iterable[Path]) -> dict[str, pl.DataFrame]:
 def write_tables(
     kind: str, found: Mapping[str, list[Row]], paths: Iterable[Path], made_under: Mapping[str, str]
 ) -> dict[str, pl.DataFrame]:
-    """Write each table to the file of its name."""
     schemas = SCHEMAS[kind]
     tables = {path: table_of(found[path.stem], schemas[path.stem]) for path in paths}
     for path, table in tables.items():

@@ -29,8 +29,6 @@ REVIEW_FILTERS = ("not_reviewed", "refused")
 
 
 class Task(NamedTuple):
-    """What people are asked about one thing."""
-
     task_id: str
     choices: tuple[str, ...]
     """what a verdict may say; the first one is in favour"""
@@ -53,8 +51,6 @@ def known_as(name: str) -> str:
 
 
 class Verdict(NamedTuple):
-    """One person's verdict on a task."""
-
     task_id: str
     digest: str
     reviewer: str
@@ -67,8 +63,6 @@ class Verdict(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """A row of a file that does not count."""
-
     where: str
     problem: str
     found: str
@@ -81,7 +75,6 @@ class Votes(NamedTuple):
     problems: list[Problem]
 
     def said(self, tasks: Iterable[str]) -> list[Row]:
-        """A row a verdict on these tasks."""
         return [{"task_id": task, "verdict": one} for task in tasks for one in self.by_task.get(task, {}).values()]
 
 
@@ -100,14 +93,14 @@ class Reviewed(NamedTuple):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Of the file of tasks."""
         return ("task_id", "digest", *self.shown, "choices", "judged_by", "reviewer", "verdict")
 
 
 def read_verdicts(paths: Iterable[Path], said: str = VERDICT) -> list[Verdict]:
     """The rows of all files of verdicts; a task without a verdict is not done yet, and no row.
 
-    Older states of what a person changed or took back in Label Studio are none either.
+    Older states of what a person changed or took back in Label Studio are none either. `said` may be what people typed
+    there in the place of verdicts.
     """
     found = []
     for path in paths:
@@ -121,11 +114,6 @@ def read_verdicts(paths: Iterable[Path], said: str = VERDICT) -> list[Verdict]:
         if moment:
             latest[name] = max(latest.get(name, moment), moment)
     return [one for name, moment, one in saved if one.verdict and moment in (None, latest.get(name))]
-
-
-def read_typed(paths: Iterable[Path]) -> list[Verdict]:
-    """What people typed in Label Studio, in the place of verdicts."""
-    return read_verdicts(paths, TYPED)
 
 
 def _moment(one: Verdict) -> datetime | None:
@@ -166,7 +154,13 @@ def _rows(path: Path) -> list[dict[str, Any]]:
                 f"{path}: not whole JSON ({error}). Export it again; the other files of verdicts stay."
             ) from error
         if is_export(rows):
-            _refuse_other_template(path, rows)
+            fields = fields_said(rows)
+            if fields and not fields & {VERDICT, TYPED}:  # it would look as if nobody had given a verdict
+                raise UserError(
+                    f"{path}: its annotations say {', '.join(map(shown, sorted(fields)))}, and none says '{VERDICT}'. "
+                    "Make the project with `template.xml` of the tasks, or call the choices of its template so, then "
+                    "export it again."
+                )
             return list(exported_rows(rows))
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise UserError(f"{path}: expected a list of objects with {needed}, or what Label Studio exports as JSON.")
@@ -178,16 +172,6 @@ def _rows(path: Path) -> list[dict[str, Any]]:
             f"{needed}. Fill in a copy of the tasks."
         )
     return rows
-
-
-def _refuse_other_template(path: Path, content: Sequence[Mapping[str, Any]]) -> None:
-    """Verdicts under another name would look as if nobody had given any."""
-    fields = fields_said(content)
-    if fields and not fields & {VERDICT, TYPED}:
-        raise UserError(
-            f"{path}: its annotations say {', '.join(map(shown, sorted(fields)))}, and none says '{VERDICT}'. Make the "
-            "project with `template.xml` of the tasks, or call the choices of its template so, then export it again."
-        )
 
 
 def warn_of(problems: Sequence[Problem], file: Path) -> None:
@@ -277,7 +261,6 @@ def task_rows(tasks: Sequence[Task], votes: Votes, needed: int) -> list[Row]:
 
 
 def as_csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
-    """Rows as a csv file."""
     buffer = io.StringIO()
     writer = csv.DictWriter(buffer, columns, lineterminator="\n")
     writer.writeheader()
@@ -291,5 +274,4 @@ def as_sheet(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
 
 
 def as_json(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Rows as a JSON file."""
     return json.dumps(list(rows), indent=1, ensure_ascii=False) + "\n"

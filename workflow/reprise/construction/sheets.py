@@ -38,8 +38,6 @@ def number(text: str | None) -> float | None:
 
 
 class Row(NamedTuple):
-    """A row of a sheet, and where it is."""
-
     where: str
     cells: dict[str, str]
 
@@ -56,7 +54,6 @@ class Row(NamedTuple):
         return times[0], times[1]
 
     def wrong(self, column: str, allowed: str) -> UserError:
-        """The error about a cell."""
         found = shown(self.cells[column])
         return UserError(
             f"{self.where}: column '{column}': found '{found}', allowed is {allowed}. Correct the row, then run the "
@@ -71,7 +68,6 @@ class Videos:
         self._endings: dict[str, str] = {}
 
     def name(self, row: Row, column: str) -> str:
-        """The name of the file of a row's video, without its ending."""
         name = ENDING.sub("", row.cells[column])
         if not is_normalized("NFC", name):
             allowed = "each letter as one sign (Unicode NFC), in the file's name too; here an accent stands by itself"

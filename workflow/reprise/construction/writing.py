@@ -1,14 +1,37 @@
-"""Rounds of writing: every text is asked for until a reply can be used, with the reason why the last one could not."""
+"""What a language model is asked, in rounds until a reply can be used, and how its replies are read."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from reprise.benchmarks.prompts import Prompt, fill
 from reprise.construction.filters import KEPT, Row
-from reprise.construction.replies import UnusableError
+from reprise.construction.sheets import has_control
 
+REFUSALS = re.compile(
+    r"^\W*(?:i['’]?m sorry|i am sorry|sorry,|i can(?:not|['’]t)\b|i['’]?m (?:not able|unable)|i am (?:not able|unable)|"
+    r"as an ai\b|as a language model)",
+    re.IGNORECASE,
+)
+FENCE = re.compile(r"^```\w*\n(.*?)\n?```$", re.DOTALL)
+QUOTES = ('""', "“”", "„“", "„”", "”“", "””", "‟”", "«»", "»«", "‹›", "「」", "『』", "''", "‘’", "‚‘", "`´", "``")
+"""pairs of quotes: how a text begins, and how it ends"""
+LONGEST_SHOWN = 80
+REPEATED_CHARS = 60
+LINE = re.compile(r"^[^\S\n]*(?:\d+[^\S\n]*[.):]|[-*•])\s*(\S.*)$", re.MULTILINE)
+LIST_PROBLEMS = ("empty", "refusal", "prompt_repeated", "broken_json", "no_list", "unprintable")
+PROBLEMS = ("empty", "refusal", "prompt_repeated", "broken_json", "no_caption", "several_captions", "unprintable")
 FEEDBACK = "\n\nYour last reply was:\n{reply}\n\nIt cannot be used ({problem}: {why}). Write it again."
 FAILED = "failed"
+
+
+class UnusableError(Exception):
+    """A reply cannot be used: the name of its problem, and what was found."""
+
+    def __init__(self, problem: str, why: str) -> None:
+        super().__init__(f"{problem}: {why}")
+        self.problem, self.why = problem, why
 
 
 class Reading(NamedTuple):
@@ -81,8 +104,90 @@ class Rounds:
 
 
 def request(name: str, number: int, system: str, prompt: str, max_tokens: int) -> Row:
-    """What a writer is asked in a round."""
     return {
         "request_id": name, "item_id": name, "clip_id": name, "role": str(number), "ask": "write", "system": system,
         "prompt": prompt, "options": [], "option_texts": [], "expected": "", "max_tokens": max_tokens,
     }  # fmt: skip
+
+
+# What a reply says: the parts that a prompt asks for, or the name of what is wrong with it.
+
+
+def read_parts(reply: str, labels: Sequence[str], prompt: str) -> dict[str, str]:
+    """The text after each label, `Fluent Caption: ...`, or of a JSON object with these names."""
+    text = opened(reply, prompt)
+    is_json = text.startswith("{")
+    pairs = [(str(key).strip().lower(), one) for key, one in _json(text, list)] if is_json else []
+    found = {}
+    for label in labels:
+        pattern = rf"^(?:[^\w\n]|_)*{re.escape(label)}[*_]*\s*:[*_]*\s*(.+)$"
+        lines = re.findall(pattern, text, re.IGNORECASE | re.MULTILINE)
+        said = [one for key, one in pairs if key == label.lower()] if is_json else list(dict.fromkeys(lines))
+        if len(said) > 1:
+            what = f"a name stands twice in {shown(text)}" if is_json else f"{len(lines)} lines '{label}: ...'"
+            raise UnusableError("several_captions", what)
+        if not said or not isinstance(said[0], str):
+            wanted = f"text '{label}'" if is_json else f"line '{label}: ...'"
+            raise UnusableError("no_caption", f"no {wanted} in {shown(text)}")
+        found[label] = unquoted(said[0])
+        if not found[label]:
+            raise UnusableError("no_caption", f"nothing after '{label}:'")
+    _refuse_control(text, found.values())
+    return found
+
+
+def read_list(reply: str, prompt: str) -> list[str]:
+    """The lines of a numbered list, or the texts of a JSON list."""
+    text = opened(reply, prompt)
+    is_json = text.startswith("[")
+    listed = _json(text) if is_json else LINE.findall(text)
+    others = [one for one in listed if not isinstance(one, str)]
+    if others:
+        raise UnusableError("no_list", f"{shown(json.dumps(others[0]))} is no text")
+    lines = [unquoted(line) for line in listed]
+    if not any(lines):
+        wanted = "text" if is_json else "line '1. ...'"
+        raise UnusableError("no_list", f"no {wanted} in {shown(text)}")
+    _refuse_control(text, lines)
+    return lines
+
+
+def opened(reply: str, prompt: str) -> str:
+    """A reply without its fence, and without a problem that any reply may have."""
+    text = reply.strip()
+    fenced = FENCE.match(text)
+    text = fenced[1].strip() if fenced else text
+    if not text:
+        raise UnusableError("empty", "the reply is empty")
+    if REFUSALS.match(text):
+        raise UnusableError("refusal", shown(text))
+    beginning = " ".join(prompt.split())[:REPEATED_CHARS]
+    if len(beginning) >= REPEATED_CHARS // 2 and beginning in " ".join(text.split()):
+        raise UnusableError("prompt_repeated", shown(text))
+    return text
+
+
+def _json(text: str, pairs: type | None = None) -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=pairs)
+    except (ValueError, RecursionError) as error:
+        raise UnusableError("broken_json", f"{error}: {shown(text)}") from error
+
+
+def _refuse_control(text: str, found: Iterable[str]) -> None:
+    if any(map(has_control, found)):
+        raise UnusableError("unprintable", f"control characters in {shown(text)}")
+
+
+def unquoted(text: str) -> str:
+    """A text on one line, without the quotes of any language around the whole of it."""
+    line = " ".join(text.split())
+    while len(line) > 1 and line[0] + line[-1] in QUOTES:
+        line = line[1:-1].strip()
+    return line
+
+
+def shown(text: str) -> str:
+    """The beginning of a text, on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_SHOWN else f"{line[:LONGEST_SHOWN]}..."

@@ -74,7 +74,6 @@ class RatingImporter(Protocol):
 
 
 def has_importer(benchmark: str) -> bool:
-    """Whether answers to a benchmark can be imported."""
     return find_spec(module_name(benchmark)) is not None
 
 

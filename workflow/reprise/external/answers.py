@@ -46,16 +46,12 @@ LARGEST_SHEET, MOST_CELLS = 2**29, 5_000_000
 
 
 class Place(NamedTuple):
-    """Where an answer is."""
-
     file: Path
     line: int
     id: str
 
 
 class Problem(NamedTuple):
-    """What is wrong at a place."""
-
     file: str
     line: int | None
     id: str

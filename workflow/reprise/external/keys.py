@@ -17,8 +17,6 @@ class ExternalAnswers(Answers):
 
 
 class RunFiles(ExternalAnswers):
-    """The answers of an imported run."""
-
     STAGE = "reprise.stages.import_answers"
     form: str
     files: dict[str, str]
@@ -34,14 +32,10 @@ class RatingFiles(ExternalAnswers):
 
 
 class ImportedRunKey(RunKey):
-    """Key of the stage `import_answers`."""
-
     model_config = ConfigDict(extra="forbid", frozen=True)
     answers: RunFiles
 
 
 class ImportedRatingsKey(RunKey):
-    """Key of the stage `import_ratings`."""
-
     model_config = ConfigDict(extra="forbid", frozen=True)
     answers: RatingFiles

@@ -59,7 +59,6 @@ class Task(NamedTuple):
 
 
 def is_log(path: Path) -> bool:
-    """Whether a file of JSON lines is such a log."""
     return MARK in path.read_bytes()
 
 
@@ -71,7 +70,6 @@ def settings_beside(files: Sequence[Path]) -> list[Path]:
 
 
 def read_log(path: Path, imported: ImportedAnswers, items: pl.DataFrame, requests: pl.DataFrame, task: Task) -> None:
-    """Add the answers of a log."""
     asked = {row["item_id"]: row for row in requests.iter_rows(named=True)}
     questions = Questions(items.filter(pl.col("item_id").is_in(asked.keys())), task.video)
     for line, entry in read_entries(path, imported):

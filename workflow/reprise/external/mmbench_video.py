@@ -58,30 +58,24 @@ UNANSWERED = Answer(error=NO_ANSWER)
 
 def _files(form: str, folder: Path, frames: int | None) -> list[Path]:
     """The table of predictions with the run's frames; one of ratings alone where there is no other."""
-    found = _candidates(form, folder)[0] or _of_form(form, _predictions(folder))
+    found = _candidates(form, folder)[0] or _predictions(form, folder)
     return _only(fitting(found, frames) or of_frames(found, frames, folder), folder)
 
 
 def _candidates(form: str, folder: Path) -> list[list[Path]]:
     """The tables of predictions of a form, those left out whose names say that they were asked in another way."""
-    named = {path: PACKING.search(path.stem) for path in _of_form(form, _predictions(folder))}
+    named = {path: PACKING.search(path.stem) for path in _predictions(form, folder)}
     return [[path for path, packing in named.items() if packing is None or FORM[packing[1]] == form]]
 
 
-def _predictions(folder: Path) -> list[Path]:
-    """All tables of predictions; those of ratings alone where there are no others."""
-    return _tables(folder, rated=False) or _tables(folder, rated=True)
-
-
-def _of_form(form: str, tables: Sequence[Path]) -> list[Path]:
-    """Those that the harness names after the form's data set; else those that it names after none of ours."""
-    named = [path for path in tables if DATA_SETS[form].search(path.stem)]
-    return named or [path for path in tables if not any(one.search(path.stem) for one in DATA_SETS.values())]
+def _predictions(form: str, folder: Path) -> list[Path]:
+    """The tables of predictions of a form's data set; those of ratings alone where there are no others."""
+    return _tables(form, folder, rated=False) or _tables(form, folder, rated=True)
 
 
 def rating_files(folder: Path) -> list[Path]:
     """The table of ratings: the one that the harness calls `..._score`, else the only one."""
-    return _only(_of_form("unpacked", _tables(folder, rated=True) or _tables(folder, rated=False)), folder)
+    return _only(_tables("unpacked", folder, rated=True) or _tables("unpacked", folder, rated=False), folder)
 
 
 def ratings_beside(predictions: Path, names: Sequence[str]) -> list[Path]:
@@ -93,11 +87,16 @@ def ratings_beside(predictions: Path, names: Sequence[str]) -> list[Path]:
     return [path for path in paths if path.is_file()][:1]
 
 
-def _tables(folder: Path, *, rated: bool) -> list[Path]:
-    """Tables of questions. The harness's `..._rating.json` holds means, `..._result` predictions that it rewrote."""
-    tables = [path for path in sorted(folder.iterdir()) if path.suffix in TYPES]
-    found = [path for path in tables if not path.stem.endswith(("_rating", "_result")) and path.stem != "status"]
-    return [path for path in found if path.stem.endswith("_score") == rated]
+def _tables(form: str, folder: Path, *, rated: bool) -> list[Path]:
+    """Tables that the harness names after the form's data set; else those that it names after none of ours.
+
+    The harness's `..._rating.json` holds means, `..._result` predictions that it rewrote.
+    """
+    tables = [path for path in sorted(folder.iterdir()) if path.suffix in TYPES and path.stem != "status"]
+    tables = [path for path in tables if not path.stem.endswith(("_rating", "_result"))]
+    tables = [path for path in tables if path.stem.endswith("_score") == rated]
+    named = [path for path in tables if DATA_SETS[form].search(path.stem)]
+    return named or [path for path in tables if not any(one.search(path.stem) for one in DATA_SETS.values())]
 
 
 def _only(found: Sequence[Path], folder: Path) -> list[Path]:
@@ -129,7 +128,6 @@ def _deviations(
 
 
 def _read_unpacked(files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame) -> ImportedAnswers:
-    """Answers by index."""
     by_index = _by_index(files, items)
     asked = requests.select("request_id", "item_id").iter_rows()
     answers = {request: by_index.answers.get(item, UNANSWERED) for request, item in asked}

@@ -41,7 +41,6 @@ def _candidates(mark: str, folder: Path) -> list[list[Path]]:
 def _read(
     task: str, looked_at: LookedAt, files: Sequence[Path], items: pl.DataFrame, requests: pl.DataFrame
 ) -> ImportedAnswers:
-    """Answers by idx."""
     imported = ImportedAnswers()
     by_item = {row["item_id"]: row for row in requests.iter_rows(named=True)}
     for path in (path for path in files if path.suffix == ".jsonl"):

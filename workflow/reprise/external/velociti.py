@@ -28,8 +28,6 @@ Pairs: TypeAlias = Sequence[tuple[str, str]]
 
 
 class SampleAnswers(NamedTuple):
-    """Both answers about one sample."""
-
     place: Place
     answers: dict[str, str]
     """column -> cell"""

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import polars as pl
 
 from reprise.construction.filters import rank, shuffled
+from reprise.construction.label_studio import TYPED
 from reprise.construction.review import (
     Problem,
     Task,
@@ -16,7 +17,6 @@ from reprise.construction.review import (
     counted,
     is_exported,
     known_as,
-    read_typed,
     read_verdicts,
     warn_of,
 )
@@ -28,7 +28,7 @@ from reprise.external.answers import Problem as Noted
 from reprise.external.answers import write_problems
 from reprise.people.keys import Inputs
 from reprise.people.settings import AnswerDesign, Asked
-from reprise.people.tasks import Qualifying, qualification_of, question_tasks
+from reprise.people.surveys import Qualifying, qualification_of, question_tasks
 
 # Why a question has no answer, and why a row does not count, besides what a review knows.
 TOO_FEW, TIE = "too_few_people", "tie"
@@ -38,8 +38,6 @@ REVIEWER, NAME = "reviewer", "name"
 
 
 class Worker(NamedTuple):
-    """A person, known by a number."""
-
     number: int
     right: int
     """of the qualification"""
@@ -69,23 +67,13 @@ class Counted(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What people's answers to a question come to."""
-
     option: str
     """empty where there is no answer"""
     error: str
-    people: int
 
 
-class Gathered(NamedTuple):
-    """The tasks of a group, in the order of the requests, and all that it answered so far."""
-
-    tasks: list[Task]
-    counted: Counted
-
-
-def gather(scope: str, design: Asked, files: Inputs, requests: pl.DataFrame) -> Gathered:
-    """All files of answers together: what several of them say adds up."""
+def gather(scope: str, design: Asked, files: Inputs, requests: pl.DataFrame) -> tuple[list[Task], Counted]:
+    """The tasks of a group, in the order of the requests, and all that its files of answers say together."""
     tasks, tested = question_tasks(scope, requests), qualification_of(scope, design)
     names = {who: name for path in files.names for who, name in read_names(Path(path)).items()}
     verdicts = named(read_verdicts(map(Path, files.answers)), names)
@@ -94,7 +82,7 @@ def gather(scope: str, design: Asked, files: Inputs, requests: pl.DataFrame) -> 
     found = counting(tasks, verdicts, design, tested, left_out)
     if found.nobody_left_out:
         log.warning(f"None of the {found.named} people of `left_out:` is among those who answered. {NAMES_DIFFER}.")
-    return Gathered(tasks, found)
+    return tasks, found
 
 
 def read_names(path: Path) -> dict[str, str]:
@@ -120,7 +108,7 @@ def people_named(paths: Iterable[Path]) -> set[str]:
     found: list[str] = []
     for path in paths:
         if is_exported(path):
-            found += [one.reviewer for one in read_typed([path])]
+            found += [one.reviewer for one in read_verdicts([path], TYPED)]
             continue
         rows = read_own_rows(path)
         if REVIEWER not in rows.columns:
@@ -176,22 +164,16 @@ def replies(tasks: Sequence[Task], votes: Votes, design: AnswerDesign) -> dict[s
     found = {}
     for task in tasks:
         given = votes.by_task.get(task.task_id, {})
-        options, error = modes(list(given.values()), task.choices), ""
+        counts, error = Counter(given.values()), ""
+        options = [one for one in task.choices if counts[one] == max(counts.values(), default=0)]
         if len(given) < design.workers:
             error = TOO_FEW
         elif len(options) > 1 and design.ties == "wrong":
             error = TIE
         elif design.ties == "draw":
             options = sorted(options, key=lambda option: rank(design.seed, task.task_id, option))
-        found[task.task_id] = Reply("" if error else options[0], error, len(given))
+        found[task.task_id] = Reply("" if error else options[0], error)
     return found
-
-
-def modes(answers: Sequence[str], options: Sequence[str]) -> list[str]:
-    """The most frequent answers, in the order in which they are offered."""
-    counts = Counter(answers)
-    most = max(counts.values(), default=0)
-    return [option for option in options if counts[option] == most]
 
 
 def write_refused(refused: Sequence[Problem], waiting: Sequence[str], path: Path) -> None:

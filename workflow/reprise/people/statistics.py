@@ -10,7 +10,7 @@ from reprise.construction.review import Task, Votes
 from reprise.people.answers import NAMES_DIFFER, TIE, TOO_FEW, Counted, Reply, Worker
 from reprise.people.rating import rated
 from reprise.people.settings import AnswerDesign, Asked, RatingDesign
-from reprise.people.tasks import in_surveys
+from reprise.people.surveys import in_surveys
 from reprise.stats.reliability import Level, alpha
 
 # VELOCITI, A.6; Vinoground, 4.2 and appendix H; MMBench-Video, 4.4: two of the authors, 100 questions, two models.
@@ -29,8 +29,6 @@ Lines = list[tuple[str, float | None, str]]
 
 
 class Number(NamedTuple):
-    """A line of the page."""
-
     what: str
     paper: float | None
     ours: float | None
@@ -96,7 +94,6 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def _people(counted: Counted, do: str) -> Lines:
-    """Who took part, and who may not."""
     may = sum(not worker.refused for worker in counted.workers)
     note = f"of {counted.named} in `left_out:`" + (f". {NAMES_DIFFER}" if counted.nobody_left_out else "")
     return [

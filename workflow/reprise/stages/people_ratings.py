@@ -18,9 +18,9 @@ from reprise.stages.arguments import arguments
 def main() -> None:
     args = arguments("Average people's ratings.", key=Path, requests=Path, out=Path, problems=Path)
     key, requests = read_key(args.key, RatingsKey), read_table(args.requests, REQUESTS)
-    found = gather(key.scope, key.design, key.files, requests)
-    votes = found.counted.votes
-    ratings, unrated = rated(requests, found.tasks, votes, key.design.workers)
+    tasks, counted = gather(key.scope, key.design, key.files, requests)
+    votes = counted.votes
+    ratings, unrated = rated(requests, tasks, votes, key.design.workers)
     write_refused(votes.problems, unrated, args.problems)
     write_text(args.out, as_csv(ratings.to_dicts(), ratings.columns))
     seal_text(args.out)

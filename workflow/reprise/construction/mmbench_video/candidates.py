@@ -35,7 +35,7 @@ def candidates(files: Mapping[str, Path], settings: MmbenchVideoSettings) -> Can
             "Put it where `annotations:` of `construction:` says."
         )
     videos = [row | {name: number(row[name]) for name in NUMBERS} for row in _rows(files[COLLECTION], VIDEO_COLUMNS)]
-    pool = sifted(videos, _video_filters(settings))
+    pool = sifted(videos, _video_filters(settings), POOL_FILTERS)
     known = {row["video"]: row for row in reversed(pool)}
     rows = []
     for name, path in sorted(files.items()):
@@ -46,7 +46,7 @@ def candidates(files: Mapping[str, Path], settings: MmbenchVideoSettings) -> Can
                 "index": index, "sample_id": f"{row['video']}/{index}", "where": f"{name}: row {place}",
                 "video_type": known.get(row["video"], {}).get("video_type", ""),
             })  # fmt: skip
-    found = sifted(rows, _row_filters(known))
+    found = sifted(rows, _row_filters(known), ROW_FILTERS)
     return Candidates(pool, [], [row | {name: number(row[name]) for name in SPAN} for row in found])
 
 
@@ -72,7 +72,7 @@ def _video_filters(settings: MmbenchVideoSettings) -> Mapping[str, Found]:
         length = row["end_s"] - row["start_s"]
         return f"{length:g} s" if length > settings.longest_s else ""
 
-    found: dict[str, Found] = {
+    return {
         "bad_name": lambda row: "" if NAME.fullmatch(row["video"]) else f"'{row['video']}' cannot be a file's name",
         "duplicate": repeated(lambda row: row["video"].lower(), "the same video as in a row before"),
         "unknown_category": category,
@@ -81,7 +81,6 @@ def _video_filters(settings: MmbenchVideoSettings) -> Mapping[str, Found]:
         "bad_span": lambda row: _bad_span(row["start_s"], row["end_s"], row["duration_s"]),
         "too_long": too_long,
     }
-    return {name: found[name] for name in POOL_FILTERS}
 
 
 def _row_filters(known: Mapping[str, Row]) -> Mapping[str, Found]:
@@ -92,7 +91,7 @@ def _row_filters(known: Mapping[str, Row]) -> Mapping[str, Found]:
     def name(row: Mapping[str, Any]) -> tuple[str, str]:
         return row["video"].lower(), row["question"].lower()
 
-    found: dict[str, Found] = {
+    return {
         "unknown_video": lambda row: _unknown("video", row["video"], known),
         "video_dropped": dropped,
         "empty": lambda row: next((f"no {name}" for name in ("question", "answer") if not row[name]), ""),
@@ -105,7 +104,6 @@ def _row_filters(known: Mapping[str, Row]) -> Mapping[str, Found]:
         "bad_span": lambda row: _bad_part(row, known[row["video"]]),
         "duplicate": repeated(name, "the same video and question as in a row before"),
     }
-    return {name: found[name] for name in ROW_FILTERS}
 
 
 def _bad_part(row: Mapping[str, Any], video: Row) -> str:

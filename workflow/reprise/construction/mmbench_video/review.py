@@ -71,35 +71,27 @@ def static(
     ]
     rows = sorted(rows, key=lambda row: (-(row["mean"] or 0.0), row["sample_id"]))
     tasks = [Task(f"static/{row['sample_id']}", OF_FRAMES, _shown(row)) for row in rows]
-    votes, needed = counted(tasks, read_verdicts(checked)), settings.review.votes
-    shown = {
-        task.task_id: {"mean": _digits(row["mean"]), "ratings": " ".join(map(_digits, row["ratings"]))}
-        for task, row in zip(tasks, rows, strict=True)
-    }
-    decisions = [
-        row | _decision(row["mean"], votes.by_task.get(task.task_id, {}), needed, settings.static.least)
-        for task, row in zip(tasks, rows, strict=True)
-    ]
+    votes, needed, least = counted(tasks, read_verdicts(checked)), settings.review.votes, settings.static.least
+    shown, decisions = {}, []
+    for task, row in zip(tasks, rows, strict=True):
+        shown[task.task_id] = {"mean": _digits(row["mean"]), "ratings": " ".join(map(_digits, row["ratings"]))}
+        given = votes.by_task.get(task.task_id, {})
+        in_favour = sum(verdict == OF_FRAMES[0] for verdict in given.values())
+        against = len(given) - in_favour
+        # What most people say if enough have looked, else what the ratings say. A question that was not asked stays.
+        is_static, is_decided = row["mean"] is not None and row["mean"] >= least, len(given) >= needed
+        verdict = KEPT
+        if is_static and not (is_decided and in_favour > against):
+            verdict = {"filter": "static", "why": f"mean rating {row['mean']:g} on one frame, {least:g} or more"}
+        elif is_decided and against > in_favour:
+            verdict = {"filter": "static_by_hand", "why": f"{against} of {len(given)} say so"}
+        decisions.append(row | {"votes": len(given), "in_favour": in_favour} | verdict)
     listed = [task | shown[task["task_id"]] for task in task_rows(tasks, votes, needed)]
     return Reviewed(decisions, [], listed, ("mean", "ratings", *SHOWN), votes.problems)
 
 
 def _digits(rating: float | None) -> str:
     return "-" if rating is None else f"{rating:g}"
-
-
-def _decision(mean: float | None, given: Mapping[str, str], needed: int, least: float) -> Row:
-    """What most people say if enough have looked; else what the ratings say. A question that was not asked stays."""
-    in_favour = sum(verdict == OF_FRAMES[0] for verdict in given.values())
-    against = len(given) - in_favour
-    is_static = mean is not None and mean >= least
-    found: Row = {"votes": len(given), "in_favour": in_favour, **KEPT}
-    is_decided = len(given) >= needed and in_favour != against  # as many of one as of the other decide nothing
-    if is_static and not (is_decided and in_favour > against):
-        return found | {"filter": "static", "why": f"mean rating {mean:g} on one frame, {least:g} or more"}
-    if is_decided and against > in_favour:
-        return found | {"filter": "static_by_hand", "why": f"{against} of {len(given)} say so"}
-    return found
 
 
 def release(tables: Mapping[str, pl.DataFrame], settings: MmbenchVideoSettings) -> dict[str, str]:

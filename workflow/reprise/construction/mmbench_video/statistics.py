@@ -25,7 +25,6 @@ FILTERS = {
 
 
 def statistics(tables: Mapping[str, pl.DataFrame], settings: MmbenchVideoSettings) -> list[Row]:
-    """The paper's numbers and ours."""
     static = tables.get("static")
     released = kept(tables["reviewed"] if static is None else static)
     removed = None if static is None else static.height - kept(static).height

@@ -79,8 +79,6 @@ def samples(
 
 
 def lints(settings: MmbenchVideoSettings) -> Mapping[str, Found]:
-    """What the guidelines forbid, as far as a text shows it."""
-
     def timestamp(row: Mapping[str, Any]) -> str:
         found = time_in(row["question"])
         return f"the question says '{found}'" if found else ""

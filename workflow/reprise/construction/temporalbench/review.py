@@ -19,8 +19,7 @@ from reprise.construction.review import (
     task_rows,
 )
 from reprise.construction.settings import TemporalBenchSettings
-from reprise.construction.temporalbench.candidates import WORDS
-from reprise.construction.temporalbench.clips import CAPTION_TASK, caption_task
+from reprise.construction.temporalbench.candidates import CAPTION_TASK, WORDS, caption_task
 from reprise.construction.temporalbench.writing import CENTRAL, NEGATIVE_FILTERS, kept_words
 from reprise.core.times import seconds
 
@@ -210,7 +209,6 @@ def file_name(folder: str, dataset: str, video: str, start_s: float, end_s: floa
 
 
 def short_name(row: Mapping[str, Any]) -> str:
-    """The file of a row's clip."""
     return file_name("short_video", row["dataset"], row["video"], row["start_s"], row["end_s"])
 
 

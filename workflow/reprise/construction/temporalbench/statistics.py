@@ -34,7 +34,6 @@ NO_SET = "see the filter `no_option_set`, and those before it"
 
 
 def statistics(tables: Mapping[str, pl.DataFrame], settings: TemporalBenchSettings) -> list[Row]:
-    """The paper's numbers and ours."""
     pool = kept(tables["pool"])
     released = kept(tables["reviewed"]).filter(pl.col("level") != CENTRAL)
     videos = pool.join(released, on="clip", how="semi")

@@ -8,10 +8,9 @@ import polars as pl
 from reprise.benchmarks.prompts import Prompt
 from reprise.benchmarks.temporalbench.taxonomy import CATEGORIES
 from reprise.construction.filters import Found, Made, Row, grouped, kept, rank, repeated, sifted
-from reprise.construction.replies import LIST_PROBLEMS, UnusableError, opened, read_list, shown
 from reprise.construction.settings import TemporalBenchSettings
 from reprise.construction.temporalbench.candidates import CATEGORY, EVENTS, WORDS, text_row
-from reprise.construction.writing import FAILED, Rounds
+from reprise.construction.writing import FAILED, LIST_PROBLEMS, Rounds, UnusableError, opened, read_list, shown
 
 CENTRAL = "central"
 """level of the negatives of a negative"""
@@ -62,7 +61,7 @@ def as_negatives(
         "unchanged": lambda row: "the caption itself" if plain(row["negative"]) == plain(caption) else "",
         "duplicate": repeated(lambda row: plain(row["negative"]), "the same as one before"),
     }
-    return sifted(rows, {name: found[name] for name in NEGATIVE_FILTERS})
+    return sifted(rows, found, NEGATIVE_FILTERS)
 
 
 def kept_words(rows: Iterable[Row]) -> list[Row]:
@@ -72,7 +71,6 @@ def kept_words(rows: Iterable[Row]) -> list[Row]:
 
 
 def category_in(reply: str, prompt: str) -> str:
-    """The one category that a reply names."""
     text = opened(reply, prompt)
     named = [name for name in WORD_CATEGORIES if f" {plain(name)} " in f" {plain(text)} "]
     if not named:
@@ -142,7 +140,6 @@ def central_name(clip: str, first: str) -> str:
 def requests(
     tables: Tables, given: Sequence[pl.DataFrame], prompts: Mapping[str, Prompt], settings: TemporalBenchSettings
 ) -> list[Row]:
-    """The requests of the next round."""
     asked = Asked(tables, given, prompts, settings)
     return [row for rounds in asked.rounds for row in rounds.requests(prompts, settings.max_tokens)]
 

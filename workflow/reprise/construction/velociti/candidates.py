@@ -75,15 +75,28 @@ def candidates(files: Mapping[str, Path], settings: VelocitiSettings) -> Candida
         {**event._asdict(), "agent": event.agent, "roles": [{"name": n, "text": t} for n, t in event.roles.items()]}
         for event in events
     ]
-    pool = sifted(pool, _event_filters(set(split), chosen, settings))
+    pool = sifted(pool, _event_filters(set(split), chosen, settings), EVENT_FILTERS)
     usable = [event for event, row in zip(events, pool, strict=True) if not row["filter"]]
     once = [event for event, row in zip(events, pool, strict=True) if row["filter"] != "duplicate"]
     world, texts = World(once), Texts()
     found: dict[str, Row] = {}  # the same twice is one
     for test, drafts in BY_TEST.items():
         for draft in drafts(usable, world, settings.seed):
-            row = _candidate(test, draft, texts)
-            found[row["sample_id"]] = row
+            # A coreference names its second event twice, as the authors' rows do.
+            names = [one.event for one in draft.events] + [draft.events[-1].event] * (test == "coref")
+            positive, negative = ([texts.name(one) for one in side] for side in (draft.positive, draft.negative))
+            video, digest = draft.events[0].video, rank(0, *positive, "against", *negative)[:10]
+            name = f"{test}/{video}/{'-'.join(names)}/{digest}"
+            found[name] = {
+                "sample_id": name,
+                "test": test,
+                "video": video,
+                "event": names[0] if len(names) == 1 else json.dumps(names, separators=(",", ":")),
+                "positive": positive,
+                "negative": negative,
+                "filter": "may_be_true" if draft.why else "",
+                "why": draft.why,
+            }
     rows = list(found.values())
     of = "of this test and video"
     limit = beyond_draw(rows, ("test", "video"), "sample_id", settings.per_video, settings.seed, of)
@@ -102,7 +115,7 @@ def _event_filters(split: set[str], chosen: set[str], settings: VelocitiSettings
         roles = ((role["name"], role["text"]) for role in row["roles"])
         return (row["video"], row["annotation"], row["event"], row["start_s"], row["end_s"], row["verb"], *roles)
 
-    found: dict[str, Found] = {
+    return {
         "other_split": lambda row: "" if row["video"] in split else f"not in split '{settings.split}'",
         "other_video": lambda row: "" if row["video"] in chosen else "not among the videos that were drawn",
         "other_annotation": lambda row: f"annotation {row['annotation']}" if row["annotation"] else "",
@@ -111,25 +124,6 @@ def _event_filters(split: set[str], chosen: set[str], settings: VelocitiSettings
         "too_long": too_long,
         "verb_left_out": lambda row: row["verb"] if row["verb"].split(" (")[0].lower() in left_out else "",
         "duplicate": repeated(all_of_it, "the same event stands above"),
-    }
-    return {name: found[name] for name in EVENT_FILTERS}
-
-
-def _candidate(test: str, draft: Draft, texts: Texts) -> Row:
-    """The row of a draft; a coreference names its second event twice, as the authors' rows do."""
-    events = [one.event for one in draft.events] + [draft.events[-1].event] * (test == "coref")
-    label = events[0] if len(events) == 1 else json.dumps(events, separators=(",", ":"))
-    positive, negative = ([texts.name(one) for one in side] for side in (draft.positive, draft.negative))
-    video, digest = draft.events[0].video, rank(0, *positive, "against", *negative)[:10]
-    return {
-        "sample_id": f"{test}/{video}/{'-'.join(events)}/{digest}",
-        "test": test,
-        "video": video,
-        "event": label,
-        "positive": positive,
-        "negative": negative,
-        "filter": "may_be_true" if draft.why else "",
-        "why": draft.why,
     }
 
 

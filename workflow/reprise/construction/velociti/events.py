@@ -39,8 +39,6 @@ SMALL = frozenset({"a", "an", "the", "in", "on", "with", "of", "and", "wearing",
 
 
 class Event(NamedTuple):
-    """One annotated event."""
-
     video: str
     annotation: int
     event: str
@@ -62,7 +60,6 @@ class Event(NamedTuple):
         return (self.verb_id.split(".")[0] or self.verb.split(" (")[0]).strip().lower()
 
     def done_by(self, agent: str) -> "Event":
-        """The event with another agent."""
         roles = {role: agent if role.split()[0] == AGENT else text for role, text in self.roles.items()}
         return self._replace(roles=roles)
 
@@ -125,7 +122,6 @@ def _events(path: Path, annotations: list[Any]) -> Iterator[Event]:
 
 
 def _said(event: Mapping[str, Any], where: str) -> tuple[str, str, dict[str, str]]:
-    """Verb, its sense, and the roles that have a text."""
     roles = event.get("Args", {})
     if not isinstance(roles, dict):
         raise UserError(f"{where}: 'Args' should be an object of roles and texts. Correct the entry.")
@@ -146,7 +142,6 @@ def role_name(role: str) -> str:
 
 
 def _text(value: Any, where: str) -> str:
-    """A text on one line; nothing where there is none."""
     if value is None:
         return ""
     if not isinstance(value, str):

@@ -27,7 +27,6 @@ FILTERS = {
 
 
 def statistics(tables: Mapping[str, pl.DataFrame], settings: VelocitiSettings) -> list[Row]:
-    """The paper's numbers and ours."""
     released = kept(tables["reviewed"])
     # Video and event of each caption that was written, before samples are made of them and reviewed.
     written = kept(tables["written"]).filter(pl.col("kind") == CAPTION)

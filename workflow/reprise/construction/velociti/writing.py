@@ -7,11 +7,10 @@ import polars as pl
 
 from reprise.benchmarks.prompts import Prompt
 from reprise.construction.filters import Found, Made, Row, kept, sifted
-from reprise.construction.replies import PROBLEMS, UnusableError, read_parts
 from reprise.construction.settings import VelocitiSettings
 from reprise.construction.velociti.candidates import CAPTION
 from reprise.construction.velociti.events import plain_name, words
-from reprise.construction.writing import FAILED, Rounds
+from reprise.construction.writing import FAILED, PROBLEMS, Rounds, UnusableError, read_parts
 
 FLUENT, TARGET = "Fluent Caption", "Target"
 ENDINGS = ("ing", "ed", "es", "s", "d")
@@ -26,7 +25,6 @@ Tables = Mapping[str, pl.DataFrame]
 def requests(
     tables: Tables, given: Sequence[pl.DataFrame], prompts: Mapping[str, Prompt], settings: VelocitiSettings
 ) -> list[Row]:
-    """The requests of the next round."""
     return rounds_of(tables, given, prompts).requests(prompts, settings.max_tokens)
 
 
@@ -100,7 +98,7 @@ def samples(
         else:
             texts = {side: [(rounds.written[name], agents[name]) for name in names] for side, names in sides.items()}
             rows.append(row | {side: _caption(row["test"], own, settings.coreference) for side, own in texts.items()})
-    return Made(written, sifted(rows, _filters(rows)))
+    return Made(written, sifted(rows, _filters(rows), SAMPLE_FILTERS))
 
 
 def _caption(test: str, texts: Sequence[tuple[str, str]], coreference: str) -> str:
@@ -141,11 +139,10 @@ def _filters(rows: Sequence[Row]) -> Mapping[str, Found]:
         return "" if known == row["sample_id"] else f"the same captions as {known}"
 
     is_lost = "a caption does not say what its agent does"
-    found: dict[str, Found] = {
+    return {
         "not_written": lambda row: "",  # known before
         "no_reference": lambda row: "" if row["positive"] and row["negative"] else is_lost,
         "same_captions": lambda row: row["positive"] if plain(row["positive"]) == plain(row["negative"]) else "",
         "true_in_video": true_in_video,
         "duplicate": duplicate,
     }
-    return {name: found[name] for name in SAMPLE_FILTERS}

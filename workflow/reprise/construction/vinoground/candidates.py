@@ -36,7 +36,7 @@ def candidates(files: Mapping[str, Path], settings: VinogroundSettings) -> Candi
         "too_long": lambda row: "" if len(row["caption"]) <= LONGEST_CAPTION else f"{len(row['caption'])} characters",
         "duplicate": repeated(lambda row: (row["video"], row["caption"].lower()), "the same caption of the same video"),
     }
-    return Candidates(sifted(rows, {name: found[name] for name in POOL_FILTERS}), [], [])
+    return Candidates(sifted(rows, found, POOL_FILTERS), [], [])
 
 
 def _captions(path: Path, settings: VinogroundSettings) -> Iterator[Row]:

@@ -46,18 +46,16 @@ class Words:
     def encode(self, texts: Sequence[str]) -> Matrix:
         """A row a text, of length 1; the same text is encoded once."""
         for text in texts:
-            if text not in self._known:
-                self._known[text] = self._vector(text)
+            if text in self._known:
+                continue
+            vector = np.zeros(WIDTH, np.float32)
+            for term, count in Counter(terms(text)).items():
+                if term not in self._places:
+                    self._places[term] = int.from_bytes(hashlib.sha256(term.encode()).digest()[:4]) % WIDTH
+                vector[self._places[term]] += count * np.log((1 + self._captions) / (1 + self._having[term]) + 1)
+            norm = float(np.linalg.norm(vector))
+            self._known[text] = vector / norm if norm else vector
         return np.stack([self._known[text] for text in texts]) if texts else np.zeros((0, WIDTH), np.float32)
-
-    def _vector(self, text: str) -> NDArray[np.float32]:
-        vector = np.zeros(WIDTH, np.float32)
-        for term, count in Counter(terms(text)).items():
-            if term not in self._places:
-                self._places[term] = int.from_bytes(hashlib.sha256(term.encode()).digest()[:4]) % WIDTH
-            vector[self._places[term]] += count * np.log((1 + self._captions) / (1 + self._having[term]) + 1)
-        norm = float(np.linalg.norm(vector))
-        return vector / norm if norm else vector
 
 
 def nearest(queries: Matrix, pool: Matrix, count: int) -> list[list[tuple[int, float]]]:

@@ -45,7 +45,10 @@ def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: V
         Task(row["sample_id"], OF_VIDEOS, {name: row[name] for name in SHOWN})
         for row in kept(tables["samples"]).iter_rows(named=True)
     ]
-    of_pairs = category_tasks(tables["written"])
+    of_pairs = [  # one major category of each pair, and any number of minor ones behind it
+        Task(f"category/{name}", CATEGORIES, {"text": f"{positive} / {negative}", "video": "", "caption": ""})
+        for name, positive, negative in kept(tables["written"]).select("pair", "positive", "negative").iter_rows()
+    ]
     given = read_verdicts(verdicts)
     # A verdict on a search that is not wanted any more is no problem.
     searchable = {_search(pair, half) for pair in tables["written"]["pair"].unique() for half in HALVES}
@@ -68,16 +71,7 @@ def review(tables: Mapping[str, pl.DataFrame], verdicts: list[Path], settings: V
 
 
 def _search(pair: str, half: str) -> str:
-    """Name of the task to search for a video."""
     return f"search/{pair}/{half}"
-
-
-def category_tasks(pairs: pl.DataFrame) -> list[Task]:
-    """One major category of each pair, and any number of minor ones behind it."""
-    return [
-        Task(f"category/{name}", CATEGORIES, {"text": f"{positive} / {negative}", "video": "", "caption": ""})
-        for name, positive, negative in kept(pairs).select("pair", "positive", "negative").iter_rows()
-    ]
 
 
 def category_of(task: Task, votes: Votes, needed: int) -> str:

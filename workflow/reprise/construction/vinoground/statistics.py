@@ -23,7 +23,6 @@ FILTERS = {"pool": POOL_FILTERS, "written": PAIR_FILTERS, "samples": FOUND_FILTE
 
 
 def statistics(tables: Mapping[str, pl.DataFrame], settings: VinogroundSettings) -> list[Row]:
-    """The paper's numbers and ours."""
     pool, released = kept(tables["pool"]), kept(tables["reviewed"])
     categories = released.unique("pair", maintain_order=True)["category"].to_list()
     named = Counter(name for category in categories for name in category.split(";"))

@@ -10,11 +10,10 @@ import polars as pl
 from reprise.benchmarks.prompts import Prompt
 from reprise.benchmarks.vinoground.taxonomy import HALVES
 from reprise.construction.filters import KEPT, Found, Made, Row, kept, rank, repeated, sifted
-from reprise.construction.replies import REFUSALS, shown
 from reprise.construction.settings import VinogroundSettings
 from reprise.construction.sheets import has_control
 from reprise.construction.vinoground.retrieval import Vectors, Words, nearest, words
-from reprise.construction.writing import request
+from reprise.construction.writing import REFUSALS, request, shown
 
 FIRST, FOLLOW_UP = "pairs", "more"
 QUOTES = '"“”„‟«»「」'
@@ -67,7 +66,7 @@ def pairs(given: Sequence[pl.DataFrame], prompts: Mapping[str, Prompt], settings
         "enough": lambda row: f"more than {settings.pairs} pairs" if next(wanted, None) is None else "",
     }
     rows = [row for number, replies in enumerate(given, 1) for row in _of_round(number, replies)]
-    return sifted(rows, {name: found[name] for name in PAIR_FILTERS if name in found})
+    return sifted(rows, found, PAIR_FILTERS)
 
 
 def _words_of(*captions: str) -> frozenset[tuple[str, ...]]:

@@ -11,18 +11,15 @@ T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
 KEPT = {"filter": "", "why": ""}
 Row = dict[str, Any]
-Found = Callable[[Mapping[str, Any]], str]
-"""what is wrong with a row; nothing if it is kept"""
+Found = Callable[[Mapping[str, Any]], str]  # what is wrong with a row; nothing if it is kept
 
 
 class Candidates(NamedTuple):
     """What there is to make samples of, and the texts to be written."""
 
     pool: list[Row]
-    texts: list[Row]
-    """none where people write"""
-    candidates: list[Row]
-    """none where nothing can be made before the writer is asked"""
+    texts: list[Row]  # none where people write
+    candidates: list[Row]  # none where nothing can be made before the writer is asked
 
 
 class Made(NamedTuple):

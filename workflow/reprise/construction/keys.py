@@ -43,8 +43,7 @@ class SamplesKey(StepKey):
 
 class ReviewKey(StepKey):
     STEP = "review"
-    verdicts: dict[str, str] = Field({})
-    """file of verdicts -> sha256"""
+    verdicts: dict[str, str] = Field({})  # file of verdicts -> sha256
 
 
 class ConstructedReleaseKey(StepKey):
@@ -53,8 +52,7 @@ class ConstructedReleaseKey(StepKey):
 
 class StaticKey(StepKey):
     STEP = "static"
-    verdicts: dict[str, str] = Field({})
-    """file of people's checks -> sha256"""
+    verdicts: dict[str, str] = Field({})  # file of people's checks -> sha256
 
 
 class DrawKey(Key):
@@ -62,8 +60,7 @@ class DrawKey(Key):
     scoring: dict[str, str]
     count: int
     seed: int
-    files: dict[str, str]
-    """file of questions -> sha256"""
+    files: dict[str, str]  # file of questions -> sha256
 
 
 class AnnotationKey(StepKey):

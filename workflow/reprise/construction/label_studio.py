@@ -5,11 +5,9 @@ from typing import Any
 from urllib.parse import quote
 from xml.sax.saxutils import quoteattr
 
-LOCAL_FILES = "/data/local-files/?d="
-"""how it names a file below its LOCAL_FILES_DOCUMENT_ROOT"""
+LOCAL_FILES = "/data/local-files/?d="  # how it names a file below its LOCAL_FILES_DOCUMENT_ROOT
 VERDICT, TASK = "verdict", "task_id"
-TYPED = "typed"
-"""what people write themselves: the caption of a task that asks for one"""
+TYPED = "typed"  # what people write themselves: the caption of a task that asks for one
 NO_TEXT = ("reviewer", VERDICT)
 NO_NAME = "something without a name"
 

@@ -21,8 +21,7 @@ from reprise.core.log import log
 from reprise.core.plain import as_cell, of_cell
 from reprise.core.tabular import csv_cells
 
-COLUMNS = ("task_id", "digest", "reviewer", "verdict")
-"""of a file of verdicts; other columns are not read"""
+COLUMNS = ("task_id", "digest", "reviewer", "verdict")  # of a file of verdicts; other columns are not read
 SAVED = ("annotation", "at")
 MOST_LISTED, NAMED = 16, 5
 REVIEW_FILTERS = ("not_reviewed", "refused")
@@ -30,8 +29,7 @@ REVIEW_FILTERS = ("not_reviewed", "refused")
 
 class Task(NamedTuple):
     task_id: str
-    choices: tuple[str, ...]
-    """what a verdict may say; the first one is in favour"""
+    choices: tuple[str, ...]  # what a verdict may say; the first one is in favour
     shown: Mapping[str, str]
 
     @property
@@ -58,8 +56,7 @@ class Verdict(NamedTuple):
     where: str
     annotation: str = ""
     """its name in Label Studio, where the same one in two exports is one that was corrected"""
-    at: str = ""
-    """when it was saved last"""
+    at: str = ""  # when it was saved last
 
 
 class Problem(NamedTuple):
@@ -82,14 +79,11 @@ class Reviewed(NamedTuple):
     """What a review comes to."""
 
     reviewed: list[Row]
-    votes: list[Row]
-    """single verdicts that only statistics read"""
+    votes: list[Row]  # single verdicts that only statistics read
     tasks: list[Row]
-    shown: Sequence[str]
-    """what people see of a task"""
+    shown: Sequence[str]  # what people see of a task
     problems: list[Problem]
-    typed: str = ""
-    """what people type in a task, where they do"""
+    typed: str = ""  # what people type in a task, where they do
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -12,8 +12,7 @@ from reprise.core.plain import visible
 from reprise.core.tabular import csv_cells
 
 VIDEO = re.compile(r"\w[\w.-]{0,119}")
-NAME = re.compile(r"[\w-][\w.-]{0,119}")
-"""of a source video: an id of YouTube may begin with '-'"""
+NAME = re.compile(r"[\w-][\w.-]{0,119}")  # of a source video: an id of YouTube may begin with '-'
 ENDING = re.compile(r"\.(?:mp4|mkv|webm|avi|mov)$", re.IGNORECASE)
 LONGEST_SHOWN = 60
 

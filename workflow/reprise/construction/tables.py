@@ -59,8 +59,7 @@ STATISTICS = pl.Schema({
 })  # fmt: skip
 
 SHARED = {"texts": pl.Schema(TEXT), "written": WRITTEN, "votes": VOTES}
-NO_CANDIDATES = filtered({"sample_id": pl.String})
-"""nothing is made before the writer is asked"""
+NO_CANDIDATES = filtered({"sample_id": pl.String})  # nothing is made before the writer is asked
 
 # --- VELOCITI
 

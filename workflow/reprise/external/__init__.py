@@ -53,8 +53,7 @@ class AnswerFiles:
 class Importer(Protocol):
     """What a module of this package defines."""
 
-    FORMS: Mapping[str, AnswerFiles]
-    """the forms of question that the authors' files hold answers to"""
+    FORMS: Mapping[str, AnswerFiles]  # the forms of question that the authors' files hold answers to
 
 
 class RatingImporter(Protocol):

@@ -19,16 +19,14 @@ class ExternalAnswers(Answers):
 class RunFiles(ExternalAnswers):
     STAGE = "reprise.stages.import_answers"
     form: str
-    files: dict[str, str]
-    """file -> sha256"""
+    files: dict[str, str]  # file -> sha256
 
 
 class RatingFiles(ExternalAnswers):
     """The ratings of an imported judge, of all runs of a protocol."""
 
     STAGE = "reprise.stages.import_ratings"
-    files: dict[str, dict[str, str]]
-    """run -> file -> sha256"""
+    files: dict[str, dict[str, str]]  # run -> file -> sha256
 
 
 class ImportedRunKey(RunKey):

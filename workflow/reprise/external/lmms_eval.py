@@ -52,10 +52,8 @@ class Task(NamedTuple):
     """How the logs of a benchmark name their questions."""
 
     benchmark: str
-    identify: Callable[[Mapping[str, Any]], Said]
-    """a line -> its question"""
-    video: Callable[[Item], str]
-    """an item -> its video, as `identify` names it"""
+    identify: Callable[[Mapping[str, Any]], Said]  # a line -> its question
+    video: Callable[[Item], str]  # an item -> its video, as `identify` names it
 
 
 def is_log(path: Path) -> bool:

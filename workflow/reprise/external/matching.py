@@ -22,8 +22,7 @@ class Said(NamedTuple):
     """What a row says of its question; empty where it does not."""
 
     id: str
-    question: str
-    """the question, or a prompt that holds it"""
+    question: str  # the question, or a prompt that holds it
     video: str
 
 

@@ -29,8 +29,7 @@ Pairs: TypeAlias = Sequence[tuple[str, str]]
 
 class SampleAnswers(NamedTuple):
     place: Place
-    answers: dict[str, str]
-    """column -> cell"""
+    answers: dict[str, str]  # column -> cell
 
 
 Rows: TypeAlias = Mapping[str, Sequence[SampleAnswers]]

@@ -39,12 +39,9 @@ REVIEWER, NAME = "reviewer", "name"
 
 class Worker(NamedTuple):
     number: int
-    right: int
-    """of the qualification"""
-    refused: str
-    """why no answer counts; empty where they do"""
-    given: int
-    """answers, those to the qualification left out"""
+    right: int  # of the qualification
+    refused: str  # why no answer counts; empty where they do
+    given: int  # answers, those to the qualification left out
 
 
 class Counted(NamedTuple):
@@ -52,8 +49,7 @@ class Counted(NamedTuple):
 
     votes: Votes
     workers: list[Worker]
-    named: int
-    """people that `left_out:` names"""
+    named: int  # people that `left_out:` names
 
     @property
     def left_out(self) -> int:
@@ -67,8 +63,7 @@ class Counted(NamedTuple):
 
 
 class Reply(NamedTuple):
-    option: str
-    """empty where there is no answer"""
+    option: str  # empty where there is no answer
     error: str
 
 

@@ -16,8 +16,7 @@ from reprise.core.tabular import read_own_rows, require_columns, text_of
 COLLECTION = "collection.csv"
 SPAN = ("start_s", "end_s")
 VIDEO_COLUMNS = ("video", "source", "video_type", "duration_s", *SPAN)
-COLUMNS = ("video", "question", "answer", "dimensions", "annotator", *SPAN)
-"""of the annotators' files"""
+COLUMNS = ("video", "question", "answer", "dimensions", "annotator", *SPAN)  # of the annotators' files
 NUMBERS = ("duration_s", *SPAN)
 POOL_FILTERS = ("bad_name", "duplicate", "unknown_category", "no_number", "too_short", "bad_span", "too_long")
 ROW_FILTERS = (

@@ -16,18 +16,15 @@ from reprise.core.errors import UserError
 from reprise.core.tabular import read_own_rows, text_of
 from reprise.core.times import seconds
 
-OWN = "own"
-"""stands for the data set of clips of one's own"""
-CAPTION_TASK = "caption/"
-"""what the names of tasks begin with that ask people to describe a clip"""
+OWN = "own"  # stands for the data set of clips of one's own
+CAPTION_TASK = "caption/"  # what the names of tasks begin with that ask people to describe a clip
 DESCRIBED = ("described",)
 OWN_COLUMNS = ("video", "start", "end", "caption")
 ANNOTATED_FILTERS = ("other_dataset", "other_split", "bad_name", "no_span", "too_long", "not_measured")
 OF_DATASET = "clips of this data set"
 MEASURED_FILTERS = ("not_available", "static", "scene_transitions")
 CAPTION_FILTERS = ("not_drawn", "no_caption", "two_captions", "unprintable", "long_caption")
-LONGEST_CAPTION = 2000
-"""characters; the paper's have about 250"""
+LONGEST_CAPTION = 2000  # characters; the paper's have about 250
 POOL_FILTERS = (*ANNOTATED_FILTERS, *MEASURED_FILTERS, *CAPTION_FILTERS)
 WORDS, EVENTS, CATEGORY = "words", "events", "category"
 """the prompts; a negative of a negative is asked for by the first one too"""
@@ -42,8 +39,7 @@ class Annotated(NamedTuple):
     start_s: float | None
     end_s: float | None
     descriptions: tuple[str, ...] = ()
-    captions: tuple[str, ...] = ()
-    """different ones of several rows are a problem"""
+    captions: tuple[str, ...] = ()  # different ones of several rows are a problem
     refined: tuple[str, ...] = ()
 
     @property

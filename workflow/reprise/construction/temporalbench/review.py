@@ -24,22 +24,18 @@ from reprise.construction.temporalbench.writing import CENTRAL, NEGATIVE_FILTERS
 from reprise.core.times import seconds
 
 FITS, DOES_NOT, UNKNOWN = "fits", "does not fit", "cannot be told"
-OF_OPTIONS = (FITS, DOES_NOT, UNKNOWN)
-"""people read them in one order, which does not tell the options apart"""
-OF_NEGATIVES = (DOES_NOT, FITS, UNKNOWN)
-"""first what is in favour of a negative"""
+OF_OPTIONS = (FITS, DOES_NOT, UNKNOWN)  # people read them in one order, which does not tell the options apart
+OF_NEGATIVES = (DOES_NOT, FITS, UNKNOWN)  # first what is in favour of a negative
 TO_TYPE = "Where the choice is 'described': a caption of the video. Two that differ are shown; then the one that holds"
 OPTION_SET_FILTERS = ("no_option_set", "other_option_set")
 OPTION_FILTERS = (*(f"caption_{name}" for name in REVIEW_FILTERS), *REVIEW_FILTERS, *OPTION_SET_FILTERS)
-OTHERS = 2
-"""negatives of the caption beside N1(C), and negatives of N1(C)"""
+OTHERS = 2  # negatives of the caption beside N1(C), and negatives of N1(C)
 # The last line is the authors'; what stands before the captions is ours.
 QUESTION = (
     "Which caption best describes this video?\nA. {}\nB. {}\n"
     "Answer with the option's letter from the given choices directly."
 )
-EXAMPLES = 3
-"""captions of other videos in a question for a caption (section 4.4)"""
+EXAMPLES = 3  # captions of other videos in a question for a caption (section 4.4)
 CAPTION = "Here are three captions of other videos.\n1. {}\n2. {}\n3. {}\nDescribe this video in the same style."
 Entry = dict[str, Any]
 
@@ -139,8 +135,7 @@ class LongVideo(NamedTuple):
     end_s: float
     clips: tuple[str, ...]
     caption: str
-    negatives: tuple[str, ...]
-    """in each the caption of one clip is replaced by one of its negatives"""
+    negatives: tuple[str, ...]  # in each the caption of one clip is replaced by one of its negatives
 
 
 def long_videos(reviewed: pl.DataFrame, settings: TemporalBenchSettings) -> list[LongVideo]:

@@ -12,18 +12,15 @@ from reprise.construction.settings import TemporalBenchSettings
 from reprise.construction.temporalbench.candidates import CATEGORY, EVENTS, WORDS, text_row
 from reprise.construction.writing import FAILED, LIST_PROBLEMS, Rounds, UnusableError, opened, read_list, shown
 
-CENTRAL = "central"
-"""level of the negatives of a negative"""
-CENTRAL_COUNT = 2
-"""how many of them (section 3.3)"""
+CENTRAL = "central"  # level of the negatives of a negative
+CENTRAL_COUNT = 2  # how many of them (section 3.3)
 EVENT_ORDER = "Event Order"
 WORD_CATEGORIES = tuple(name for name in CATEGORIES if name != EVENT_ORDER)
 NEGATIVE_FILTERS = ("more_than_asked", "no_words", "unchanged", "in_prompt", "duplicate")
 CATEGORY_PROBLEMS = ("no_category", "several_categories")
 WRITTEN_FILTERS = (FAILED, *LIST_PROBLEMS, *NEGATIVE_FILTERS, *CATEGORY_PROBLEMS)
 SAMPLE_FILTERS = (*NEGATIVE_FILTERS, "caption_again", "not_labelled")
-BEFORE = re.compile(r"^\s*(?:Caption:|\d+\.)\s*", re.IGNORECASE)
-"""of a caption, or a negative, in a prompt"""
+BEFORE = re.compile(r"^\s*(?:Caption:|\d+\.)\s*", re.IGNORECASE)  # of a caption, or a negative, in a prompt
 OF_CLIP = ("dataset", "video", "start_s", "end_s")
 OF_NEGATIVE = ("sample_id", "clip", "level", "caption", "of", "negative", "category", "filter", "why")
 Tables = Mapping[str, pl.DataFrame]

@@ -12,13 +12,11 @@ from reprise.construction.filters import Candidates, Found, Row, beyond_draw, gr
 from reprise.construction.settings import VelocitiSettings
 from reprise.construction.velociti.events import MANNER, Event, World, annotated, may_be, plain_name
 
-APART_S = 2.0
-"""between the end of one event and the start of another"""
+APART_S = 2.0  # between the end of one event and the start of another
 EVENT_FILTERS = (
     "other_split", "other_video", "other_annotation", "no_verb", "no_agent", "too_long", "verb_left_out", "duplicate",
 )  # fmt: skip
-LONGEST_TEXT = 300
-"""characters of a verb or a role; the longest of VidSitu are far shorter"""
+LONGEST_TEXT = 300  # characters of a verb or a role; the longest of VidSitu are far shorter
 CANDIDATE_FILTERS = ("may_be_true", "enough_of_video")
 CAPTION = "caption"
 
@@ -27,11 +25,9 @@ class Dictionary(NamedTuple):
     """What the writer is shown: an event's roles, or the same with an agent or a deed replaced."""
 
     event: Event
-    original: Event | None = None
-    """the event that it makes a false caption of"""
+    original: Event | None = None  # the event that it makes a false caption of
     prompt: str = CAPTION
-    known: tuple[str, ...] = ()
-    """what a replacement must differ from"""
+    known: tuple[str, ...] = ()  # what a replacement must differ from
 
 
 class Draft(NamedTuple):

@@ -44,8 +44,7 @@ class Event(NamedTuple):
     event: str
     verb: str
     verb_id: str
-    roles: dict[str, str]
-    """role, as the prompts call it -> text"""
+    roles: dict[str, str]  # role, as the prompts call it -> text
     start_s: float
     end_s: float
 

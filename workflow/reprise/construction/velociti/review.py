@@ -13,8 +13,7 @@ from reprise.construction.velociti.candidates import CAPTION
 
 OF_SAMPLES = ("both fit", "positive is wrong", "negative is wrong", "both are wrong")
 OF_CAPTIONS = ("positive", "neutral", "negative")
-CAPTIONS_VERIFIED = 380
-"""captions that the authors checked against their dictionaries"""
+CAPTIONS_VERIFIED = 380  # captions that the authors checked against their dictionaries
 SHOWN = ("video", "event", "positive", "negative")
 FILE = "velociti.csv"
 RELEASED = {"test_name": "test", "video_id": "video", "event": "event", "pos": "positive", "neg": "negative"}

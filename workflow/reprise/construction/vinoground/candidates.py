@@ -14,8 +14,7 @@ from reprise.core.tabular import read_own_rows
 from reprise.core.times import seconds
 
 POOL_FILTERS = ("no_span", "same_name", "empty_caption", "too_long", "duplicate")
-LONGEST_CAPTION = 1000
-"""characters"""
+LONGEST_CAPTION = 1000  # characters
 
 
 def candidates(files: Mapping[str, Path], settings: VinogroundSettings) -> Candidates:

@@ -16,11 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 WIDTH = 2048
-BLOCK = 256
-"""queries that are compared at once, so that memory stays small"""
+BLOCK = 256  # queries that are compared at once, so that memory stays small
 Matrix = NDArray[np.float32]
-Vectors = Callable[[Sequence[str]], Matrix]
-"""an encoder: a row of length 1 for each text"""
+Vectors = Callable[[Sequence[str]], Matrix]  # an encoder: a row of length 1 for each text
 
 
 def words(text: str) -> list[str]:

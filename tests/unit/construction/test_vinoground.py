@@ -45,7 +45,7 @@ from tests.unit.construction.worlds import (
     written,
 )
 
-PROMPTS, HOW = prompts("vinoground"), of_suite("vinoground", "pairs", "rounds")
+PROMPTS, HOW = prompts("vinoground"), of_suite("vinoground", "pairs", "rounds", "review")
 GOOD, RUNS = '"a man eats then sits" vs "a man sits then eats"', '"he runs, she stops" vs "she stops, he runs"'
 ASKED = {"request_id": "pairs/round1", "item_id": "pairs/round1"}
 

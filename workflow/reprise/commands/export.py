@@ -9,7 +9,7 @@ import polars as pl
 
 from reprise.benchmarks.rows import chosen_items
 from reprise.commands.shared import plan_of, there
-from reprise.construction.mmbench_video.static import mean_ratings
+from reprise.construction.mmbench_video.review import mean_ratings
 from reprise.core.errors import UserError
 from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, VERDICTS, read_table
 from reprise.external import has_importer, load_importer

@@ -119,11 +119,21 @@ def csv_rows(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
 
 def csv_cells(path: Path) -> Iterator[list[str]]:
     """The columns of a csv file and then its rows, blank ones left out; what is wrong is named by its row."""
+    return (cells for _, cells in csv_lines(path))
+
+
+def csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The columns of a csv file and then its rows, each with the line of the file that it begins in."""
     separator = SEPARATORS.get(path.suffix.lower(), ",")
     number, columns = 0, []
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
-            for cells in filter(None, csv.reader(stream, delimiter=separator, strict=True)):
+            reader = csv.reader(stream, delimiter=separator, strict=True)
+            line = 1
+            for cells in reader:
+                began, line = line, reader.line_num + 1
+                if not cells:
+                    continue
                 if not number:
                     columns = cells
                     _refuse_columns(path, columns)
@@ -132,7 +142,7 @@ def csv_cells(path: Path) -> Iterator[list[str]]:
                         f"{path}: row {number}: {len(cells)} cells for {len(columns)} columns ({', '.join(columns)}). "
                         "A text with a comma needs quotes around it. Correct the row, then run the same command again."
                     )
-                yield cells
+                yield began, cells
                 number += 1
     except (UnicodeDecodeError, csv.Error) as error:
         refuse_other_encoding(path)

@@ -16,7 +16,7 @@ import pytest
 from reprise.benchmarks.registry import load_scores
 from reprise.config.figures import Part, Scatter
 from reprise.config.tables import TableSpec
-from reprise.construction.schemas import STATISTICS
+from reprise.construction.tables import STATISTICS
 from reprise.core.checksums import sealed_text
 from reprise.core.schemas import FACTS, ITEMS, METRICS, VERDICTS, write_table
 from reprise.figures.chart import Panel, Series
@@ -28,7 +28,7 @@ from reprise.figures.scatter import CLASSIC, STRICT, UNSCORED, WRONG, cloud_of
 from reprise.figures.style import WIDTHS, save, sheet, use_style
 from reprise.tables.build import Builder
 from reprise.tables.published import COLUMNS, Published
-from reprise.tables.render import Number
+from reprise.tables.render.table import Number
 
 from tests.unit.rows import item_row, verdict_row
 

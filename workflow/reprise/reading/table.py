@@ -108,7 +108,7 @@ CHOICE = (
     ),
     Row(
         "leading label",
-        r"\A\W{0,4}«(?:~(?=.»:))?(?P<option>[A-F*])»(?=\W{0,3}\Z|[.:),;]|\s?[-–—\n(‹]|\s(?:because|since|as)\b)"
+        r"\A\W{0,4}«(?P<option>[A-F*])»(?=\W{0,3}\Z|[.:),;]|\s?[-–—\n(‹]|\s(?:because|since|as)\b)"
         r"(?!\W{0,4}(?:no|yes|not|(?:in)?correct|wrong|true|false|\d*\.\d+|\d+ ?%)\b|\.\.|…|\W{0,4}[<>=✗✓❌✅✘✔])",
     ),
     Row(
@@ -128,6 +128,7 @@ CHOICE = (
         r"(?:matches|describes|fits|captures|reflects|represents|depicts|conveys|aligns|corresponds))\b",
     ),
     Row("stated", rf"{LABEL}\W{{0,2}}(?:because|since|due to)\b"),
+    Row("leading segment", r"\A\W{0,4}«~(?P<option>[A-F*])»:", "alone"),
     Row("only label", r"«(?P<option>[A-F*])»", "alone"),
     Row("the other one is denied", r"«-(?P<option>[A-F])»", "alone"),
     Row(

@@ -211,12 +211,13 @@ def stage(
 ) -> "subprocess.CompletedProcess[str]":
     inputs = {
         "clips": ["--key", "clips.json", "--clips", "clips.parquet", "--sources", "sources.parquet", "--shard", "0"],
-        "facts": ["--key", "facts.json", "--ledgers", "clips.out"],
+        "facts": ["--key", "facts.json", "--ledgers", "clips.out", "--threads", "1"],
     }
     command = [
         sys.executable,
         "-m",
-        f"reprise.stages.{name}",
+        "reprise.stages",
+        name,
         *inputs[name],
         "--store",
         "store",

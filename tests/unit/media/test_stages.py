@@ -71,7 +71,7 @@ EXPECTED = {
 
 def run_stage(name: str, folder: Path, *options: object) -> subprocess.CompletedProcess[str]:
     """A stage's command, as a rule would call it."""
-    command = [sys.executable, "-m", f"reprise.stages.{name}", *map(str, options)]
+    command = [sys.executable, "-m", "reprise.stages", name, *map(str, options)]
     return subprocess.run(command, capture_output=True, text=True, cwd=folder)
 
 

@@ -18,6 +18,8 @@ REPORT = RESULTS / "report"
 OVERVIEW = "overview"
 JUDGES = "judges"
 REPRODUCTION = "reproduction"
+READ_AS = ("tex", "md", "html")
+"""formats in which people read tables"""
 Ledger = Literal["sources", "clips"]
 
 

@@ -2,7 +2,6 @@
 
 from pydantic import ConfigDict
 
-from reprise.external import module_name
 from reprise.models.keys import Answers, RunKey
 
 
@@ -12,14 +11,10 @@ class ExternalAnswers(Answers):
     model_config = ConfigDict(extra="forbid", frozen=True)
     benchmark: str
 
-    def modules(self) -> tuple[str, ...]:
-        return (self.STAGE, module_name(self.benchmark))
-
 
 class RunFiles(ExternalAnswers):
     """The answers of an imported run."""
 
-    STAGE = "reprise.stages.import_answers"
     form: str
     files: dict[str, str]
     """file -> sha256"""
@@ -28,7 +23,6 @@ class RunFiles(ExternalAnswers):
 class RatingFiles(ExternalAnswers):
     """The ratings of an imported judge, of all runs of a protocol."""
 
-    STAGE = "reprise.stages.import_ratings"
     files: dict[str, dict[str, str]]
     """run -> file -> sha256"""
 

@@ -32,7 +32,6 @@ class PeopleFiles(Answers):
     """What shapes a run's answers that people gave."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    STAGE = "reprise.stages.people_answers"
     scope: str
     design: AnswerDesign
     files: Inputs
@@ -48,23 +47,15 @@ class PeopleRunKey(RunKey):
 class SurveysKey(Key):
     """Key of the stage `people_surveys`."""
 
-    STAGE = "reprise.stages.people_surveys"
     scope: str
     design: Design
     sampling: dict[str, Any]
     files: Inputs
 
 
-class TasksKey(Key):
-    """Key of the stage `people_tasks`."""
-
-    STAGE = "reprise.stages.people_tasks"
-
-
 class RatedKey(Key):
     """Key of the stage `people_rated`: which answers are put to people."""
 
-    STAGE = "reprise.stages.people_rated"
     runs: tuple[str, ...]
     questions: int
     seed: int
@@ -73,7 +64,6 @@ class RatedKey(Key):
 class RatingsKey(Key):
     """Key of the stage `people_ratings`."""
 
-    STAGE = "reprise.stages.people_ratings"
     scope: str
     design: RatingDesign
     files: Inputs
@@ -82,7 +72,6 @@ class RatingsKey(Key):
 class PeopleStatisticsKey(Key):
     """Key of the stage `people_statistics`."""
 
-    STAGE = "reprise.stages.people_statistics"
     benchmark: str
     title: str
     notice: str

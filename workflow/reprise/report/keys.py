@@ -4,8 +4,6 @@ from typing import Literal
 
 from pydantic import Field
 
-from reprise.benchmarks.keys import FINDERS
-from reprise.benchmarks.registry import has_part, module_name
 from reprise.core.behind import Behind
 from reprise.core.keyfile import Key
 from reprise.core.paths import Results, Run, Scored
@@ -84,8 +82,6 @@ class ReportedBenchmark(Settings):
 class ReportKey(Key):
     """Key of the stage `report`."""
 
-    STAGE = "reprise.stages.report"
-    CARRIERS = (*Key.CARRIERS, *FINDERS)
     suite: str
     suite_title: str
     notice: str = ""
@@ -97,10 +93,6 @@ class ReportKey(Key):
     site: dict[str, str] = Field({})
     """digests of the fixed files and of the templates of pages, which are no code"""
     benchmarks: tuple[ReportedBenchmark, ...] = ()
-
-    def modules(self) -> tuple[str, ...]:
-        parts = [(benchmark.name, part) for benchmark in self.benchmarks for part in ("scores", "analyses")]
-        return (self.STAGE, *(module_name(*one) for one in parts if has_part(*one)))
 
     def browsed(self) -> list[ReportedBenchmark]:
         """The benchmarks with items to browse."""

@@ -4,11 +4,9 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.core.errors import run_command
-from reprise.core.keyfile import read_key
 from reprise.core.paths import Results
 from reprise.core.schemas import METRICS, TIMINGS, read_table
-from reprise.stages.arguments import arguments
+from reprise.stages.command import In, Out
 from reprise.stages.table import write_formats
 from reprise.tables.keys import OverviewKey
 from reprise.tables.overview import OverviewBuilder
@@ -16,22 +14,21 @@ from reprise.tables.problems import read_problems
 from reprise.tables.published import Published
 
 
-def main() -> None:
-    args = arguments(
-        "Write the overview.", key=Path, published=[Path], metrics=[Path], problems=[Path], timings=[Path], out=Path
-    )
-    key = read_key(args.key, OverviewKey)
-    results, files = Results(key.suite), {path.stem: path for path in args.published}
-    metrics = [read_table(path, METRICS) for path in args.metrics]
+def main(
+    key: In[OverviewKey],
+    published: In[list[Path]],
+    metrics: In[list[Path]],
+    problems: In[list[Path]],
+    timings: In[list[Path]],
+    tex: Out[Path],
+) -> None:
+    results, files = Results(key.suite), {path.stem: path for path in published}
+    numbers = [read_table(path, METRICS) for path in metrics]
     builder = OverviewBuilder(
         key,
-        pl.concat(metrics) if metrics else pl.DataFrame(schema=METRICS),
+        pl.concat(numbers) if numbers else pl.DataFrame(schema=METRICS),
         {name: Published(files.get(name), main.table) for name, main in key.of_all.items()},
-        read_problems(args.problems, results),
-        {results.run_of_timings(path): read_table(path, TIMINGS) for path in args.timings},
+        read_problems(problems, results),
+        {results.run_of_timings(path): read_table(path, TIMINGS) for path in timings},
     )
-    write_formats(builder.table(), builder.tidy, args.out)
-
-
-if __name__ == "__main__":
-    run_command(main)
+    write_formats(builder.table(), builder.tidy, tex)

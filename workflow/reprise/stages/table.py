@@ -7,13 +7,11 @@ from typing import Any
 import polars as pl
 
 from reprise.core.checksums import seal_text
-from reprise.core.errors import run_command
 from reprise.core.files import whole_file, write_text
-from reprise.core.keyfile import read_key
 from reprise.core.paths import Results
 from reprise.core.plain import as_cell
 from reprise.core.schemas import METRICS, read_table
-from reprise.stages.arguments import arguments
+from reprise.stages.command import In, Out
 from reprise.tables.build import TIDY, Builder
 from reprise.tables.keys import TableKey
 from reprise.tables.problems import read_problems
@@ -21,19 +19,22 @@ from reprise.tables.published import Published
 from reprise.tables.render import FORMATS, Table, render
 
 
-def main() -> None:
-    args = arguments(
-        "Write a table.", key=Path, published=[Path], metrics=[Path], statistics=[Path], problems=[Path], out=Path
-    )
-    key = read_key(args.key, TableKey)
-    metrics = [read_table(path, METRICS) for path in [*args.metrics, *args.statistics]]
+def main(
+    key: In[TableKey],
+    published: In[list[Path]],
+    metrics: In[list[Path]],
+    statistics: In[list[Path]],
+    problems: In[list[Path]],
+    tex: Out[Path],
+) -> None:
+    numbers = [read_table(path, METRICS) for path in [*metrics, *statistics]]
     builder = Builder(
         key=key,
-        metrics=pl.concat(metrics) if metrics else pl.DataFrame(schema=METRICS),
-        published=Published(next(iter(args.published), None), key.table),
-        problems=read_problems(args.problems, Results(key.suite)),
+        metrics=pl.concat(numbers) if numbers else pl.DataFrame(schema=METRICS),
+        published=Published(next(iter(published), None), key.table),
+        problems=read_problems(problems, Results(key.suite)),
     )
-    write_formats(builder.table(), builder.tidy, args.out)
+    write_formats(builder.table(), builder.tidy, tex)
 
 
 def write_formats(table: Table, tidy: Sequence[Mapping[str, Any]], out: Path) -> None:
@@ -45,7 +46,3 @@ def write_formats(table: Table, tidy: Sequence[Mapping[str, Any]], out: Path) ->
         pl.DataFrame(tidy, schema=TIDY).with_columns(shown).write_csv(temporary)
     for form in (*FORMATS, "csv"):
         seal_text(out.with_suffix(f".{form}"))
-
-
-if __name__ == "__main__":
-    run_command(main)

@@ -2,8 +2,6 @@
 
 from pydantic import Field
 
-from reprise.benchmarks.keys import FINDERS
-from reprise.benchmarks.registry import module_name
 from reprise.config.tables import Overview, TableSpec
 from reprise.core.keyfile import Key
 from reprise.core.settings import Settings
@@ -12,8 +10,6 @@ from reprise.core.settings import Settings
 class TableKey(Key):
     """Key of the stage `table`."""
 
-    STAGE = "reprise.stages.table"
-    CARRIERS = (*Key.CARRIERS, *FINDERS)
     suite: str
     suite_title: str
     notice: str = ""
@@ -49,15 +45,10 @@ class TableKey(Key):
     missing_share_max: float
     failed_share_max: float
 
-    def modules(self) -> tuple[str, ...]:
-        return (self.STAGE, module_name(self.benchmark, "scores"))
-
 
 class OverviewKey(Key):
     """Key of the stage `overview`."""
 
-    STAGE = "reprise.stages.overview"
-    CARRIERS = TableKey.CARRIERS
     suite: str
     confidence: float
     parts: tuple[TableKey, ...]
@@ -66,9 +57,6 @@ class OverviewKey(Key):
     """benchmark -> what all models are asked whose row says nothing else"""
     gpus: dict[str, int]
     """model -> number of its GPUs"""
-
-    def modules(self) -> tuple[str, ...]:
-        return (self.STAGE, *(module_name(part.benchmark, "scores") for part in self.parts))
 
 
 class Title(Settings):
@@ -86,8 +74,6 @@ class Title(Settings):
 class ReproductionKey(Key):
     """Key of the stage `reproduction`."""
 
-    STAGE = "reprise.stages.reproduction"
-    CARRIERS = TableKey.CARRIERS
     suite: str
     suite_title: str
     notice: str = ""
@@ -116,8 +102,6 @@ class JudgePairKey(Settings):
 class AgreementKey(Key):
     """Key of the stage `agreement`."""
 
-    STAGE = "reprise.stages.agreement"
-    CARRIERS = TableKey.CARRIERS
     suite: str
     suite_title: str
     notice: str = ""

@@ -11,6 +11,8 @@ rule release:
     wildcard_constraints:
         benchmark=SUITE.annotations.released(),
     localrule: True
+    params:
+        settings=SUITE.settings("release/{benchmark}"),
     shell:
         command("release")
 
@@ -25,6 +27,8 @@ rule annotations:
     log:
         "<suite>/logs/annotations/{benchmark}.log",
     localrule: True
+    params:
+        settings=SUITE.settings("annotations/{benchmark}"),
     shell:
         command("annotations")
 
@@ -40,6 +44,8 @@ rule statistics:
     log:
         "<suite>/logs/statistics/{benchmark}.log",
     localrule: True
+    params:
+        settings=SUITE.settings("statistics/{benchmark}"),
     shell:
         command("data_statistics")
 
@@ -53,5 +59,7 @@ rule requests:
     log:
         "<suite>/logs/requests/{benchmark}/{protocol}.log",
     localrule: True
+    params:
+        settings=SUITE.settings("requests/{benchmark}/{protocol}"),
     shell:
         command("requests")

@@ -11,6 +11,8 @@ rule construction_source:
     wildcard_constraints:
         benchmark=SUITE.construction.here(),
     localrule: True
+    params:
+        settings=SUITE.settings("construction/{benchmark}/source"),
     shell:
         command("release")
 
@@ -26,6 +28,8 @@ rule construction_clips:
     wildcard_constraints:
         benchmark=SUITE.construction.measured(),
     localrule: True
+    params:
+        settings=SUITE.settings("construction/{benchmark}/clips"),
     shell:
         command("construction_clips")
 
@@ -40,6 +44,8 @@ use rule sources as construction_sources with:
         out="<suite>/construction/{benchmark}/sources/{shard}.parquet",
     log:
         "<suite>/logs/construction/{benchmark}/sources/{shard}.log",
+    params:
+        settings=SUITE.settings("sources/{benchmark}"),
 
 
 use rule clips as construction_cuts with:
@@ -51,6 +57,8 @@ use rule clips as construction_cuts with:
         out="<suite>/construction/{benchmark}/clips/{shard}.parquet",
     log:
         "<suite>/logs/construction/{benchmark}/clips/{shard}.log",
+    params:
+        settings=SUITE.settings("clips/{benchmark}"),
 
 
 use rule facts as construction_facts with:
@@ -61,6 +69,8 @@ use rule facts as construction_facts with:
         out="<suite>/construction/{benchmark}/facts.parquet",
     log:
         "<suite>/logs/construction/{benchmark}/facts.log",
+    params:
+        settings=SUITE.settings("facts/{benchmark}"),
 
 
 rule construction_candidates:
@@ -79,6 +89,8 @@ rule construction_candidates:
     wildcard_constraints:
         benchmark=SUITE.construction.here(),
     localrule: True
+    params:
+        settings=SUITE.settings("construction/{benchmark}/candidates"),
     shell:
         command("construction_candidates")
 
@@ -95,6 +107,8 @@ rule construction_requests:
     wildcard_constraints:
         benchmark=SUITE.construction.here(),
     localrule: True
+    params:
+        settings=SUITE.settings("construction/{benchmark}/requests"),
     shell:
         command("construction_requests")
 
@@ -115,6 +129,8 @@ use rule infer as construction_write with:
         "<suite>/logs/construction/{benchmark}/write/{round}.log",
     wildcard_constraints:
         benchmark=SUITE.construction.here(),
+    params:
+        settings=SUITE.settings("construction/{benchmark}/writer"),
 
 
 rule construction_samples:
@@ -132,6 +148,8 @@ rule construction_samples:
     wildcard_constraints:
         benchmark=SUITE.construction.here(),
     localrule: True
+    params:
+        settings=SUITE.settings("construction/{benchmark}/samples"),
     shell:
         command("construction_samples")
 
@@ -155,6 +173,8 @@ rule construction_review:
     wildcard_constraints:
         benchmark=SUITE.construction.here(),
     localrule: True
+    params:
+        settings=SUITE.settings("construction/{benchmark}/review"),
     shell:
         command("construction_review")
 
@@ -171,6 +191,8 @@ rule construction_release:
     wildcard_constraints:
         benchmark=SUITE.construction.here(),
     localrule: True
+    params:
+        settings=SUITE.settings("construction/{benchmark}/release"),
     shell:
         command("construction_release")
 
@@ -190,6 +212,8 @@ rule construction_guidelines:
     wildcard_constraints:
         benchmark=SUITE.construction.here(),
     localrule: True
+    params:
+        settings=SUITE.settings("construction/{benchmark}/guidelines"),
     shell:
         command("construction_guidelines")
 
@@ -206,6 +230,8 @@ rule construction_draw:
         benchmark=SUITE.construction.here(),
         set=SUITE.construction.sets(),
     localrule: True
+    params:
+        settings=SUITE.settings("construction/{benchmark}/draw"),
     shell:
         command("construction_draw")
 
@@ -222,6 +248,8 @@ rule construction_unfiltered:
     wildcard_constraints:
         benchmark=SUITE.construction.filtered(),
     localrule: True
+    params:
+        settings=SUITE.settings("construction/{benchmark}/release"),
     shell:
         command("construction_release")
 
@@ -241,6 +269,8 @@ rule construction_static:
     wildcard_constraints:
         benchmark=SUITE.construction.filtered(),
     localrule: True
+    params:
+        settings=SUITE.settings("construction/{benchmark}/static"),
     shell:
         command("construction_static")
 
@@ -259,6 +289,8 @@ rule construction_statistics:
     wildcard_constraints:
         benchmark=SUITE.construction.here(),
     localrule: True
+    params:
+        settings=SUITE.settings("construction/{benchmark}/statistics"),
     shell:
         command("construction_statistics")
 
@@ -276,5 +308,7 @@ rule construction_subset:
     wildcard_constraints:
         benchmark=SUITE.construction.searched(),
     localrule: True
+    params:
+        settings=SUITE.settings("construction/{benchmark}/subset"),
     shell:
         command("construction_subset")

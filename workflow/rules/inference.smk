@@ -51,6 +51,7 @@ rule infer:
         mem_mb=SUITE.inference.memory_mb,
         runtime=SUITE.inference.minutes,
     params:
+        settings=SUITE.settings("{benchmark}/{protocol}/{sampling}/{model}"),
         piece=[],
     shell:
         command("infer")
@@ -104,6 +105,7 @@ rule import_answers:
         model=SUITE.inference.imported_models(),
     localrule: True
     params:
+        settings=SUITE.settings("{benchmark}/{protocol}/{sampling}/{model}"),
         stage=SUITE.inference.reader_of_files,
     shell:
         command("import_answers", name="{params.stage}")

@@ -14,6 +14,8 @@ rule sources:
     resources:
         downloads=SUITE.media.downloads,
         runtime=SUITE.inference.stage_minutes,
+    params:
+        settings=SUITE.settings("sources/{benchmark}"),
     shell:
         command("sources")
 
@@ -29,6 +31,8 @@ rule clips:
         "<suite>/logs/clips/{benchmark}/{shard}.log",
     resources:
         runtime=SUITE.inference.stage_minutes,
+    params:
+        settings=SUITE.settings("clips/{benchmark}"),
     shell:
         command("clips")
 
@@ -43,6 +47,8 @@ rule facts:
         "<suite>/logs/facts/{benchmark}.log",
     resources:
         runtime=SUITE.inference.stage_minutes,
+    params:
+        settings=SUITE.settings("facts/{benchmark}"),
     shell:
         command("facts")
 
@@ -57,6 +63,8 @@ rule frames:
     log:
         "<suite>/logs/frames/{benchmark}/{sampling}.log",
     localrule: True
+    params:
+        settings=SUITE.settings("frames/{benchmark}/{sampling}"),
     shell:
         command("frames")
 

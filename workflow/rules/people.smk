@@ -14,6 +14,8 @@ rule people_rated:
     wildcard_constraints:
         group=SUITE.people.rating_groups(),
     localrule: True
+    params:
+        settings=SUITE.settings("people/{benchmark}/{group}/rated"),
     shell:
         command("people_rated")
 
@@ -31,6 +33,8 @@ rule people_ratings:
     wildcard_constraints:
         group=SUITE.people.rating_groups(),
     localrule: True
+    params:
+        settings=SUITE.settings("people/{benchmark}/{group}/ratings"),
     shell:
         command("people_ratings")
 
@@ -48,6 +52,8 @@ rule people_surveys:
     log:
         "<suite>/logs/people/{benchmark}/{group}/surveys.log",
     localrule: True
+    params:
+        settings=SUITE.settings("people/{benchmark}/{group}/surveys"),
     shell:
         command("people_surveys")
 
@@ -79,5 +85,7 @@ rule people_statistics:
     log:
         "<suite>/logs/people/{benchmark}/{group}/statistics.log",
     localrule: True
+    params:
+        settings=SUITE.settings("people/{benchmark}/{group}/statistics"),
     shell:
         command("people_statistics")

@@ -22,6 +22,7 @@ rule score:
         "<suite>/logs/score/{benchmark}/{protocol}/{sampling}/{model}.log",
     localrule: True
     params:
+        settings=SUITE.settings("verdicts/{benchmark}/{protocol}"),
         judge=[],
     shell:
         command("verdicts", "metrics")
@@ -40,6 +41,8 @@ rule judge_requests:
     log:
         "<suite>/logs/judge_requests/{benchmark}/{protocol}/{sampling}/{model}.log",
     localrule: True
+    params:
+        settings=SUITE.settings("judge_requests/{benchmark}/{protocol}"),
     shell:
         command("judge_requests")
 
@@ -60,6 +63,8 @@ use rule infer as judge with:
         "<suite>/logs/judge/{benchmark}/{protocol}/{sampling}/{model}/{judge}.log",
     wildcard_constraints:
         judge=SUITE.scores.asked_judges(),
+    params:
+        settings=SUITE.settings("judges/{benchmark}/{protocol}/{judge}"),
 
 
 rule import_ratings:
@@ -76,6 +81,8 @@ rule import_ratings:
     wildcard_constraints:
         judge=SUITE.scores.imported_judges(),
     localrule: True
+    params:
+        settings=SUITE.settings("judges/{benchmark}/{protocol}/{judge}"),
     shell:
         command("import_ratings")
 

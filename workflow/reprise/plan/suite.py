@@ -1,6 +1,6 @@
 """What the Snakemake rules call: a suite that is ready to be run. Wildcards go in, paths and resources come out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -8,13 +8,14 @@ from reprise.config.load import load
 from reprise.config.site import Site
 from reprise.core.clones import LOCKS, is_running, register
 from reprise.core.errors import UserError, faults_in_words
-from reprise.core.files import canonical_json, is_other, write_if_changed
+from reprise.core.files import canonical_json, is_other, read_json, text_digest, write_if_changed
 from reprise.core.locks import put_locks
 from reprise.core.log import log
 from reprise.core.names import FIGURE, one_of
 from reprise.core.paths import READ_AS, STAMP
 from reprise.models.pieces import NAME
 from reprise.plan.answers import failed_answers, summary
+from reprise.plan.changes import leaves
 from reprise.plan.keys import changed_keys, write_keys
 from reprise.plan.outcome import outcome
 from reprise.plan.retries import write_answer_retries, write_retries
@@ -88,6 +89,10 @@ def _stamp(plan: Plan) -> str:
     return canonical_json({"suite": plan.config.name}) + "\n"
 
 
+UNSHOWN = ("code", "key")
+LONGEST = 60
+
+
 class ForJobs(NamedTuple):
     """What all jobs are told alike; it shapes no result."""
 
@@ -104,6 +109,7 @@ class Suite:
     def __init__(self, plan: Plan, targets: Sequence[str] = (), site: Site | None = None) -> None:
         self._plan = plan
         self._targets = targets
+        self._known: dict[str, str] = {}
         main, suite = plan.config.main, plan.config.suite
         self.name = plan.config.name
         self.for_jobs = ForJobs(
@@ -142,6 +148,17 @@ class Suite:
             "clip": r"[^/\s]+",
         }
 
+    def settings(self, key: str) -> Callable[[Any], str]:
+        """What a job's key file says but for the digest of its code, so that Snakemake's own words name a setting."""
+        return lambda wildcards: self._said(key.format_map(dict(wildcards.items())))
+
+    def _said(self, key: str) -> str:
+        if key not in self._known:
+            found = leaves(read_json(self._plan.results.key(*key.split("/"))))
+            shown = {name: _short(value) for name, value in found if name.rpartition(".")[2] not in UNSHOWN}
+            self._known[key] = ", ".join(f"{name.removeprefix('answers.')}: {text}" for name, text in shown.items())
+        return self._known[key]
+
     def say_failures(self) -> None:
         """Say at the end of a run how many answers failed."""
         found = summary(failed_answers(self._plan))
@@ -153,3 +170,13 @@ class Suite:
         self.say_failures()
         for line in outcome(self._plan, self._targets):
             log.info(line)
+
+
+def _short(value: Any) -> str:
+    """A value on one line; of a long one, such as a prompt, its beginning and its digest."""
+    text = value if isinstance(value, str) else canonical_json(value)
+    return (
+        " ".join(text.split())
+        if len(text) <= LONGEST
+        else f"{' '.join(text[:LONGEST].split())}... ({text_digest(text)[:12]})"
+    )

@@ -104,7 +104,7 @@ def _with_interval(found: Mapping[str, Any]) -> str:
 def _chain(plan: Plan, scored: Scored) -> Iterator[str]:
     """Every step behind the numbers, the last first; a key file stands with the first step that was made under it."""
     yield f"  by Reprise {__version__}, suite {plan.config.name}"
-    for made in reversed(Chains(plan.results).of(plan.behind(scored))):
+    for made in reversed(Chains(plan.results).of(plan.origin(scored))):
         yield _files(made)
         yield from (f"  {fact.name} {fact.text}" for fact in made.facts)
         for key in made.keys:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from reprise.commands.failures import RETRY, failure_lines
 from reprise.commands.plans import call_for, plan_of
-from reprise.core.behind import Step
 from reprise.core.clones import is_running
 from reprise.core.files import read_json
+from reprise.core.origin import Step
 from reprise.core.paths import OVERVIEW, Scored, overview_file, table_file
 from reprise.core.plain import safe
 from reprise.models.journal import Journal, journal_path

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+from reprise.config.site import Site
 from reprise.core.code_digest import CodeDigests
 from reprise.core.files import canonical_json, is_other, write_text
 from reprise.core.settings import Settings
@@ -22,7 +23,20 @@ from reprise.plan.rules.tables import Tables
 from reprise.plan.run_keys import RunKeys
 from reprise.plan.runs import Plan
 
-RULES = (Annotations, Media, Inference, Construction, People, Scores, Tables, Figures, Report)
+
+class Rules:
+    """An object for each file of rules: the keys of its stages, and what the rules ask."""
+
+    def __init__(self, plan: Plan, site: Site | None = None) -> None:
+        self.annotations = Annotations(plan)
+        self.media = Media(plan)
+        self.inference = Inference(plan, site)
+        self.construction = Construction(plan)
+        self.people = People(plan)
+        self.scores = Scores(plan)
+        self.tables = Tables(plan)
+        self.figures = Figures(plan)
+        self.report = Report(plan)
 
 
 def write_keys(plan: Plan) -> None:
@@ -57,4 +71,4 @@ def _text(key: Settings) -> str:
 def collect_keys(plan: Plan, code: CodeDigests | None = None) -> dict[Path, Settings]:
     """Every key file of a suite and its content; `code` is this library's."""
     runs = RunKeys(plan, code or CodeDigests())
-    return {path: key for rules in RULES for path, key in rules(plan).keys(runs)}
+    return {path: key for rules in vars(Rules(plan)).values() for path, key in rules.keys(runs)}

@@ -10,8 +10,8 @@ from reprise.config.figures import Figure, OfTables
 from reprise.config.model import Model
 from reprise.config.suite import OnGpus
 from reprise.config.tables import Row, TableSpec
-from reprise.core.behind import Behind
 from reprise.core.errors import UserError, unknown
+from reprise.core.origin import Origin
 from reprise.core.paths import FIGURES, OVERVIEW, RUN_NAME, TABLES, Ledger, Results, Run, Scored
 from reprise.core.store import Store
 from reprise.external import FOLDER
@@ -239,11 +239,11 @@ class Plan:
         ratings = [one for one in scored if one.judge in imported]
         return [self.results.import_problems(one) for one in (*answers, *ratings)]
 
-    def behind(self, scored: Scored) -> Behind:
+    def origin(self, scored: Scored) -> Origin:
         """The files behind the numbers of a run, or of a judge's ratings of it."""
         model = self.config.models[scored.run.model]
         imported = scored.run.model in self.imports.models
-        return Behind(
+        return Origin(
             self.results,
             scored,
             shards=self.config.suite.shards,
@@ -262,7 +262,7 @@ class Plan:
         return list(self._table_scored[asked])
 
     def scored_of(self, benchmark: str, spec: TableSpec) -> list[Scored]:
-        """The same for a specification."""
+        """The numbers of runs that a specification of a table needs and that this site can make."""
         return sorted({found for row in spec.cells() if (found := self.scored(benchmark, row))})
 
     def overview_scored(self) -> list[Scored]:

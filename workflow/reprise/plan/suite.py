@@ -16,18 +16,9 @@ from reprise.core.paths import READ_AS, STAMP
 from reprise.models.pieces import NAME
 from reprise.plan.answers import failed_answers, summary
 from reprise.plan.changes import leaves
-from reprise.plan.keys import changed_keys, write_keys
+from reprise.plan.keys import Rules, changed_keys, write_keys
 from reprise.plan.outcome import outcome
 from reprise.plan.retries import write_answer_retries, write_retries
-from reprise.plan.rules.annotations import Annotations
-from reprise.plan.rules.construction import Construction
-from reprise.plan.rules.figures import Figures
-from reprise.plan.rules.inference import Inference
-from reprise.plan.rules.media import Media
-from reprise.plan.rules.people import People
-from reprise.plan.rules.report import Report
-from reprise.plan.rules.scores import Scores
-from reprise.plan.rules.tables import Tables
 from reprise.plan.runs import Plan
 from reprise.plan.site import check_models, site_of
 from reprise.plan.targets import check_profile, check_targets, targets_of, warn_of_ended, warn_of_unpinned
@@ -103,10 +94,11 @@ class ForJobs(NamedTuple):
     """dollars and tokens"""
 
 
-class Suite:
+class Suite(Rules):
     """A suite's plan, as the rules ask it: an object for each of their files."""
 
     def __init__(self, plan: Plan, targets: Sequence[str] = (), site: Site | None = None) -> None:
+        super().__init__(plan, site)
         self._plan = plan
         self._targets = targets
         self._known: dict[str, str] = {}
@@ -118,15 +110,6 @@ class Suite:
             attempts=suite.answer_attempts,
             budget=[plan.budget.usd, plan.budget.tokens],
         )
-        self.annotations = Annotations(plan)
-        self.media = Media(plan)
-        self.inference = Inference(plan, site)
-        self.construction = Construction(plan)
-        self.people = People(plan)
-        self.scores = Scores(plan)
-        self.tables = Tables(plan)
-        self.figures = Figures(plan)
-        self.report = Report(plan)
 
     def wildcards(self) -> Mapping[str, str]:
         """The values that each wildcard may have."""

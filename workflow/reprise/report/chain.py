@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reprise.core.behind import STAGES, Behind, Step
 from reprise.core.checksums import keys_of, sealed_text
 from reprise.core.errors import UserError
 from reprise.core.files import file_digest, read_json
+from reprise.core.origin import STAGES, Origin, Step
 from reprise.core.paths import Results
 from reprise.core.schemas import CLIP_LEDGER, SOURCES, read_table
 from reprise.report.scripts import shown
@@ -57,11 +57,11 @@ class Chains:
         self._used: dict[tuple[Path, str], Used] = {}
         self._facts: dict[tuple[Path, ...], list[Fact]] = {}
 
-    def of(self, behind: Behind) -> list[Made]:
+    def of(self, origin: Origin) -> list[Made]:
         """What a run's numbers were made from, the release first."""
         told: set[Path] = set()
         found = []
-        for name, steps in _by_name(behind.steps()).items():
+        for name, steps in _by_name(origin.steps()).items():
             digests = self._digests(steps)
             found.append(self._made(name, steps, {path: one for path, one in digests.items() if path not in told}))
             told |= set(digests)

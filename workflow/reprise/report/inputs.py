@@ -42,7 +42,7 @@ def _of_benchmark(entry: ReportedBenchmark, key: ReportKey, results: Results) ->
         yield from (results.ledger("clips", name, shard) for shard in range(key.shards))
     for run in entry.runs:
         yield from of_run(run, results)
-        yield from (step.path for step in run.behind(results, key.shards).steps())
+        yield from (step.path for step in run.origin(results, key.shards).steps())
 
 
 def of_run(run: ReportedRun, results: Results) -> Iterator[Path]:

@@ -4,8 +4,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from reprise.core.behind import Behind
 from reprise.core.keyfile import Key
+from reprise.core.origin import Origin
 from reprise.core.paths import Results, Run, Scored
 from reprise.core.settings import Settings
 
@@ -32,9 +32,9 @@ class ReportedRun(Settings):
     def scored(self) -> Scored:
         return Scored(Run.parse(self.run), self.judge)
 
-    def behind(self, results: Results, shards: int) -> Behind:
+    def origin(self, results: Results, shards: int) -> Origin:
         """The files behind its numbers."""
-        return Behind(
+        return Origin(
             results, self.scored, shards, self.imported, self.imported_ratings, self.weights, self.environment
         )
 

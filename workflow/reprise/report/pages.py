@@ -93,7 +93,7 @@ class Pages:
     def _write_run(self, benchmark: ReportedBenchmark, run: ReportedRun) -> None:
         one = run.scored.run
         lines = run_page.metric_lines(run, self._results, self._links)
-        chain = self._chains.of(run.behind(self._results, self._key.shards))
+        chain = self._chains.of(run.origin(self._results, self._key.shards))
         self._folder.put(run.made, of_run(lines, self._cells.get(run.scored.name, ()), chain))
         keys = {"Answers": self._results.run_key(one)}
         if run.judge:

@@ -63,14 +63,14 @@ class Report:
         )
 
     def _run(self, one: Scored) -> ReportedRun:
-        behind = self._plan.behind(one)
+        origin = self._plan.origin(one)
         return ReportedRun(
             run=one.run.name,
             judge=one.judge,
             label=self._plan.config.models[one.run.model].label,
             reference=self._plan.config.models[one.run.model].reference,
-            imported=behind.imported,
-            imported_ratings=behind.imported_ratings,
-            weights=behind.weights,
-            environment=behind.environment,
+            imported=origin.imported,
+            imported_ratings=origin.imported_ratings,
+            weights=origin.weights,
+            environment=origin.environment,
         )

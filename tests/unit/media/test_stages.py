@@ -292,7 +292,7 @@ def test_list_of_what_is_missing(made: Path) -> None:
 
 STAGES = {
     "frames": ("--key", "frames.json", "--facts", "facts.parquet"),
-    "facts": ("--key", "facts.json"),
+    "facts": ("--key", "facts.json", "--threads", "1"),
     "preview": ("--key", "frames.json", "--frames", "plan.parquet", "--clip", "pair.first"),
 }
 

@@ -44,8 +44,6 @@ use rule sources as construction_sources with:
         out="<suite>/construction/{benchmark}/sources/{shard}.parquet",
     log:
         "<suite>/logs/construction/{benchmark}/sources/{shard}.log",
-    params:
-        settings=SUITE.settings("sources/{benchmark}"),
 
 
 use rule clips as construction_cuts with:
@@ -57,8 +55,6 @@ use rule clips as construction_cuts with:
         out="<suite>/construction/{benchmark}/clips/{shard}.parquet",
     log:
         "<suite>/logs/construction/{benchmark}/clips/{shard}.log",
-    params:
-        settings=SUITE.settings("clips/{benchmark}"),
 
 
 use rule facts as construction_facts with:
@@ -69,8 +65,6 @@ use rule facts as construction_facts with:
         out="<suite>/construction/{benchmark}/facts.parquet",
     log:
         "<suite>/logs/construction/{benchmark}/facts.log",
-    params:
-        settings=SUITE.settings("facts/{benchmark}"),
 
 
 rule construction_candidates:

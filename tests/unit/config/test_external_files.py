@@ -19,11 +19,10 @@ NAMED = ("textscore-frame8-response.jsonl", "videoscore-frame8-response.jsonl")
 
 
 @pytest.fixture
-def paper(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+def paper(here: Project) -> Project:
     """The paper suite with imported models alone."""
-    project.edit("config/suites/paper.yaml", "run: [none]", "run: [local]\njudges: [gpt-4-turbo-1106]")
-    monkeypatch.chdir(project.root)
-    return project
+    here.edit("config/suites/paper.yaml", "run: [none]", "run: [local]\njudges: [gpt-4-turbo-1106]")
+    return here
 
 
 def lay(project: Project, folder: str, *names: str) -> None:

@@ -26,7 +26,7 @@ from reprise.figures.scatter import CLASSIC, STRICT, UNSCORED, WRONG, cloud_of
 from reprise.figures.style import WIDTHS, save, sheet, use_style
 from reprise.tables.build import Builder
 from reprise.tables.published import COLUMNS, Published
-from reprise.tables.render import Number
+from reprise.tables.render.table import Number
 
 from tests.unit.rows import item_row, verdict_row
 

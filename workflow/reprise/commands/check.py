@@ -7,13 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import polars as pl
-
-from reprise.commands.plans import plan_of
+from reprise.commands.shared import data_of, plan_of, works_of
 from reprise.config.model import Model
 from reprise.core.errors import UserError, unknown
 from reprise.core.paths import Run
-from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, read_table
 from reprise.models.adapters import ADAPTERS, load_adapter
 from reprise.models.adapters.base import Adapter, ModelSpec
 from reprise.models.ahead import Asked
@@ -27,14 +24,13 @@ from reprise.models.sight import PLAN, Sight, sight_of
 from reprise.models.weights import WEIGHTS, snapshot_folder
 from reprise.plan.identity import server_of, weights_identity
 from reprise.plan.runs import Plan
-from reprise.stages.works import Work, gather_work
 
 CLIPS = 12
 ASKED = ("score", "choose")
 MB = 10**6
 
 
-def check_model(slug: str, questions: int, suite: str | None = None) -> None:
+def check_model(slug: str, questions: int, suite: str | None) -> None:
     """Print what a model makes of a few of the suite's questions; a UserError if it fails or is blind."""
     plan = plan_of(suite)
     model = plan.config.models.get(slug)
@@ -51,7 +47,14 @@ def check_model(slug: str, questions: int, suite: str | None = None) -> None:
         for run in runs:
             sight = sight_of(adapter, _sample(plan, run, questions // len(runs)))
             print("\n".join(_lines(run, sight)))
-            problems += _problems(run, sight)
+            if sight.failures.total() == sight.questions:
+                reason, _ = sight.failures.most_common(1)[0]
+                problems.append(f"every question of {run.name} failed: {in_words(reason, sight.message)}.")
+            elif sight.is_blind:
+                problems.append(
+                    f"{run.name}: the model is blind. No answer changes when it is shown another clip: do not run it. "
+                    "Look at its weights, its chat template and `settings.frames`."
+                )
     if ADAPTERS[model.adapter].needs_weights:
         print("\n".join(_memory(model)))
     if problems:
@@ -79,51 +82,38 @@ def _runs_with_data(plan: Plan, slug: str, model: Model) -> list[Run]:
     wanted = []
     for run in sorted(plan.runs(), key=lambda run: (run.model != slug, run)):
         ask = plan.config.benchmarks[run.benchmark].protocols[run.protocol].ask
-        if ask not in asks or not is_checked(plan, run):
-            continue
-        needed = data_of(plan, run)
-        wanted.append(needed)
-        if ask not in found and all(path.is_file() for path in needed):
-            found[ask] = Run(run.benchmark, run.protocol, run.sampling, slug)
+        if ask in asks and is_checked(plan, run):
+            needed = data_of(plan, run)
+            wanted.append(needed)
+            if ask not in found and all(path.is_file() for path in needed):
+                found[ask] = Run(run.benchmark, run.protocol, run.sampling, slug)
     if not found:
         how = f" Make some first: snakemake {' '.join(map(str, wanted[0]))}" if wanted else ""
         raise UserError(f"check: suite '{plan.config.name}' has no questions with frames yet that fit '{slug}'.{how}")
     return list(found.values())
 
 
-def data_of(plan: Plan, run: Run) -> list[Path]:
-    """Questions, frames and clips of a run."""
-    results = plan.results
-    ledgers = [results.ledger("clips", run.benchmark, shard) for shard in range(plan.config.suite.shards)]
-    return [results.requests(run.benchmark, run.protocol), results.frames(run.benchmark, run.sampling), *ledgers]
-
-
 def _sample(plan: Plan, run: Run, questions: int) -> list[Asked]:
     """Some questions about several clips, always the same."""
-    requests, frames, *ledgers = data_of(plan, run)
-    works = gather_work(
-        read_table(requests, REQUESTS),
-        read_table(frames, FRAME_PLAN),
-        pl.concat([read_table(path, CLIP_LEDGER) for path in ledgers]),
-        plan.store,
-    )
-    shown = [work for work in works if work.clip.indices]
+    shown = [work for work in works_of(plan, run) if work.clip.indices]
     if len(shown) < 2:
+        frames = plan.results.frames(run.benchmark, run.sampling)
         raise UserError(f"check: {frames} shows {len(shown)} clips; two are needed, to show one instead of the other.")
     chosen = random.Random(0).sample(shown, min(CLIPS, len(shown)))
-    each = max(1, questions // len(chosen))
-    return [_asked(work, each) for work in chosen]
-
-
-def _asked(work: Work, count: int) -> Asked:
-    work.check()
-    return Asked(work.clip, work.requests[:count])
+    for work in chosen:
+        work.check()
+    return [Asked(work.clip, work.requests[: max(1, questions // len(chosen))]) for work in chosen]
 
 
 @contextmanager
 def _loaded(plan: Plan, slug: str, model: Model) -> Iterator[Adapter]:
     """A model that can be asked: loaded here, or by the server that is started for it, or at a server that runs."""
-    folder = _weights(plan, slug, model) if model.has_weights else None
+    folder = None
+    if model.has_weights:
+        folder = Path(model.checkpoint or snapshot_folder(str(model.repo), str(model.revision), plan.store))
+        if not any(folder.glob(WEIGHTS)):
+            how = f"Fetch them first: snakemake {plan.results.weights(slug)}" if model.repo else "Correct `checkpoint`."
+            raise UserError(f"config/models/{slug}.yaml: no weights in {folder}. {how}")
     take_gpus(model.gpus, plan.store.root / "locks")
     host, settings = None, model.settings
     serving, hosting, _, own = server_of(model, weights_identity(slug, model, plan.store), plan.store)
@@ -143,21 +133,8 @@ def _loaded(plan: Plan, slug: str, model: Model) -> Iterator[Adapter]:
             host.close()
 
 
-def _weights(plan: Plan, slug: str, model: Model) -> Path:
-    fetched = snapshot_folder(str(model.repo), str(model.revision), plan.store)
-    folder = Path(model.checkpoint) if model.checkpoint else fetched
-    if not any(folder.glob(WEIGHTS)):
-        how = f"Fetch them first: snakemake {plan.results.weights(slug)}" if model.repo else "Correct `checkpoint`."
-        raise UserError(f"config/models/{slug}.yaml: no weights in {folder}. {how}")
-    return folder
-
-
-# --- words -----------------------------------------------------------------------------------------------------------
-
-
 def _lines(run: Run, sight: Sight) -> Iterator[str]:
-    low, high = min(sight.frames), max(sight.frames)
-    frames = f"{low}" if low == high else f"{low} to {high}"
+    frames = " to ".join(str(count) for count in sorted({min(sight.frames), max(sight.frames)}))
     yield f"{run.name}: {sight.questions} questions about {sight.clips} clips"
     yield f"  frames that reached it    {frames} a clip, {sight.tokens_a_frame:.1f} tokens each"
     for view, found in sight.differing.items():
@@ -167,17 +144,6 @@ def _lines(run: Run, sight: Sight) -> Iterator[str]:
     yield f"  time                      {sight.seconds:.2f} s a question"
     for reason, count in sight.failures.most_common():
         yield f"  failed                    {count}: {reason} ({REASONS[reason]})"
-
-
-def _problems(run: Run, sight: Sight) -> Iterator[str]:
-    if sight.failures.total() == sight.questions:
-        reason, _ = sight.failures.most_common(1)[0]
-        yield f"every question of {run.name} failed: {in_words(reason, sight.message)}."
-    elif sight.is_blind:
-        yield (
-            f"{run.name}: the model is blind. No answer changes when it is shown another clip: do not run it. "
-            "Look at its weights, its chat template and `settings.frames`."
-        )
 
 
 def _memory(model: Model) -> Iterator[str]:

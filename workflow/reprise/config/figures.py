@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from reprise.config.names import FigureName, Slug, TableName
-from reprise.config.tables import Column, PublishedAs, Section, TableSpec
+from reprise.config.tables import Column, PublishedAs, TableSpec
 from reprise.core.settings import Settings, mistake
 
 
@@ -40,26 +40,21 @@ class Part(Settings):
 
     def of(self, spec: TableSpec) -> TableSpec:
         """The part as a table of its own, with one number a cell."""
-        chosen = [
-            section.model_copy(update={"rows": rows})
-            for section in spec.sections
-            if (not self.sections or (section.title or "") in self.sections) and (rows := self._rows(section))
-        ]
-        columns = self._columns(spec)
-        return spec.model_copy(
-            update={"sections": chosen, "columns": columns, "best": False, "notes": [], "intervals": True}
-        )
-
-    def _rows(self, section: Section) -> list[object]:
-        return [row for row in section.rows if not self.rows or row.label in self.rows]
+        chosen = []
+        for section in spec.sections:
+            rows = [row for row in section.rows if not self.rows or row.label in self.rows]
+            if rows and (not self.sections or (section.title or "") in self.sections):
+                chosen.append(section.model_copy(update={"rows": rows}))
+        changed = {"sections": chosen, "columns": self._columns(spec), "best": False, "notes": [], "intervals": True}
+        return spec.model_copy(update=changed)
 
     def _columns(self, spec: TableSpec) -> list[Column]:
         if self.columns is None:
-            shown = {
-                id(c): [one for one in spec.metrics_of(c) if not self.metrics or one in self.metrics]
-                for c in spec.columns
-            }
-            return [c.model_copy(update={"metrics": shown[id(c)][:1]}) for c in spec.columns if shown[id(c)]]
+            pairs = [(column, spec.metrics_of(column)) for column in spec.columns]
+            shown = [
+                (column, [one for one in found if not self.metrics or one in self.metrics]) for column, found in pairs
+            ]
+            return [column.model_copy(update={"metrics": found[:1]}) for column, found in shown if found]
         return [
             Column(
                 title=one.title,
@@ -103,7 +98,6 @@ class Bars(OfTables):
     """Bars beside each other."""
 
     kind: Literal["bars"]
-    """The kind of figure."""
     along: Literal["rows", "columns"] = "columns"
     """What the bars stand at: the tables' columns, with a bar for each row, or the other way round."""
 
@@ -112,7 +106,6 @@ class Lines(OfTables):
     """A line for each row, or for each section's rows of different numbers of frames."""
 
     kind: Literal["lines"]
-    """The kind of figure."""
     along: Literal["frames", "columns"] = "columns"
     """What the numbers stand at: the rows' numbers of frames on a logarithmic axis, or the tables' columns."""
 
@@ -121,7 +114,6 @@ class Radar(OfTables):
     """A closed line for each row, on an axis for each column; a panel for each spanning header."""
 
     kind: Literal["radar"]
-    """The kind of figure."""
     top: float = Field(gt=0)
     """The number at the rim, which larger numbers move outwards."""
 
@@ -130,7 +122,6 @@ class Scatter(OfTables):
     """A point for each item, by the scores of two of its questions; a panel for each row and column."""
 
     kind: Literal["scatter"]
-    """The kind of figure."""
     across: str
     """Role of the question whose score is the first coordinate: the caption that is right."""
     up: str
@@ -161,7 +152,6 @@ class Distribution(FigureText):
     """How often something occurs in the data: clips by a fact, questions by group, or videos by task."""
 
     kind: Literal["distribution"]
-    """The kind of figure."""
     fact: Literal["duration_s", "shots", "black_share"] | None = None
     """Counts the clips by what was measured of them."""
     step: float = Field(1, gt=0)

@@ -14,7 +14,7 @@ from reprise.stages.command import In, MadeUnder, Out
 def main(key: In[StepKey], files: In[Path], facts: In[list[Path]], out: Out[list[Path]], made_under: MadeUnder) -> None:
     settings = key.settings
     measured = [read_table(path, FACTS) for path in facts]
-    found = load_step(settings.kind, "candidates").candidates(listed_files(files), settings, *measured)
+    found = load_step(settings.kind, "candidates")(listed_files(files), settings, *measured)
     tables = write_tables(settings.kind, found._asdict(), out, made_under)
     for name in ("pool", "candidates"):
         log.info(f"{name}: {tables[name].height} rows, {kept(tables[name]).height} kept")

@@ -14,6 +14,6 @@ from reprise.stages.command import In, MadeUnder, Out
 
 def main(key: In[StepKey], files: In[Path], out: Out[Path], made_under: MadeUnder) -> None:
     settings = key.settings
-    found = load_step(settings.kind, "clips").clips(listed_files(files), settings)
+    found = load_step(settings.kind, "clips")(listed_files(files), settings)
     write_table(pl.DataFrame([clip._asdict() for clip in found], schema=CLIPS), out, CLIPS, made_under)
     log.info(f"{len(found)} clips")

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from reprise.construction.keys import StepKey
-from reprise.construction.mmbench_video.guidelines import page, to_fill_in
+from reprise.construction.mmbench_video.writing import guidelines as guidelines_of
 from reprise.construction.registry import read_tables
 from reprise.construction.settings import MmbenchVideoSettings
 from reprise.core.files import write_text
@@ -15,7 +15,7 @@ def main(key: In[StepKey], tables: In[list[Path]], guidelines: Out[Path], tasks:
     settings = key.settings
     if not isinstance(settings, MmbenchVideoSettings):
         raise ValueError(f"{key}: nobody writes questions for {settings.kind}")
-    rows = to_fill_in(read_tables(settings.kind, tables)["pool"])
-    write_text(guidelines, page(settings))
+    page, rows = guidelines_of(settings, read_tables(settings.kind, tables)["pool"])
+    write_text(guidelines, page)
     write_text(tasks, rows)
     log.info(f"{tasks}: for annotators to fill in, with {guidelines} beside it")

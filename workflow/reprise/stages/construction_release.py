@@ -24,7 +24,7 @@ def main(key: In[StepKey], tables: In[list[Path]], sets: In[list[Path]], out: Ou
             "dropped what, and `review/tasks.csv` is for people to fill in: put it where `review.verdicts:` says."
         )
     listing = []
-    for name, content in load_step(settings.kind, "release").release(made, settings).items():
+    for name, content in load_step(settings.kind, "release")(made, settings).items():
         path = out.parent / name
         write_text(path, content)
         listing.append({"name": name, "path": str(path), "sha256": file_digest(path)})

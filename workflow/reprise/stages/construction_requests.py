@@ -17,6 +17,6 @@ def main(
 ) -> None:
     made = read_tables(key.settings.kind, tables)
     given = [read_table(path, RESPONSES) for path in replies]
-    rows = load_step(key.settings.kind, "requests").requests(made, given, key.prompts, key.settings)
+    rows = load_step(key.settings.kind, "requests")(made, given, key.prompts, key.settings)
     write_table(table_of(rows, REQUESTS), out, REQUESTS, made_under)
     log.info(f"round {len(given) + 1}: {len(rows)} requests")

@@ -29,9 +29,8 @@ def main(
 ) -> None:
     made = read_tables(key.settings.kind, tables)
     given = [read_table(path, RESPONSES) for path in replies]
-    step = load_step(key.settings.kind, "samples")
     encoder = {} if key.embedder is None else {"vectors": encoder_of(key.embedder, key.settings, store)}
-    found = step.samples(made, given, key.prompts, key.settings, **encoder)
+    found = load_step(key.settings.kind, "samples")(made, given, key.prompts, key.settings, **encoder)
     if replies:
         refuse_nothing(found.written, replies[0].parent)
     for name, table in write_tables(key.settings.kind, found._asdict(), out, made_under).items():

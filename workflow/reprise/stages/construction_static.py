@@ -4,9 +4,9 @@ from pathlib import Path
 
 from reprise.construction.filters import kept
 from reprise.construction.keys import ReviewKey
-from reprise.construction.mmbench_video.static import static
+from reprise.construction.mmbench_video.review import static
 from reprise.construction.registry import read_tables, write_tables
-from reprise.construction.review import Problem, as_sheet
+from reprise.construction.review import Problem, as_sheet, warn_of
 from reprise.construction.settings import MmbenchVideoSettings
 from reprise.core.files import write_text
 from reprise.core.keyfile import refuse_edited
@@ -29,11 +29,10 @@ def main(
         raise ValueError(f"{key}: no filter of static questions")
     questions = read_tables(settings.kind, [reviewed])["reviewed"]
     rated = [read_table(path, VERDICTS) for path in ratings]
-    found = static(questions, rated, list(map(Path, key.verdicts)), settings.static.least, settings)
+    found = static(questions, rated, list(map(Path, key.verdicts)), settings)
     refuse_edited(key.verdicts)
     write_text(tasks, as_sheet(found.tasks, found.columns))
     write_text(problems, as_sheet([one._asdict() for one in found.problems], Problem._fields))
     table = write_tables(settings.kind, {"static": found.reviewed}, [out], made_under)["static"]
-    for one in found.problems:
-        log.warning(f"{one.where}: {one.problem}: {one.found}; the row does not count.")
+    warn_of(found.problems, problems)
     log.info(f"{kept(table).height} of {table.height} questions kept; {tasks} is for people to check")

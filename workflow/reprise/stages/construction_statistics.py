@@ -1,12 +1,13 @@
 """Stage `construction_statistics`: what every filter dropped, and the paper's numbers of its making beside ours."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from reprise.construction.filters import Row
+from reprise.construction.filters import Row, filter_counts
 from reprise.construction.keys import ConstructionStatisticsKey
-from reprise.construction.registry import load_step, read_tables
+from reprise.construction.registry import filters_of, load_step, read_tables
 from reprise.construction.review import as_csv
-from reprise.construction.schemas import COUNTS, STATISTICS
+from reprise.construction.tables import COUNTS, STATISTICS
 from reprise.core.files import write_text
 from reprise.core.log import log
 from reprise.core.plain import plain
@@ -23,9 +24,9 @@ def main(
     statistics: Out[Path],
     made_under: MadeUnder,
 ) -> None:
-    step = load_step(key.settings.kind, "statistics")
-    found = read_tables(key.settings.kind, tables)
-    numbers, counts = step.statistics(found, key.settings), step.filter_counts(found)
+    kind, found = key.settings.kind, read_tables(key.settings.kind, tables)
+    numbers = load_step(kind, "statistics")(found, key.settings)
+    counts = filter_counts(found, filters_of(kind))
     write_table(table_of(numbers, STATISTICS), statistics, STATISTICS, made_under)
     write_text(filters, as_csv(counts, list(COUNTS)))
     write_text(csv, as_csv(numbers, list(STATISTICS)))
@@ -33,29 +34,32 @@ def main(
     log.info(f"{len(numbers)} numbers, {len(counts)} filters")
 
 
-def _page(key: ConstructionStatisticsKey, numbers: list[Row], counts: list[Row]) -> str:
-    lines = [f"# Making {key.title}", ""]
-    lines += [key.notice, ""] if key.notice else []
-    lines += ["## Numbers that the paper states", "", "| what | of | paper | ours | note |", "|---|---|---|---|---|"]
-    lines += [_line(row["what"], row["group"], row["paper"], row["ours"], row["note"]) for row in numbers]
-    lines += [
-        "",
-        "## What each filter dropped",
-        "",
-        "| step | filter | entered | dropped | left |",
-        "|---|---|---|---|---|",
-    ]
-    lines += [_line(*row.values()) for row in counts]
-    lines += [
-        "",
-        f"The rows of each step, with the filter and its reason: `<step>.parquet` of `{key.settings.kind}`.",
-        "",
-    ]
-    return "\n".join(lines)
+PAGE = """\
+# Making {title}
+{notice}
+## Numbers that the paper states
+
+| what | of | paper | ours | note |
+|---|---|---|---|---|
+{numbers}
+
+## What each filter dropped
+
+| step | filter | entered | dropped | left |
+|---|---|---|---|---|
+{counts}
+
+The rows of each step, with the filter and its reason: `<step>.parquet` of `{kind}`.
+"""
 
 
-def _line(*cells: object) -> str:
-    return f"| {' | '.join(map(_cell, cells))} |"
+def _page(key: ConstructionStatisticsKey, numbers: Sequence[Row], counts: Sequence[Row]) -> str:
+    def lines(rows: Sequence[Row]) -> str:
+        return "\n".join(f"| {' | '.join(map(_cell, row.values()))} |" for row in rows)
+
+    notice = f"\n{key.notice}\n" if key.notice else ""
+    listed = {"numbers": lines(numbers), "counts": lines(counts)}
+    return PAGE.format(title=key.title, notice=notice, kind=key.settings.kind, **listed)
 
 
 def _cell(value: object) -> str:

@@ -11,13 +11,13 @@ from reprise.core.checksums import seal_text
 from reprise.core.files import whole_file
 from reprise.core.paths import Results
 from reprise.core.plain import as_cell
-from reprise.core.schemas import FACTS, ITEMS, METRICS, VERDICTS, read_table
+from reprise.core.schemas import FACTS, ITEMS, VERDICTS, read_table
 from reprise.figures.draw import Sources, draw
 from reprise.figures.keys import FigureKey
 from reprise.figures.style import KINDS, save
 from reprise.stages.command import In, Out
 from reprise.tables.build import Builder
-from reprise.tables.problems import read_problems
+from reprise.tables.measured import read_metrics, read_problems
 from reprise.tables.published import Published
 
 
@@ -33,9 +33,7 @@ def main(
     png: Out[Path],
 ) -> None:
     results, of_paper = Results(key.suite), next(iter(published), None)
-    numbers = pl.concat(
-        [pl.DataFrame(schema=METRICS), *(read_table(path, METRICS) for path in (*metrics, *statistics))]
-    )
+    numbers = read_metrics([*metrics, *statistics])
     flaws = read_problems(problems, results)
     builders = [
         Builder(key=part, metrics=numbers, published=Published(of_paper, part.table), problems=flaws)

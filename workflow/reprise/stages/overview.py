@@ -2,15 +2,13 @@
 
 from pathlib import Path
 
-import polars as pl
-
 from reprise.core.paths import Results
-from reprise.core.schemas import METRICS, TIMINGS, read_table
+from reprise.core.schemas import TIMINGS, read_table
 from reprise.stages.command import In, Out
 from reprise.stages.table import write_formats
 from reprise.tables.keys import OverviewKey
+from reprise.tables.measured import read_metrics, read_problems
 from reprise.tables.overview import OverviewBuilder
-from reprise.tables.problems import read_problems
 from reprise.tables.published import Published
 
 
@@ -23,10 +21,9 @@ def main(
     tex: Out[Path],
 ) -> None:
     results, files = Results(key.suite), {path.stem: path for path in published}
-    numbers = [read_table(path, METRICS) for path in metrics]
     builder = OverviewBuilder(
         key,
-        pl.concat(numbers) if numbers else pl.DataFrame(schema=METRICS),
+        read_metrics(metrics),
         {name: Published(files.get(name), main.table) for name, main in key.of_all.items()},
         read_problems(problems, results),
         {results.run_of_timings(path): read_table(path, TIMINGS) for path in timings},

@@ -8,10 +8,8 @@ from reprise.core.schemas import REQUESTS, RESPONSES, read_table, table_of, writ
 from reprise.external.answers import response_row
 from reprise.media.sampling import frames_shown
 from reprise.models.adapters.base import Answer
-from reprise.people.answers import TOO_FEW, replies
-from reprise.people.gathering import gather
+from reprise.people.answers import TOO_FEW, gather, replies, write_refused
 from reprise.people.keys import PeopleRunKey
-from reprise.people.refused import write_refused
 from reprise.stages.command import In, MadeUnder, Out
 
 
@@ -25,15 +23,15 @@ def main(
     made_under: MadeUnder,
 ) -> None:
     asked = read_table(requests, REQUESTS)
-    found = gather(key.answers.scope, key.answers.design, key.answers.files, asked)
-    said = replies(found.tasks, found.counted.votes, key.answers.design)
+    tasks, counted = gather(key.answers.scope, key.answers.design, key.answers.files, asked)
+    said = replies(tasks, counted.votes, key.answers.design)
     frames = frames_shown(key.answers.sampling) or 0
     rows = [
         response_row(row, Answer(text=reply.option, error=reply.error), key.key, frames)
         for row, reply in zip(asked.iter_rows(named=True), said.values(), strict=True)
     ]
     waiting = [row["request_id"] for row in rows if row["error"] == TOO_FEW]
-    refused = found.counted.votes.problems
+    refused = counted.votes.problems
     write_refused(refused, waiting, problems)
     write_table(table_of(rows, RESPONSES), out, RESPONSES, made_under)
     failed = ", ".join(

@@ -6,12 +6,18 @@ from pathlib import Path
 from reprise.construction.review import as_csv
 from reprise.core.files import write_text
 from reprise.core.schemas import REQUESTS, read_table
-from reprise.people.answers import replies
-from reprise.people.gathering import gather
+from reprise.people.answers import gather, replies
 from reprise.people.keys import PeopleStatisticsKey
-from reprise.people.rating_statistics import RATER_COLUMNS, rater_rows, rating_numbers
 from reprise.people.settings import RatingDesign
-from reprise.people.statistics import WORKER_COLUMNS, Number, numbers, worker_rows
+from reprise.people.statistics import (
+    RATER_COLUMNS,
+    WORKER_COLUMNS,
+    Number,
+    numbers,
+    rater_rows,
+    rating_numbers,
+    worker_rows,
+)
 from reprise.stages.command import In, Out
 
 DIGITS = 4
@@ -19,16 +25,16 @@ DIGITS = 4
 
 def main(key: In[PeopleStatisticsKey], requests: In[Path], csv: Out[Path], md: Out[Path], workers: Out[Path]) -> None:
     asked = read_table(requests, REQUESTS)
-    found = gather(key.scope, key.design, key.files, asked)
+    tasks, counted = gather(key.scope, key.design, key.files, asked)
     if isinstance(key.design, RatingDesign):
-        lines = rating_numbers(key.benchmark, asked, found.tasks, found.counted, key.design)
-        people = as_csv(rater_rows(found.counted), RATER_COLUMNS)
+        lines = rating_numbers(key.benchmark, asked, tasks, counted, key.design)
+        people = as_csv(rater_rows(counted), RATER_COLUMNS)
         heading, runs = "People's ratings of answers to", key.design.runs
     else:
-        said = replies(found.tasks, found.counted.votes, key.design)
-        lines = numbers(key.benchmark, found.tasks, found.counted, said, key.design)
-        expected = dict(zip((task.task_id for task in found.tasks), asked["expected"], strict=True))
-        people = as_csv(worker_rows(found.counted, said, expected), WORKER_COLUMNS)
+        said = replies(tasks, counted.votes, key.design)
+        lines = numbers(key.benchmark, tasks, counted, said, key.design)
+        expected = dict(zip((task.task_id for task in tasks), asked["expected"], strict=True))
+        people = as_csv(worker_rows(counted, said, expected), WORKER_COLUMNS)
         heading, runs = "People's answers to", (key.design.run,)
     write_text(csv, as_csv([line._asdict() for line in lines], Number._fields))
     write_text(workers, people)

@@ -10,8 +10,7 @@ from reprise.core.plain import as_cell, of_cell
 from reprise.stages.command import In, Out
 from reprise.tables.build import TIDY
 from reprise.tables.keys import ReproductionKey
-from reprise.tables.render import render
-from reprise.tables.render.collect import collect_html, collect_markdown
+from reprise.tables.render import collect, render
 from reprise.tables.reproduction import Reproduction
 
 TITLE = "Reproduction"
@@ -21,8 +20,8 @@ TEXT = pl.col(pl.String)
 def main(key: In[ReproductionKey], tables: In[list[Path]], md: Out[Path]) -> None:
     found = Reproduction(key, read_tidy(tables))
     shown = found.tables()
-    write_text(md.with_suffix(".md"), collect_markdown(TITLE, [render(table, "md") for table in shown]))
-    write_text(md.with_suffix(".html"), collect_html(TITLE, [render(table, "html") for table in shown]))
+    for form in ("md", "html"):
+        write_text(md.with_suffix(f".{form}"), collect(TITLE, [render(table, form) for table in shown], form))
     with whole_file(md.with_suffix(".csv")) as temporary:
         found.rows().with_columns(TEXT.map_elements(as_cell, return_dtype=pl.String)).write_csv(temporary)
     seal_text(md.with_suffix(".csv"))

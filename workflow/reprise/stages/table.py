@@ -10,13 +10,13 @@ from reprise.core.checksums import seal_text
 from reprise.core.files import whole_file, write_text
 from reprise.core.paths import Results
 from reprise.core.plain import as_cell
-from reprise.core.schemas import METRICS, read_table
 from reprise.stages.command import In, Out
 from reprise.tables.build import TIDY, Builder
 from reprise.tables.keys import TableKey
-from reprise.tables.problems import read_problems
+from reprise.tables.measured import read_metrics, read_problems
 from reprise.tables.published import Published
-from reprise.tables.render import FORMATS, Table, render
+from reprise.tables.render import FORMATS, render
+from reprise.tables.render.table import Table
 
 
 def main(
@@ -27,10 +27,9 @@ def main(
     problems: In[list[Path]],
     tex: Out[Path],
 ) -> None:
-    numbers = [read_table(path, METRICS) for path in [*metrics, *statistics]]
     builder = Builder(
         key=key,
-        metrics=pl.concat(numbers) if numbers else pl.DataFrame(schema=METRICS),
+        metrics=read_metrics([*metrics, *statistics]),
         published=Published(next(iter(published), None), key.table),
         problems=read_problems(problems, Results(key.suite)),
     )

@@ -7,12 +7,17 @@ from reprise.core.keyfile import Key
 from reprise.core.settings import Settings
 
 
-class TableKey(Key):
-    """Key of the stage `table`."""
+class SuiteKey(Key):
+    """A key of what people read of a suite."""
 
     suite: str
     suite_title: str
     notice: str = ""
+
+
+class TableKey(SuiteKey):
+    """Key of the stage `table`."""
+
     benchmark: str
     benchmark_title: str
     paper: str
@@ -71,12 +76,9 @@ class Title(Settings):
     title: str
 
 
-class ReproductionKey(Key):
+class ReproductionKey(SuiteKey):
     """Key of the stage `reproduction`."""
 
-    suite: str
-    suite_title: str
-    notice: str = ""
     confidence: float
     titles: tuple[Title, ...]
     """of every table, in the order of the suite"""
@@ -99,12 +101,9 @@ class JudgePairKey(Settings):
     """what both rate"""
 
 
-class AgreementKey(Key):
+class AgreementKey(SuiteKey):
     """Key of the stage `agreement`."""
 
-    suite: str
-    suite_title: str
-    notice: str = ""
     confidence: float
     pairs: tuple[JudgePairKey, ...]
     judges: dict[str, str]

@@ -20,7 +20,6 @@ from reprise.construction.settings import (
     Constructing,
     MmbenchVideoSettings,
     OtherSets,
-    ReviewSettings,
     VinogroundSettings,
 )
 from reprise.construction.settings import Construction as ConstructionSettings
@@ -220,7 +219,7 @@ def lean(step: str, key: StepKey) -> StepKey:
     if isinstance(key.settings, Constructing):  # both are in the writer's key, as their content
         unread = {"writer": UNREAD, "prompts": UNREAD}
     if step not in ("review", "static"):
-        unread["review"] = ReviewSettings(verdicts=UNREAD)
+        unread["review"] = type(key.settings.review)(verdicts=UNREAD)
     if isinstance(key.settings, MmbenchVideoSettings) and step != "static":
         unread |= {"static": None}
     if isinstance(key.settings, MmbenchVideoSettings) and step != "release":

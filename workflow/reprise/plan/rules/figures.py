@@ -16,7 +16,7 @@ from reprise.tables.published import published_file
 
 SHOWN_READER = "robust"
 # A figure takes a table's numbers before they are written in any format.
-FORMATS = tuple(f"reprise.tables.render.{name}" for name in ("latex*", "html", "markdown", "collect"))
+FORMATS = tuple(f"reprise.tables.render.{name}" for name in ("latex*", "html", "markdown"))
 
 
 class Figures:

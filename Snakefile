@@ -7,8 +7,8 @@ min_version("9.27")
 include: "workflow/rules/common.smk"
 include: "workflow/rules/annotations.smk"
 include: "workflow/rules/media.smk"
-include: "workflow/rules/construction.smk"
 include: "workflow/rules/inference.smk"
+include: "workflow/rules/construction.smk"
 include: "workflow/rules/people.smk"
 include: "workflow/rules/scores.smk"
 include: "workflow/rules/tables.smk"
@@ -19,7 +19,7 @@ include: "workflow/rules/report.smk"
 rule all:
     default_target: True
     input:
-        PLAN.every_table(),
+        SUITE.tables.to_read(),
         "<suite>/sources/missing.md",
-        PLAN.made.pages(),
-        PLAN.surveyed.pages(),
+        SUITE.construction.pages(),
+        SUITE.people.pages(),

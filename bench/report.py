@@ -59,10 +59,10 @@ def build(folder: Path, models: int = MODELS) -> Spent:
         benchmarks=tuple(_reported(name, runs) for name in items),
     )
     write_text(results.key("report"), key.model_dump_json())
-    command = ["--key", str(results.key("report")), "--store", str(folder / "store"), "--out", str(report_files()[0])]
+    command = ["--key", str(results.key("report")), "--store", str(folder / "store"), "--page", str(report_files()[0])]
     asked_of = f"{sum(items_of(path) for path in items.values())} items, {models} models"
     absolute = [str(Path(word).absolute()) if word.startswith(str(folder)) else word for word in command]
-    return spent("report", asked_of, [sys.executable, "-m", "reprise.stages.report", *absolute], folder)
+    return spent("report", asked_of, [sys.executable, "-m", "reprise.stages", "report", *absolute], folder)
 
 
 def items_of(path: Path) -> int:

@@ -154,15 +154,15 @@ class Setting:
     def score(self, model: int) -> Iterator[Spent]:
         """The commands of the rules, on one model's answers."""
         write_table(self.asked.answers(self.requests, model, "answers"), self.path("responses"), RESPONSES)
-        measured = f"run_key items authors robust{' judge' * self.judged}"
-        metrics = self._command("metrics", measured, out=f"metrics{model}")
+        measured = f"run_key item_table authors robust requests responses{' judge' * self.judged}"
+        metrics = self._command("metrics", measured, metrics=f"metrics{model}")
         if self.judged:
-            options = "run_key items requests responses answers"
-            yield self._run(self._command("judge_requests", options, out="judge_requests"))
+            options = "run_key item_table requests responses answers"
+            yield self._run(self._command("judge_requests", options, asked="judge_requests"))
             asked = read_table(self.path("judge_requests"), REQUESTS).to_dicts()
             write_table(synthetic.ratings(asked, model, "ratings"), self.path("judge_responses"), RESPONSES)
             options = "run_key judge_key answers authors robust"
-            yield self._run(self._command("judgements", options, responses="judge_responses"), metrics)
+            yield self._run(self._command("judgements", options, replies="judge_responses"), metrics)
         else:
             options = "run_key requests responses store authors robust"
             yield self._run(self._command("verdicts", options), metrics)
@@ -172,21 +172,21 @@ class Setting:
         others = {
             "run_key": str(self.folder / "run.json"),
             "judge_key": str(self.folder / "judge.json"),
-            "items": str(self.items),
+            "item_table": str(self.items),
             "store": str(self.folder / "store"),
             "judge": "judge",
         }
         values = {name: others.get(name, str(self.path(name))) for name in options.split()}
         values |= {name: str(self.path(table)) for name, table in files.items()}
         key = self.folder / f"{stage}.json"
-        values |= {"key": str(key)} if key.is_file() else {}
+        values |= {"metric_key" if stage == "metrics" else "key": str(key)} if key.is_file() else {}
         return [stage, *(word for name, value in values.items() for word in (f"--{name.replace('_', '-')}", value))]
 
     def _run(self, *commands: list[str]) -> Spent:
         """Run stages in one process, as the rules do."""
-        words = commands[0] if len(commands) == 1 else [*commands[0], "--then", *commands[1]]
-        command = [sys.executable, "-m", "reprise.stages.chain", *words]
-        return spent(" + ".join(words[0] for words in commands), self._name, command)
+        stages, options = [words[0] for words in commands], [word for words in commands for word in words[1:]]
+        command = [sys.executable, "-m", "reprise.stages", "+".join(stages), *options]
+        return spent(" + ".join(stages), self._name, command)
 
 
 def spent(stages: str, asked: str, command: list[str], folder: Path | None = None) -> Spent:

@@ -154,7 +154,7 @@ class Project:
     def run(
         self, command: Sequence[str], environment: Mapping[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
-        own = {"PYTHONPATH": str(self.root / "workflow"), "PYTHONDONTWRITEBYTECODE": "1"}
+        own = {"PYTHONPATH": str(self.root / "workflow")}
         return subprocess.run(
             command,
             cwd=self.root,
@@ -200,7 +200,7 @@ def copy_project(target: Path) -> Project:
         source, copy = ROOT / name, target / name
         copy.parent.mkdir(parents=True, exist_ok=True)
         if source.is_dir():
-            shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(source, copy)  # with what Python has compiled: every job would do it again
         else:
             shutil.copy2(source, copy)
     return Project(target)

@@ -200,7 +200,7 @@ def test_nothing_changes_under_a_snakemake_that_works(small: Project) -> None:
     other = small.snakemake("--dry-run", "--config", "suite=other")
     small.edit("config/suites/small.yaml", "shards: 2", "shards: 3")
     changed = small.snakemake("--dry-run")
-    child = "from reprise.plan.workflow import load_workflow; load_workflow({}, ['--target-jobs', 'all:'])"
+    child = "from reprise.plan.suite import load_suite; load_suite({}, ['--target-jobs', 'all:'])"
     assert small.run([sys.executable, "-c", child]).returncode == 0, "a job of the snakemake that works"
     for done in (other, changed):
         assert done.returncode != 0 and "another snakemake works in this folder" in output(done)
@@ -245,8 +245,8 @@ def test_a_key_file_that_cannot_be_written_is_one_message(small: Project) -> Non
     small.planned()  # the store then knows this copy's files
     small.edit("config/suites/small.yaml", "shards: 2", "shards: 3")
     code = "import resource; from reprise.core.errors import run_command;"
-    code += "from reprise.plan.workflow import load_workflow; resource.setrlimit(resource.RLIMIT_FSIZE, (250, 250));"
-    code += "run_command(lambda: load_workflow({}))"
+    code += "from reprise.plan.suite import load_suite; resource.setrlimit(resource.RLIMIT_FSIZE, (250, 250));"
+    code += "run_command(lambda: load_suite({}))"
     done = small.run([sys.executable, "-c", code])
     assert done.returncode != 0 and "results/small/keys" in output(done)
     assert "File too large. Nothing was recorded" in output(done) and "Traceback" not in output(done)

@@ -8,6 +8,7 @@ hub that `pin` asks is a server on this machine.
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -58,13 +59,21 @@ def test_make(command: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.fixture(scope="module")
+def shared(finished_toy: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """One copy for all commands that only make what is not there."""
+    root = tmp_path_factory.mktemp("documents") / "project"
+    shutil.copytree(finished_toy, root, symlinks=True)
+    return Project(root)
+
+
 @pytest.mark.parametrize("command", [c for c in COMMANDS if c.startswith("snakemake")])
-def test_snakemake(command: str, toy: Project) -> None:
+def test_snakemake(command: str, shared: Project) -> None:
     ours = command.replace("results/demo/", "results/small/").replace("toyt0KmlFOX.4-14", "aaaaaaaaaaa.0-10")
     arguments = shlex.split(ours)[1:]
     if "suite=paper" in arguments or "--workflow-profile" in arguments:
         arguments.insert(0, "--dry-run")
-    done = toy.run([sys.executable, "-m", "snakemake", *arguments])
+    done = shared.run([sys.executable, "-m", "snakemake", *arguments])
     assert done.returncode == 0, done.stdout + done.stderr
 
 

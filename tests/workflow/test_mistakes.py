@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from reprise.core.errors import UserError
-from reprise.plan.workflow import load_workflow
+from reprise.plan.suite import load_suite
 
 from tests.workflow.conftest import Project, copy_project, small_suite
 
@@ -82,20 +82,20 @@ def test_a_mistake_is_met_in_words(inside: Project, file: str, old: str, new: st
     if file != "results":
         inside.edit(file, old, new)
     with pytest.raises(UserError) as error:
-        load_workflow({}, arguments)
+        load_suite({}, arguments)
     assert_helps(str(error.value), said)
 
 
 def test_a_suite_that_config_names_wrongly_is_looked_for_there(inside: Project) -> None:
     with pytest.raises(UserError) as error:
-        load_workflow({"suite": "smal"}, ["snakemake"])
+        load_suite({"suite": "smal"}, ["snakemake"])
     assert_helps(str(error.value), ["--config: suite: unknown suite 'smal'. Did you mean 'small'?"])
 
 
 def test_outside_of_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError) as error:
-        load_workflow({}, ["snakemake"])
+        load_suite({}, ["snakemake"])
     assert_helps(str(error.value), [f"config/config.yaml: no such file in {tmp_path}", "Run in the project's folder"])
 
 
@@ -148,9 +148,9 @@ PARTITIONS = "profiles/slurm/partitions.yaml"
 def test_without_slurm_a_run_stops_and_a_dry_run_passes(inside: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
     call = ["snakemake", "--workflow-profile", "profiles/slurm"]
-    load_workflow({}, [*call, "-n"])
+    load_suite({}, [*call, "-n"])
     with pytest.raises(UserError) as error:
-        load_workflow({}, call)
+        load_suite({}, call)
     assert_helps(
         str(error.value), ["no Slurm here: there is no command 'sinfo'", "without `--workflow-profile profiles/slurm`"]
     )
@@ -161,7 +161,7 @@ def test_a_request_that_no_partition_can_meet(inside: Project) -> None:
     inside.write(PARTITIONS, "partitions:\n  cpu: {max_mem_mb: 8000}\n  gpu: {max_gpu: 2}\n")
     inside.edit(ORACLE, "adapter:", "memory_mb: 9000\nadapter:")
     with pytest.raises(UserError) as error:
-        load_workflow({}, ["snakemake", "-n", "--workflow-profile", "profiles/slurm"])
+        load_suite({}, ["snakemake", "-n", "--workflow-profile", "profiles/slurm"])
     inside.write(PARTITIONS, before)
     words = ["the most of partition cpu is max_mem_mb: 8000.", "run `python -m reprise site`", "`skip:`"]
     assert_helps(str(error.value), [f"{ORACLE}: memory_mb: 9000:", *words])

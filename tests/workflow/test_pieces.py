@@ -26,6 +26,8 @@ def answers(project: Project) -> int:
 
 def test_pieces_make_the_bytes_of_one_job(finished_small: Path, fresh: Project) -> None:
     split(fresh, 3)
+    done = fresh.snakemake("-n", TABLE)
+    assert "     3  oracle: velociti 3\n" in done.stdout + done.stderr, "a dry run says who would be asked"
     jobs = fresh.made(TABLE)
     assert (jobs.count("infer_piece"), jobs.count("join_pieces"), jobs.count("infer")) == (3, 1, 1)
     assert file_digest(fresh.root / RESPONSES) == file_digest(finished_small / RESPONSES)
@@ -78,10 +80,3 @@ def test_a_piece_that_only_fails_stops_the_run_with_the_reason(small: Project) -
     (small.root / "down").unlink()
     small.made(TABLE)
     assert errors(small) == []
-
-
-def test_a_dry_run_says_who_would_be_asked(fresh: Project) -> None:
-    split(fresh, 4)
-    done = fresh.snakemake("-n", TABLE)
-    text = done.stdout + done.stderr
-    assert "     4  oracle: velociti 4\n" in text and "infer_piece" in text, text

@@ -21,12 +21,6 @@ def shown(done: subprocess.CompletedProcess[str]) -> list[str]:
     return [line for line in lines if not STATUS.match(line)]
 
 
-def test_without_work(small: Project) -> None:
-    done = small.snakemake(TABLE)
-    assert done.returncode == 0
-    assert shown(done) == ["Nothing to be done (all requested files are present and up to date)."]
-
-
 def test_a_dry_run_says_what_changed_from_what_to_what(small: Project) -> None:
     small.edit("config/models/oracle.yaml", "adapter: oracle", "adapter: random")
     done = small.snakemake("-n", TABLE)
@@ -39,7 +33,7 @@ def test_a_dry_run_says_what_changed_from_what_to_what(small: Project) -> None:
     assert "rule infer:" in own and "This was a dry-run" in own
 
 
-def test_a_run_ends_with_what_it_made(small: Project) -> None:
+def test_a_run_ends_with_what_it_made_and_the_next_has_nothing_to_do(small: Project) -> None:
     (small.root / TABLE).unlink()
     done = small.snakemake(TABLE)
     lines = shown(done)
@@ -47,6 +41,9 @@ def test_a_run_ends_with_what_it_made(small: Project) -> None:
     assert re.fullmatch(r"\d+ answers: 0 failed, 0 unread; 0 questions missing", lines[1])
     assert lines[2] == f"Results: {TABLE}"
     assert re.fullmatch(r"Done in \d+ s: 1 of 1 jobs\.", lines[3]) and len(lines) == 4
+    done = small.snakemake(TABLE)
+    assert done.returncode == 0
+    assert shown(done) == ["Nothing to be done (all requested files are present and up to date)."]
 
 
 def test_a_failure_is_one_line_and_the_exit_code_says_it(small: Project) -> None:

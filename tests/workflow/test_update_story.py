@@ -65,11 +65,11 @@ def infer_command(project: Project, out: Path) -> list[str]:
     results = Path("results/small")
     ledgers = [str(results / f"clips/velociti/{shard}.parquet") for shard in range(2)]
     return [
-        sys.executable, "-m", "reprise.stages.infer", "--key", str(results / f"keys/{RUN}.json"),
+        sys.executable, "-m", "reprise.stages", "infer", "--key", str(results / f"keys/{RUN}.json"),
         "--requests", str(results / "requests/velociti/entail.parquet"),
         "--frames", str(results / "frames/velociti/fps1.parquet"), "--ledgers", *ledgers,
         "--store", "resources/store", "--threads", "1", "--attempts", "3",
-        "--out", str(out), "--timings", str(out.with_suffix(".timings.parquet")),
+        "--responses", str(out), "--timings", str(out.with_suffix(".timings.parquet")),
         "--log", str(out.with_suffix(".log")),
     ]  # fmt: skip
 

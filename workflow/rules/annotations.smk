@@ -5,14 +5,16 @@ rule release:
     input:
         key="<suite>/keys/release/{benchmark}.json",
     output:
-        "<suite>/release/{benchmark}/files.json",
+        out="<suite>/release/{benchmark}/files.json",
     log:
         "<suite>/logs/release/{benchmark}.log",
     wildcard_constraints:
-        benchmark=PLAN.made.elsewhere(),
+        benchmark=SUITE.annotations.released(),
     localrule: True
+    params:
+        settings=SUITE.settings("release/{benchmark}"),
     shell:
-        "{PYTHON:q} -m reprise.stages.release --key {input.key:q} --store {STORE:q} --out {output:q} 2> {log:q}"
+        command("release")
 
 
 rule annotations:
@@ -25,9 +27,10 @@ rule annotations:
     log:
         "<suite>/logs/annotations/{benchmark}.log",
     localrule: True
+    params:
+        settings=SUITE.settings("annotations/{benchmark}"),
     shell:
-        "{PYTHON:q} -m reprise.stages.annotations --key {input.key:q} --release {input.release:q}"
-        " --clips {output.clips:q} --items {output.item_table:q} 2> {log:q}"
+        command("annotations")
 
 
 rule statistics:
@@ -35,15 +38,16 @@ rule statistics:
         key="<suite>/keys/statistics/{benchmark}.json",
         clips="<suite>/annotations/{benchmark}/clips.parquet",
         item_table="<suite>/annotations/{benchmark}/items.parquet",
-        facts=PLAN.statistics_facts,
+        facts=SUITE.annotations.facts,
     output:
-        "<suite>/statistics/{benchmark}.parquet",
+        out="<suite>/statistics/{benchmark}.parquet",
     log:
         "<suite>/logs/statistics/{benchmark}.log",
     localrule: True
+    params:
+        settings=SUITE.settings("statistics/{benchmark}"),
     shell:
-        "{PYTHON:q} -m reprise.stages.data_statistics --key {input.key:q} --clips {input.clips:q} --items {input.item_table:q}"
-        " --facts {input.facts:q} --out {output:q} 2> {log:q}"
+        command("data_statistics")
 
 
 rule requests:
@@ -51,9 +55,11 @@ rule requests:
         key="<suite>/keys/requests/{benchmark}/{protocol}.json",
         item_table="<suite>/annotations/{benchmark}/items.parquet",
     output:
-        "<suite>/requests/{benchmark}/{protocol}.parquet",
+        out="<suite>/requests/{benchmark}/{protocol}.parquet",
     log:
         "<suite>/logs/requests/{benchmark}/{protocol}.log",
     localrule: True
+    params:
+        settings=SUITE.settings("requests/{benchmark}/{protocol}"),
     shell:
-        "{PYTHON:q} -m reprise.stages.requests --key {input.key:q} --items {input.item_table:q} --out {output:q} 2> {log:q}"
+        command("requests")

@@ -1,11 +1,17 @@
-# What all rules share. The methods of PLAN are their input functions.
+# What all rules share. SUITE has an object for each file of rules, whose methods are their input functions; SITE is what
+# all jobs are told alike.
+import gc
 import sys
 
 from snakemake.exceptions import WorkflowError
 
+# What planning reads stays in use: to search all of it for garbage takes a seventh of a dry run's time.
+gc.set_threshold(100_000)
+
 try:
     from reprise.core.errors import UserError
-    from reprise.plan.workflow import load_workflow
+    from reprise.plan.suite import load_suite
+    from reprise.stages.command import command
 except ModuleNotFoundError as error:
     raise WorkflowError(
         f"This Snakemake is not of the project's environment: {sys.executable} has no module '{error.name}'. "
@@ -14,29 +20,25 @@ except ModuleNotFoundError as error:
 
 PYTHON = sys.executable
 try:
-    PLAN = load_workflow(config, sys.argv)
+    SUITE = load_suite(config, sys.argv)
 except UserError as error:
     # Raised here, so that Snakemake shows no file of the library.
     raise WorkflowError(str(error)) from None
-SUITE = PLAN.suite
-STORE = PLAN.store
-SCRATCH = PLAN.scratch
-ATTEMPTS = PLAN.answer_attempts
-BUDGET = PLAN.budget
+SITE = SUITE.for_jobs
 
 
 # No wildcard: Snakemake finds the rule of a file by what its path begins with.
 pathvars:
-    suite=f"results/{SUITE}",
+    suite=f"results/{SUITE.name}",
 
 
 wildcard_constraints:
-    **PLAN.constraints(),
+    **SUITE.wildcards(),
 
 
 onsuccess:
-    PLAN.report_success()
+    SUITE.say_outcome()
 
 
 onerror:
-    PLAN.report_failures()
+    SUITE.say_failures()

@@ -3,32 +3,30 @@
 
 rule weights:
     output:
-        "<suite>/weights/{model}.json",
+        out="<suite>/weights/{model}.json",
     log:
         "<suite>/logs/weights/{model}.log",
     localrule: True
     params:
-        repo=lambda wildcards: PLAN.model(wildcards).repo,
-        revision=lambda wildcards: PLAN.model(wildcards).revision,
+        repo=lambda wildcards: SUITE.inference.model(wildcards).repo,
+        revision=lambda wildcards: SUITE.inference.model(wildcards).revision,
         code=lambda wildcards: (
-            "fetched" if PLAN.model(wildcards).trust_remote_code else "left"
+            "fetched" if SUITE.inference.model(wildcards).trust_remote_code else "left"
         ),
     shell:
-        "{PYTHON:q} -m reprise.stages.weights --repo {params.repo:q} --revision {params.revision:q}"
-        " --model {wildcards.model:q} --code {params.code:q} --store {STORE:q} --out {output:q} 2> {log:q}"
+        command("weights")
 
 
 rule serve_environment:
     input:
         pins="envs/{environment}.txt",
     output:
-        "<suite>/environments/{environment}.json",
+        out="<suite>/environments/{environment}.json",
     log:
         "<suite>/logs/environments/{environment}.log",
     localrule: True
     shell:
-        "{PYTHON:q} -m reprise.stages.serve_environment --environment {wildcards.environment:q} --store {STORE:q}"
-        " --out {output:q} 2> {log:q}"
+        command("serve_environment")
 
 
 rule infer:
@@ -36,77 +34,60 @@ rule infer:
         key="<suite>/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
         requests="<suite>/requests/{benchmark}/{protocol}.parquet",
         frames="<suite>/frames/{benchmark}/{sampling}.parquet",
-        ledgers=PLAN.ledgers("clips"),
-        weights=PLAN.weights,
-        environment=PLAN.environment,
-        retry=PLAN.answer_retry,
+        ledgers=SUITE.media.clips,
+        weights=SUITE.inference.weights,
+        environment=SUITE.inference.environment,
+        retry=SUITE.inference.retry,
     output:
         responses="<suite>/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
         timings="<suite>/responses/{benchmark}/{protocol}/{sampling}/{model}.timings.parquet",
     log:
         "<suite>/logs/infer/{benchmark}/{protocol}/{sampling}/{model}.log",
     wildcard_constraints:
-        model=PLAN.split.whole_models(),
-    threads: PLAN.threads
+        model=SUITE.inference.whole_models(),
+    threads: SUITE.inference.threads
     resources:
-        gpu=PLAN.gpus,
-        mem_mb=PLAN.memory_mb,
-        runtime=PLAN.minutes,
+        gpu=SUITE.inference.gpus,
+        mem_mb=SUITE.inference.memory_mb,
+        runtime=SUITE.inference.minutes,
+    params:
+        settings=SUITE.settings("{benchmark}/{protocol}/{sampling}/{model}"),
+        piece=[],
     shell:
-        "{PYTHON:q} -m reprise.stages.infer --key {input.key:q} --requests {input.requests:q} --frames {input.frames:q}"
-        " --ledgers {input.ledgers:q} --store {STORE:q} --threads {threads}"
-        " --attempts {ATTEMPTS} --budget {BUDGET} --out {output.responses:q} --timings {output.timings:q}"
-        " --log {log:q} 2> {log:q}"
+        command("infer")
 
 
 # A run of a model with `pieces:` is asked by several jobs, each about a share of its clips.
 
 
-rule infer_piece:
-    input:
-        key="<suite>/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
-        requests="<suite>/requests/{benchmark}/{protocol}.parquet",
-        frames="<suite>/frames/{benchmark}/{sampling}.parquet",
-        ledgers=PLAN.ledgers("clips"),
-        weights=PLAN.weights,
-        environment=PLAN.environment,
-        retry=PLAN.answer_retry,
+use rule infer as infer_piece with:
     output:
         responses="<suite>/pieces/{benchmark}/{protocol}/{sampling}/{model}/{piece}.parquet",
         timings="<suite>/pieces/{benchmark}/{protocol}/{sampling}/{model}/{piece}.timings.parquet",
     log:
         "<suite>/logs/infer_piece/{benchmark}/{protocol}/{sampling}/{model}/{piece}.log",
     wildcard_constraints:
-        model=PLAN.split.models(),
-    threads: PLAN.threads
-    resources:
-        gpu=PLAN.gpus,
-        mem_mb=PLAN.memory_mb,
-        runtime=PLAN.minutes,
-    shell:
-        "{PYTHON:q} -m reprise.stages.infer --key {input.key:q} --requests {input.requests:q} --frames {input.frames:q}"
-        " --ledgers {input.ledgers:q} --store {STORE:q} --threads {threads} --piece {wildcards.piece:q}"
-        " --attempts {ATTEMPTS} --budget {BUDGET} --out {output.responses:q} --timings {output.timings:q}"
-        " --log {log:q} 2> {log:q}"
+        model=SUITE.inference.split_models(),
+    params:
+        piece="{piece}",
 
 
 rule join_pieces:
     input:
         key="<suite>/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
         requests="<suite>/requests/{benchmark}/{protocol}.parquet",
-        pieces=PLAN.split.answers,
-        timings=PLAN.split.timings,
+        pieces=SUITE.inference.pieces,
+        piece_timings=SUITE.inference.piece_timings,
     output:
         responses="<suite>/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
         timings="<suite>/responses/{benchmark}/{protocol}/{sampling}/{model}.timings.parquet",
     log:
         "<suite>/logs/join_pieces/{benchmark}/{protocol}/{sampling}/{model}.log",
     wildcard_constraints:
-        model=PLAN.split.models(),
+        model=SUITE.inference.split_models(),
     localrule: True
     shell:
-        "{PYTHON:q} -m reprise.stages.join_pieces --key {input.key:q} --requests {input.requests:q} --pieces {input.pieces:q}"
-        " --piece-timings {input.timings:q} --out {output.responses:q} --timings {output.timings:q} 2> {log:q}"
+        command("join_pieces")
 
 
 rule import_answers:
@@ -114,17 +95,17 @@ rule import_answers:
         key="<suite>/keys/{benchmark}/{protocol}/{sampling}/{model}.json",
         item_table="<suite>/annotations/{benchmark}/items.parquet",
         requests="<suite>/requests/{benchmark}/{protocol}.parquet",
-        files=PLAN.answer_files,
+        files=SUITE.inference.answer_files,
     output:
-        responses="<suite>/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
+        out="<suite>/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
         problems="<suite>/responses/{benchmark}/{protocol}/{sampling}/{model}.problems.csv",
     log:
         "<suite>/logs/import_answers/{benchmark}/{protocol}/{sampling}/{model}.log",
     wildcard_constraints:
-        model=PLAN.imported_models(),
+        model=SUITE.inference.imported_models(),
     localrule: True
     params:
-        stage=PLAN.surveyed.stage,
+        settings=SUITE.settings("{benchmark}/{protocol}/{sampling}/{model}"),
+        stage=SUITE.inference.reader_of_files,
     shell:
-        "{PYTHON:q} -m reprise.stages.{params.stage:q} --key {input.key:q} --items {input.item_table:q} --requests {input.requests:q}"
-        " --files {input.files:q} --out {output.responses:q} --problems {output.problems:q} 2> {log:q}"
+        command("import_answers", name="{params.stage}")

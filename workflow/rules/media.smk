@@ -8,15 +8,16 @@ rule sources:
         release="<suite>/release/{benchmark}/files.json",
         clips="<suite>/annotations/{benchmark}/clips.parquet",
     output:
-        "<suite>/sources/{benchmark}/{shard}.parquet",
+        out="<suite>/sources/{benchmark}/{shard}.parquet",
     log:
         "<suite>/logs/sources/{benchmark}/{shard}.log",
     resources:
-        downloads=PLAN.downloads,
-        runtime=PLAN.stage_minutes,
+        downloads=SUITE.media.downloads,
+        runtime=SUITE.inference.stage_minutes,
+    params:
+        settings=SUITE.settings("sources/{benchmark}"),
     shell:
-        "{PYTHON:q} -m reprise.stages.sources --key {input.key:q} --release {input.release:q} --clips {input.clips:q}"
-        " --shard {wildcards.shard:q} --store {STORE:q} --scratch {SCRATCH:q} --out {output:q} 2> {log:q}"
+        command("sources")
 
 
 rule clips:
@@ -25,69 +26,71 @@ rule clips:
         clips="<suite>/annotations/{benchmark}/clips.parquet",
         sources="<suite>/sources/{benchmark}/{shard}.parquet",
     output:
-        "<suite>/clips/{benchmark}/{shard}.parquet",
+        out="<suite>/clips/{benchmark}/{shard}.parquet",
     log:
         "<suite>/logs/clips/{benchmark}/{shard}.log",
     resources:
-        runtime=PLAN.stage_minutes,
+        runtime=SUITE.inference.stage_minutes,
+    params:
+        settings=SUITE.settings("clips/{benchmark}"),
     shell:
-        "{PYTHON:q} -m reprise.stages.clips --key {input.key:q} --clips {input.clips:q} --sources {input.sources:q}"
-        " --shard {wildcards.shard:q} --store {STORE:q} --scratch {SCRATCH:q} --out {output:q} 2> {log:q}"
+        command("clips")
 
 
 rule facts:
     input:
         key="<suite>/keys/facts/{benchmark}.json",
-        ledgers=PLAN.ledgers("clips"),
+        ledgers=SUITE.media.clips,
     output:
-        "<suite>/facts/{benchmark}.parquet",
+        out="<suite>/facts/{benchmark}.parquet",
     log:
         "<suite>/logs/facts/{benchmark}.log",
     resources:
-        runtime=PLAN.stage_minutes,
+        runtime=SUITE.inference.stage_minutes,
+    params:
+        settings=SUITE.settings("facts/{benchmark}"),
     shell:
-        "{PYTHON:q} -m reprise.stages.facts --key {input.key:q} --ledgers {input.ledgers:q} --store {STORE:q}"
-        " --out {output:q} 2> {log:q}"
+        command("facts")
 
 
 rule frames:
     input:
         key="<suite>/keys/frames/{benchmark}/{sampling}.json",
         facts="<suite>/facts/{benchmark}.parquet",
-        ledgers=PLAN.ledgers("clips"),
+        ledgers=SUITE.media.clips,
     output:
-        "<suite>/frames/{benchmark}/{sampling}.parquet",
+        out="<suite>/frames/{benchmark}/{sampling}.parquet",
     log:
         "<suite>/logs/frames/{benchmark}/{sampling}.log",
     localrule: True
+    params:
+        settings=SUITE.settings("frames/{benchmark}/{sampling}"),
     shell:
-        "{PYTHON:q} -m reprise.stages.frames --key {input.key:q} --facts {input.facts:q} --ledgers {input.ledgers:q}"
-        " --store {STORE:q} --out {output:q} 2> {log:q}"
+        command("frames")
 
 
 rule preview:
     input:
         key="<suite>/keys/frames/{benchmark}/{sampling}.json",
         frames="<suite>/frames/{benchmark}/{sampling}.parquet",
-        ledgers=PLAN.ledgers("clips"),
+        ledgers=SUITE.media.clips,
     output:
-        "<suite>/frames/preview/{benchmark}/{clip}.{sampling}.png",
+        out="<suite>/frames/preview/{benchmark}/{clip}.{sampling}.png",
     log:
         "<suite>/logs/preview/{benchmark}/{clip}.{sampling}.log",
     localrule: True
     shell:
-        "{PYTHON:q} -m reprise.stages.preview --key {input.key:q} --frames {input.frames:q} --ledgers {input.ledgers:q}"
-        " --store {STORE:q} --clip {wildcards.clip:q} --out {output:q} 2> {log:q}"
+        command("preview")
 
 
 rule missing:
     input:
         key="<suite>/keys/missing.json",
-        ledgers=PLAN.every_ledger,
+        ledgers=SUITE.media.every_ledger,
     output:
-        "<suite>/sources/missing.md",
+        out="<suite>/sources/missing.md",
     log:
         "<suite>/logs/missing.log",
     localrule: True
     shell:
-        "{PYTHON:q} -m reprise.stages.missing --key {input.key:q} --out {output:q} 2> {log:q}"
+        command("missing")

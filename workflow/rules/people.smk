@@ -6,54 +6,56 @@ rule people_rated:
     input:
         key="<suite>/keys/people/{benchmark}/{group}/rated.json",
         item_table="<suite>/annotations/{benchmark}/items.parquet",
-        answers=PLAN.surveyed.answers,
+        answers=SUITE.people.answers,
     output:
-        requests="<suite>/people/{benchmark}/{group}/rated.parquet",
+        out="<suite>/people/{benchmark}/{group}/rated.parquet",
     log:
         "<suite>/logs/people/{benchmark}/{group}/rated.log",
     wildcard_constraints:
-        group=PLAN.surveyed.rating_groups(),
+        group=SUITE.people.rating_groups(),
     localrule: True
+    params:
+        settings=SUITE.settings("people/{benchmark}/{group}/rated"),
     shell:
-        "{PYTHON:q} -m reprise.stages.people_rated --key {input.key:q} --items {input.item_table:q}"
-        " --answers {input.answers:q} --out {output.requests:q} 2> {log:q}"
+        command("people_rated")
 
 
 rule people_ratings:
     input:
         key="<suite>/keys/people/{benchmark}/{group}/ratings.json",
-        requests=PLAN.surveyed.requests,
-        files=PLAN.surveyed.files,
+        requests=SUITE.people.requests,
+        files=SUITE.people.files,
     output:
         csv="<suite>/people/{benchmark}/{group}/ratings.csv",
         problems="<suite>/people/{benchmark}/{group}/problems.csv",
     log:
         "<suite>/logs/people/{benchmark}/{group}/ratings.log",
     wildcard_constraints:
-        group=PLAN.surveyed.rating_groups(),
+        group=SUITE.people.rating_groups(),
     localrule: True
+    params:
+        settings=SUITE.settings("people/{benchmark}/{group}/ratings"),
     shell:
-        "{PYTHON:q} -m reprise.stages.people_ratings --key {input.key:q} --requests {input.requests:q}"
-        " --out {output.csv:q} --problems {output.problems:q} 2> {log:q}"
+        command("people_ratings")
 
 
 rule people_surveys:
     input:
         key="<suite>/keys/people/{benchmark}/{group}/surveys.json",
-        requests=PLAN.surveyed.requests,
-        frames=PLAN.surveyed.frames,
-        ledgers=PLAN.surveyed.ledgers,
-        test=PLAN.surveyed.test,
+        requests=SUITE.people.requests,
+        frames=SUITE.people.frames,
+        ledgers=SUITE.people.ledgers,
+        test=SUITE.people.test,
     output:
         csv="<suite>/people/{benchmark}/{group}/surveys.csv",
-        template="<suite>/people/{benchmark}/{group}/template.xml",
+        form="<suite>/people/{benchmark}/{group}/template.xml",
     log:
         "<suite>/logs/people/{benchmark}/{group}/surveys.log",
     localrule: True
+    params:
+        settings=SUITE.settings("people/{benchmark}/{group}/surveys"),
     shell:
-        "{PYTHON:q} -m reprise.stages.people_surveys --key {input.key:q} --requests {input.requests:q}"
-        " --frames {input.frames:q} --ledgers {input.ledgers:q} --store {STORE:q} --csv {output.csv:q}"
-        " --template {output.template:q} 2> {log:q}"
+        command("people_surveys")
 
 
 rule people_tasks:
@@ -61,22 +63,21 @@ rule people_tasks:
         key="<suite>/keys/people/{benchmark}/{group}/tasks.json",
         surveys="<suite>/people/{benchmark}/{group}/surveys.csv",
     output:
-        json="<suite>/people/{benchmark}/{group}/tasks-{survey}.json",
+        out="<suite>/people/{benchmark}/{group}/tasks-{survey}.json",
     log:
         "<suite>/logs/people/{benchmark}/{group}/tasks-{survey}.log",
     wildcard_constraints:
         survey=r"[1-9]\d*|qualification",
     localrule: True
     shell:
-        "{PYTHON:q} -m reprise.stages.people_tasks --key {input.key:q} --surveys {input.surveys:q}"
-        " --survey {wildcards.survey:q} --out {output.json:q} 2> {log:q}"
+        command("people_tasks")
 
 
 rule people_statistics:
     input:
         key="<suite>/keys/people/{benchmark}/{group}/statistics.json",
-        requests=PLAN.surveyed.requests,
-        files=PLAN.surveyed.files,
+        requests=SUITE.people.requests,
+        files=SUITE.people.files,
     output:
         csv="<suite>/people/{benchmark}/{group}/statistics.csv",
         md="<suite>/people/{benchmark}/{group}/statistics.md",
@@ -84,6 +85,7 @@ rule people_statistics:
     log:
         "<suite>/logs/people/{benchmark}/{group}/statistics.log",
     localrule: True
+    params:
+        settings=SUITE.settings("people/{benchmark}/{group}/statistics"),
     shell:
-        "{PYTHON:q} -m reprise.stages.people_statistics --key {input.key:q} --requests {input.requests:q}"
-        " --csv {output.csv:q} --md {output.md:q} --workers {output.workers:q} 2> {log:q}"
+        command("people_statistics")

@@ -4,7 +4,7 @@
 
 rule report_site:
     input:
-        PLAN.report_inputs,
+        SUITE.report.inputs,
         key="<suite>/keys/report.json",
     output:
         page="results/report/index.html",
@@ -13,7 +13,7 @@ rule report_site:
         "<suite>/logs/report.log",
     localrule: True
     shell:
-        "{PYTHON:q} -m reprise.stages.report --key {input.key:q} --store {STORE:q} --out {output.page:q} 2> {log:q}"
+        command("report")
 
 
 rule report:

@@ -10,7 +10,10 @@ rule score:
         item_table="<suite>/annotations/{benchmark}/items.parquet",
         requests="<suite>/requests/{benchmark}/{protocol}.parquet",
         responses="<suite>/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
-        facts=PLAN.analysed_facts,
+        facts=SUITE.scores.facts,
+        judge_requests=[],
+        replies=[],
+        ratings=[],
     output:
         authors="<suite>/verdicts/{benchmark}/{protocol}/{sampling}/{model}/authors.parquet",
         robust="<suite>/verdicts/{benchmark}/{protocol}/{sampling}/{model}/robust.parquet",
@@ -18,15 +21,11 @@ rule score:
     log:
         "<suite>/logs/score/{benchmark}/{protocol}/{sampling}/{model}.log",
     localrule: True
+    params:
+        settings=SUITE.settings("verdicts/{benchmark}/{protocol}"),
+        judge=[],
     shell:
-        "{PYTHON:q} -m reprise.stages.chain"
-        " verdicts --key {input.key:q} --run-key {input.run_key:q}"
-        " --requests {input.requests:q} --responses {input.responses:q} --store {STORE:q}"
-        " --authors {output.authors:q} --robust {output.robust:q}"
-        " --then metrics --key {input.metric_key:q} --run-key {input.run_key:q}"
-        " --items {input.item_table:q} --authors {output.authors:q} --robust {output.robust:q}"
-        " --requests {input.requests:q} --responses {input.responses:q}"
-        " --facts {input.facts:q} --out {output.metrics:q} 2> {log:q}"
+        command("verdicts", "metrics")
 
 
 rule judge_requests:
@@ -38,40 +37,34 @@ rule judge_requests:
         responses="<suite>/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
     output:
         answers="<suite>/answers/{benchmark}/{protocol}/{sampling}/{model}.parquet",
-        requests="<suite>/judge_requests/{benchmark}/{protocol}/{sampling}/{model}.parquet",
+        asked="<suite>/judge_requests/{benchmark}/{protocol}/{sampling}/{model}.parquet",
     log:
         "<suite>/logs/judge_requests/{benchmark}/{protocol}/{sampling}/{model}.log",
     localrule: True
+    params:
+        settings=SUITE.settings("judge_requests/{benchmark}/{protocol}"),
     shell:
-        "{PYTHON:q} -m reprise.stages.chain"
-        " judge_requests --key {input.key:q} --run-key {input.run_key:q} --items {input.item_table:q}"
-        " --requests {input.requests:q} --responses {input.responses:q}"
-        " --answers {output.answers:q} --out {output.requests:q} 2> {log:q}"
+        command("judge_requests")
 
 
-rule judge:
+use rule infer as judge with:
     input:
         key="<suite>/keys/judges/{benchmark}/{protocol}/{judge}.json",
         requests="<suite>/judge_requests/{benchmark}/{protocol}/{sampling}/{model}.parquet",
-        weights=PLAN.weights,
-        environment=PLAN.environment,
-        retry=PLAN.answer_retry,
+        frames=[],
+        ledgers=[],
+        weights=SUITE.inference.weights,
+        environment=SUITE.inference.environment,
+        retry=SUITE.inference.retry,
     output:
         responses="<suite>/judge_responses/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
         timings="<suite>/judge_responses/{benchmark}/{protocol}/{sampling}/{model}/{judge}.timings.parquet",
     log:
         "<suite>/logs/judge/{benchmark}/{protocol}/{sampling}/{model}/{judge}.log",
     wildcard_constraints:
-        judge=PLAN.asked_judges(),
-    threads: PLAN.threads
-    resources:
-        gpu=PLAN.gpus,
-        mem_mb=PLAN.memory_mb,
-        runtime=PLAN.minutes,
-    shell:
-        "{PYTHON:q} -m reprise.stages.infer --key {input.key:q} --requests {input.requests:q} --store {STORE:q}"
-        " --threads {threads} --attempts {ATTEMPTS} --budget {BUDGET} --out {output.responses:q} --timings {output.timings:q}"
-        " --log {log:q} 2> {log:q}"
+        judge=SUITE.scores.asked_judges(),
+    params:
+        settings=SUITE.settings("judges/{benchmark}/{protocol}/{judge}"),
 
 
 rule import_ratings:
@@ -79,19 +72,19 @@ rule import_ratings:
         key="<suite>/keys/judges/{benchmark}/{protocol}/{judge}.json",
         item_table="<suite>/annotations/{benchmark}/items.parquet",
         answers="<suite>/answers/{benchmark}/{protocol}/{sampling}/{model}.parquet",
-        files=PLAN.rating_files,
+        files=SUITE.scores.rating_files,
     output:
         responses="<suite>/judge_responses/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
         problems="<suite>/judge_responses/{benchmark}/{protocol}/{sampling}/{model}/{judge}.problems.csv",
     log:
         "<suite>/logs/import_ratings/{benchmark}/{protocol}/{sampling}/{model}/{judge}.log",
     wildcard_constraints:
-        judge=PLAN.imported_judges(),
+        judge=SUITE.scores.imported_judges(),
     localrule: True
+    params:
+        settings=SUITE.settings("judges/{benchmark}/{protocol}/{judge}"),
     shell:
-        "{PYTHON:q} -m reprise.stages.import_ratings --key {input.key:q}"
-        " --items {input.item_table:q} --answers {input.answers:q} --files {input.files:q}"
-        " --out {output.responses:q} --problems {output.problems:q} 2> {log:q}"
+        command("import_ratings")
 
 
 rule score_judged:
@@ -104,10 +97,10 @@ rule score_judged:
         answers="<suite>/answers/{benchmark}/{protocol}/{sampling}/{model}.parquet",
         requests="<suite>/requests/{benchmark}/{protocol}.parquet",
         judge_requests="<suite>/judge_requests/{benchmark}/{protocol}/{sampling}/{model}.parquet",
-        given="<suite>/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
-        responses="<suite>/judge_responses/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
-        ratings=PLAN.surveyed.ratings,
-        facts=PLAN.analysed_facts,
+        responses="<suite>/responses/{benchmark}/{protocol}/{sampling}/{model}.parquet",
+        replies="<suite>/judge_responses/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
+        ratings=SUITE.scores.ratings,
+        facts=SUITE.scores.facts,
     output:
         authors="<suite>/verdicts/{benchmark}/{protocol}/{sampling}/{model}/{judge}.authors.parquet",
         robust="<suite>/verdicts/{benchmark}/{protocol}/{sampling}/{model}/{judge}.parquet",
@@ -115,13 +108,7 @@ rule score_judged:
     log:
         "<suite>/logs/score/{benchmark}/{protocol}/{sampling}/{model}/{judge}.log",
     localrule: True
+    params:
+        judge="{judge}",
     shell:
-        "{PYTHON:q} -m reprise.stages.chain"
-        " judgements --run-key {input.run_key:q} --judge-key {input.judge_key:q}"
-        " --answers {input.answers:q} --responses {input.responses:q}"
-        " --authors {output.authors:q} --robust {output.robust:q}"
-        " --then metrics --key {input.metric_key:q} --run-key {input.run_key:q}"
-        " --judge {wildcards.judge:q} --items {input.item_table:q} --authors {output.authors:q} --robust {output.robust:q}"
-        " --ratings {input.ratings:q} --requests {input.requests:q} --responses {input.given:q}"
-        " --judge-requests {input.judge_requests:q} --replies {input.responses:q}"
-        " --facts {input.facts:q} --out {output.metrics:q} 2> {log:q}"
+        command("judgements", "metrics")

@@ -5,10 +5,10 @@ rule table:
     input:
         stamp="results/suite.json",
         key="<suite>/keys/tables/{benchmark}/{table}.json",
-        published=PLAN.published_numbers,
-        metrics=PLAN.table_metrics,
-        statistics=PLAN.table_statistics,
-        problems=PLAN.table_problems,
+        published=SUITE.tables.published,
+        metrics=SUITE.tables.metrics,
+        statistics=SUITE.tables.statistics,
+        problems=SUITE.tables.problems,
     output:
         tex="results/tables/{benchmark}/{table}.tex",
         csv="results/tables/{benchmark}/{table}.csv",
@@ -16,8 +16,8 @@ rule table:
         html=report(
             "results/tables/{benchmark}/{table}.html",
             caption="../report/caption.rst",
-            category=PLAN.captioned.benchmark,
-            labels=PLAN.captioned.table_labels,
+            category=SUITE.tables.category,
+            labels=SUITE.tables.labels,
         ),
     log:
         "<suite>/logs/tables/{benchmark}/{table}.log",
@@ -25,33 +25,31 @@ rule table:
         benchmark="[^/]+",  # any, so that a wrong name is met by a list of those that exist
     localrule: True
     params:
-        caption=PLAN.captioned.table,
+        caption=SUITE.tables.caption,
     shell:
-        "{PYTHON:q} -m reprise.stages.table --key {input.key:q} --published {input.published:q}"
-        " --metrics {input.metrics:q} --statistics {input.statistics:q} --problems {input.problems:q}"
-        " --out {output.tex:q} 2> {log:q}"
+        command("table")
 
 
 rule collected_table:
     input:
-        PLAN.parts_of_table,
+        parts=SUITE.tables.parts,
     output:
-        "results/tables/{table}.{kind}",
+        out="results/tables/{table}.{kind}",
     log:
         "<suite>/logs/tables/{table}.{kind}.log",
     localrule: True
     shell:
-        "{PYTHON:q} -m reprise.stages.collected_table --table {wildcards.table:q} --parts {input:q} --out {output:q} 2> {log:q}"
+        command("collected_table")
 
 
 rule overview:
     input:
         stamp="results/suite.json",
         key="<suite>/keys/tables/overview.json",
-        published=PLAN.overview_published,
-        metrics=PLAN.overview_metrics,
-        problems=PLAN.overview_problems,
-        timings=PLAN.overview_timings,
+        published=SUITE.tables.published,
+        metrics=SUITE.tables.metrics,
+        problems=SUITE.tables.problems,
+        timings=SUITE.tables.timings,
     output:
         tex="results/tables/overview.tex",
         csv="results/tables/overview.csv",
@@ -66,18 +64,16 @@ rule overview:
         "<suite>/logs/tables/overview.log",
     localrule: True
     params:
-        caption=PLAN.captioned.whole("The main numbers of each benchmark."),
+        caption=SUITE.tables.caption_of("The main numbers of each benchmark."),
     shell:
-        "{PYTHON:q} -m reprise.stages.overview --key {input.key:q} --published {input.published:q}"
-        " --metrics {input.metrics:q} --problems {input.problems:q} --timings {input.timings:q}"
-        " --out {output.tex:q} 2> {log:q}"
+        command("overview")
 
 
 rule reproduction:
     input:
         stamp="results/suite.json",
         key="<suite>/keys/reproduction.json",
-        tables=PLAN.every_csv(),
+        tables=SUITE.tables.csvs(),
     output:
         md="results/reproduction.md",
         csv="results/reproduction.csv",
@@ -91,11 +87,11 @@ rule reproduction:
         "<suite>/logs/reproduction.log",
     localrule: True
     params:
-        caption=PLAN.captioned.whole(
+        caption=SUITE.tables.caption_of(
             "Every number that is made here and printed by a paper, with a verdict."
         ),
     shell:
-        "{PYTHON:q} -m reprise.stages.reproduction --key {input.key:q} --tables {input.tables:q} --out {output.md:q} 2> {log:q}"
+        command("reproduction")
 
 
 # Made when it is asked for: each judge is asked about each answer that it compares.
@@ -103,8 +99,8 @@ rule agreement:
     input:
         stamp="results/suite.json",
         key="<suite>/keys/tables/judges.json",
-        item_tables=PLAN.compared_items,
-        verdicts=PLAN.compared_verdicts,
+        item_table=SUITE.tables.compared_items,
+        verdicts=SUITE.tables.compared_verdicts,
     output:
         multiext(
             "results/tables/judges", tex=".tex", csv=".csv", md=".md", html=".html"
@@ -113,17 +109,18 @@ rule agreement:
         "<suite>/logs/tables/judges.log",
     localrule: True
     shell:
-        "{PYTHON:q} -m reprise.stages.agreement --key {input.key:q} --items {input.item_tables:q}"
-        " --verdicts {input.verdicts:q} --out {output.tex:q} 2> {log:q}"
+        command("agreement")
 
 
 rule tables_pdf:
     input:
-        PLAN.every_fragment(),
+        parts=SUITE.tables.fragments(),
+        figures=[],
+        figure_keys=[],
     output:
-        "results/tables/tables.pdf",
+        out="results/tables/tables.pdf",
     log:
         "<suite>/logs/tables/tables.pdf.log",
     localrule: True
     shell:
-        "{PYTHON:q} -m reprise.stages.tables_pdf --parts {input:q} --out {output:q} 2> {log:q}"
+        command("tables_pdf")

@@ -17,7 +17,6 @@ from reprise.core.errors import UserError
 from reprise.core.schemas import RESPONSES, VERDICTS
 from reprise.core.store import Store
 from reprise.plan.runs import Plan
-from reprise.plan.workflow import Workflow
 from reprise.stages.verdicts import verdicts, with_similarity
 from reprise.stats.measures import Measure
 from synthetic.toyworld import temporalbench as toy
@@ -468,10 +467,11 @@ def test_random_answers_reach_the_counted_chance_within_their_interval(
 
 
 def test_chance_is_counted_where_the_data_are_here() -> None:
-    plan = Workflow(Plan(load(Path(), {"suite": "demo"})))
-    assert [plan.needs_data("temporalbench", f"table{n}") for n in (2, 3, 7)] == [True, False, True]
-    assert not plan.needs_data("velociti", "table2")
-    assert not Workflow(Plan(load(Path(), {"suite": "paper"}))).needs_data("temporalbench", "table2")
+    demo, paper = (Plan(load(Path(), {"suite": name})) for name in ("demo", "paper"))
+    shown = [demo.shows_data("temporalbench", demo.table("temporalbench", f"table{n}")) for n in (2, 3, 7)]
+    assert shown == [True, False, True]
+    assert not demo.shows_data("velociti", demo.table("velociti", "table2"))
+    assert not paper.shows_data("temporalbench", paper.table("temporalbench", "table2"))
 
 
 @pytest.fixture(scope="module")

@@ -6,11 +6,9 @@ from types import SimpleNamespace
 import pytest
 from reprise.config.load import load
 from reprise.core.errors import UserError
-from reprise.plan.construction import step_keys
 from reprise.plan.keys import collect_keys, key_texts
-from reprise.plan.reported import report_inputs
 from reprise.plan.runs import Plan
-from reprise.plan.workflow import Workflow
+from reprise.plan.suite import Suite
 
 from tests.unit.config.conftest import CODE, Project
 
@@ -100,54 +98,56 @@ def test_an_encoder_is_named_by_the_digest_of_its_folder(own: Project) -> None:
 def test_another_suite_knows_nothing_of_it(own: Project) -> None:
     keys = collect_keys(Plan(load(own.root, {"suite": "demo"})), CODE)
     assert not [path for path in keys if "construction" in str(path)]
-    made = {str(path) for path, _ in step_keys(plan_of(own), "velociti")}
     found = {str(path) for path in collect_keys(plan_of(own), CODE)}
-    assert made <= found and "results/construction/keys/release/velociti.json" not in found
+    assert "results/construction/keys/release/velociti.json" not in found
 
 
 def test_the_rules_ask_for_the_rounds_before_and_for_the_writer(own: Project) -> None:
-    workflow = Workflow(plan_of(own))
+    suite = Suite(plan_of(own))
     one, two = (SimpleNamespace(benchmark="velociti", round=number) for number in ("1", "2"))
     folder = Path("results/construction/construction/velociti")
-    assert workflow.made.rounds_before(one) == []
-    assert workflow.made.rounds_before(two) == [folder / "replies/1.parquet"]
-    assert workflow.made.every_round(one) == [folder / f"replies/{number}.parquet" for number in (1, 2)]
-    assert workflow.model(one).adapter == "templates" and workflow.weights(one) == workflow.environment(one) == []
-    assert (workflow.made.here(), workflow.made.elsewhere()) == (
+    assert suite.construction.rounds_before(one) == []
+    assert suite.construction.rounds_before(two) == [folder / "replies/1.parquet"]
+    assert suite.construction.every_round(one) == [folder / f"replies/{number}.parquet" for number in (1, 2)]
+    assert (
+        suite.inference.model(one).adapter == "templates"
+        and suite.inference.weights(one) == suite.inference.environment(one) == []
+    )
+    assert (suite.construction.here(), suite.annotations.released()) == (
         "mmbench_video|temporalbench|velociti|vinoground",
         "(?!)",
     )
-    assert workflow.answer_retry(one) == []
+    assert suite.inference.retry(one) == []
     retry = Path("results/construction/keys/retries/velociti/construction/round1/toy-writer.json")
     own.write(str(retry), "{}")
-    assert workflow.answer_retry(one) == [retry]
-    assert workflow.made.verdicts(one) == []
+    assert suite.inference.retry(one) == [retry]
+    assert suite.construction.verdicts(one) == []
 
 
 def test_clips_are_measured_where_a_benchmark_is_made_of_them(own: Project) -> None:
-    workflow = Workflow(plan_of(own))
+    suite = Suite(plan_of(own))
     one, other = (SimpleNamespace(benchmark=name) for name in ("temporalbench", "velociti"))
     folder = Path("results/construction/construction/temporalbench")
-    assert workflow.made.measured() == "temporalbench"
-    assert workflow.made.facts(one) == [folder / "facts.parquet"] and workflow.made.facts(other) == []
-    assert workflow.made.ledgers(one) == [folder / f"clips/{shard}.parquet" for shard in range(2)]
-    steps = {path.stem for path, _ in step_keys(plan_of(own), "temporalbench")}
-    assert "clips" in steps and "clips" not in {path.stem for path, _ in step_keys(plan_of(own), "velociti")}
+    assert suite.construction.measured() == "temporalbench"
+    assert suite.construction.facts(one) == [folder / "facts.parquet"] and suite.construction.facts(other) == []
+    assert suite.construction.ledgers(one) == [folder / f"clips/{shard}.parquet" for shard in range(2)]
+    steps = texts(plan_of(own))
+    assert "construction/temporalbench/clips.json" in steps and "construction/velociti/clips.json" not in steps
 
 
 def test_a_benchmark_that_is_filtered_is_there_before_the_filter_too(own: Project) -> None:
     plan, folder = plan_of(own), Path("results/construction")
-    workflow = Workflow(plan)
+    suite = Suite(plan)
     one = SimpleNamespace(benchmark="mmbench_video")
-    assert workflow.made.filtered() == "mmbench_video"
-    assert workflow.made.released(one) == [folder / "construction/mmbench_video/static.parquet"]
+    assert suite.construction.filtered() == "mmbench_video"
+    assert suite.construction.released(one) == [folder / "construction/mmbench_video/static.parquet"]
     before = folder / "verdicts/mmbench_video-unfiltered/unpacked"
-    assert workflow.made.ratings(one) == [before / f"still{n}/toy-llava-ov/wordmatch.parquet" for n in range(2)]
+    assert suite.construction.ratings(one) == [before / f"still{n}/toy-llava-ov/wordmatch.parquet" for n in range(2)]
     assert {run.name for run in plan.runs() if "unfiltered" in run.benchmark} == {
         f"mmbench_video-unfiltered/unpacked/still{n}/toy-llava-ov" for n in range(2)
     }
     assert not plan.config.tables["mmbench_video-unfiltered"].tables
-    assert workflow.made.checks_by_hand(one) == [] and workflow.made.every_round(one) == []
+    assert suite.construction.checks_by_hand(one) == [] and suite.construction.every_round(one) == []
 
 
 def test_a_judge_whose_ratings_are_imported_need_not_know_what_is_not_filtered_yet(own: Project) -> None:
@@ -155,13 +155,13 @@ def test_a_judge_whose_ratings_are_imported_need_not_know_what_is_not_filtered_y
     own.edit(SUITE, "run: [local]", "run: [local, gpt-4v]")
     plan = plan_of(own)
     assert "judges/mmbench_video-unfiltered/unpacked/gpt-4v.json" in texts(plan)
-    found = Workflow(plan).made.ratings(SimpleNamespace(benchmark="mmbench_video"))
+    found = Suite(plan).construction.ratings(SimpleNamespace(benchmark="mmbench_video"))
     assert {path.name for path in found} == {"wordmatch.parquet"}
 
 
 def test_a_report_with_published_numbers_asks_for_none_of_what_is_not_filtered_yet(own: Project) -> None:
     own.edit(SUITE, "show_published: false", "show_published: true")
-    published = {path.stem for path in report_inputs(plan_of(own)) if path.parent.name == "published"}
+    published = {path.stem for path in Suite(plan_of(own)).report.inputs(None) if path.parent.name == "published"}
     assert published == {"velociti", "vinoground", "temporalbench", "mmbench_video"}
 
 
@@ -180,18 +180,18 @@ def test_without_a_filter_there_is_one_benchmark(own: Project) -> None:
     own.edit(SUITE, "      static: {model: toy-llava-ov, samplings: [still0, still1]}\n", "")
     plan = plan_of(own)
     assert "mmbench_video-unfiltered" not in plan.config.benchmarks
-    released = Workflow(plan).made.released(SimpleNamespace(benchmark="mmbench_video"))
+    released = Suite(plan).construction.released(SimpleNamespace(benchmark="mmbench_video"))
     assert [path.name for path in released] == ["reviewed.parquet"]
 
 
 def test_a_draw_is_made_anew_when_a_set_changes(own: Project) -> None:
     own.edit(SUITE, SETS, "{folder: full, scoring: {msvd: 0 to 5}}")
     own.write("full/msvd.csv", "video,question,answer\n")
-    workflow, before = Workflow(plan_of(own)), texts(plan_of(own))
+    suite, before = Suite(plan_of(own)), texts(plan_of(own))
     one = SimpleNamespace(benchmark="mmbench_video", set="msvd")
-    assert workflow.made.sets() == "msvd" and workflow.made.set_file(one) == ["full/msvd.csv"]
+    assert suite.construction.sets() == "msvd" and suite.construction.set_file(one) == ["full/msvd.csv"]
     own.write("full/msvd.csv", "video,question,answer\na.mp4,Who?,Me.\n")
     assert changed(before, texts(plan_of(own))) == {"construction/mmbench_video/draw.json"}
-    [drawn] = workflow.made.drawn(one)
+    [drawn] = suite.construction.drawn(one)
     assert str(drawn) == "results/construction/construction/mmbench_video/sets/msvd.csv"
-    assert workflow.made.drawn(SimpleNamespace(benchmark="velociti")) == []
+    assert suite.construction.drawn(SimpleNamespace(benchmark="velociti")) == []

@@ -182,12 +182,12 @@ def bench(tmp_path: Path, barcode: Path) -> Path:
 
 INPUTS = {
     "clips": "--key clips.json --clips clips.parquet --sources sources.parquet --shard 0",
-    "facts": "--key facts.json --ledgers clips.out",
+    "facts": "--key facts.json --ledgers clips.out --threads 1",
 }
 
 
 def stage(folder: Path, name: str, **options: Any) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", f"reprise.stages.{name}", *INPUTS[name].split()]
+    command = [sys.executable, "-m", "reprise.stages", name, *INPUTS[name].split()]
     command += ["--store", "store", "--out", f"{name}.out"]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, **options)
 

@@ -287,15 +287,16 @@ def test_two_draws_have_the_same_bytes(tmp_path: Path) -> None:
         command = [
             sys.executable,
             "-m",
-            "reprise.stages.figure",
+            "reprise.stages",
+            "figure",
             "--key",
             key,
             "--metrics",
             metrics,
-            "--items",
+            "--item-table",
             "items.parquet",
         ]
-        command += ["--verdicts", Path("results/s/verdicts", RUN, "robust.parquet"), "--out", out]
+        command += ["--verdicts", Path("results/s/verdicts", RUN, "robust.parquet"), "--png", out]
         subprocess.run(
             [str(word) for word in command],
             check=True,
@@ -311,7 +312,7 @@ def test_two_draws_have_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_matplotlib_is_imported_by_figures_alone() -> None:
-    code = "import sys, reprise.plan.workflow, reprise.stages.metrics, reprise.stages.table; print('matplotlib' in sys.modules)"
+    code = "import sys, reprise.plan.suite, reprise.stages.metrics, reprise.stages.table; print('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "False\n"
 
 

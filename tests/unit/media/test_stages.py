@@ -5,7 +5,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from reprise.core.schemas import CLIP_LEDGER, CLIPS, FACTS, FRAME_PLAN, SOURCES,
 from reprise.core.shards import shard_of
 from reprise.media.decoder import read_frames
 from reprise.media.probe import packet_index
+from reprise.stages.command import run
 
 from tests.unit.videos import X264, numbers, read_barcode, run_ffmpeg, truncated
 
@@ -62,8 +62,7 @@ def run_stage(name: str, folder: Path, *options: object) -> None:
     """A stage, with the arguments that a rule would give it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        patch.setattr(sys, "argv", [name, *map(str, options)])
-        import_module(f"reprise.stages.{name}").main()
+        run([name, *map(str, options)])
 
 
 def cut_shard(folder: Path, shard: int, out: str) -> None:
@@ -236,7 +235,7 @@ def test_list_of_what_is_missing(made: Path) -> None:
 
 STAGES = {
     "frames": ("--key", "frames.json", "--facts", "facts.parquet"),
-    "facts": ("--key", "facts.json"),
+    "facts": ("--key", "facts.json", "--threads", "1"),
     "preview": ("--key", "frames.json", "--frames", "plan.parquet", "--clip", "pair.first"),
 }
 
@@ -302,6 +301,6 @@ def test_mistakes_in_a_key(key: dict[str, Any], message: str, made: Path, tmp_pa
     with pytest.raises(UserError, match=message):
         run_stage("sources", made, *options)
     if message == "ftp":  # as a command it ends with that message alone
-        command = [sys.executable, "-m", "reprise.stages.sources", *map(str, options)]
+        command = [sys.executable, "-m", "reprise.stages", "sources", *map(str, options)]
         done = subprocess.run(command, capture_output=True, text=True, cwd=made)
         assert done.returncode == 1 and message in done.stderr and "Traceback" not in done.stderr

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from reprise.core.code_digest import WORKFLOW, CodeDigests
 from reprise.models.adapters import ADAPTERS
-from reprise.models.keys import ModelAnswers
+from reprise.plan.run_keys import LEFT_OUT_OF_ANSWERS
 
 MODULES = {name: info.target.partition(":")[0] for name, info in ADAPTERS.items() if not info.is_import}
 
@@ -19,7 +19,7 @@ def code(tmp_path: Path) -> Path:
 
 def digests(code: Path) -> dict[str, str]:
     found = CodeDigests(code)
-    return {name: found.closure([module], ModelAnswers.CARRIERS) for name, module in MODULES.items()}
+    return {name: found.closure([module], LEFT_OUT_OF_ANSWERS) for name, module in MODULES.items()}
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 from reprise.config.load import load
-from reprise.plan.reproduction import reproduction_key
+from reprise.plan.keys import collect_keys
 from reprise.plan.runs import Plan
+from reprise.tables.keys import ReproductionKey
 
 MODEL = "llava-onevision-7b"
 REVISION = "0123456789abcdef0123456789abcdef01234567"
@@ -18,11 +19,10 @@ def conditions() -> dict[str, tuple[str, ...]]:
     config = config.model_copy(update={"suite": config.suite.model_copy(update={"run": [MODEL]})})
     changes = {"revision": REVISION, "dtype": "float16", "settings": {"quantised": "awq"}}
     config.models[MODEL] = config.models[MODEL].model_copy(update=changes)
-    return {
-        run: found
-        for run, found in reproduction_key(Plan(config)).conditions.items()
-        if run.rpartition("/")[2] == MODEL
-    }
+    plan = Plan(config)
+    reproduction = collect_keys(plan)[plan.results.key("reproduction")]
+    assert isinstance(reproduction, ReproductionKey)
+    return {run: found for run, found in reproduction.conditions.items() if run.rpartition("/")[2] == MODEL}
 
 
 def test_prompt_frames_revision_and_type_are_named(conditions: dict[str, tuple[str, ...]]) -> None:

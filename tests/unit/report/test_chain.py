@@ -5,8 +5,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from reprise.core.behind import Behind
 from reprise.core.files import text_digest, write_text
+from reprise.core.origin import Origin
 from reprise.core.paths import Results, Run, Scored
 from reprise.core.schemas import CLIP_LEDGER, REQUESTS, write_table
 from reprise.report.chain import LONGEST_LIST, MOST_FILES, Chains, Fact
@@ -22,8 +22,8 @@ def results(tmp_path: Path) -> Results:
     return Results("small", tmp_path / "results")
 
 
-def behind(results: Results, **known: object) -> Behind:
-    return Behind(results, Scored(Run.parse(RUN)), shards=2, **known)  # type: ignore[arg-type]
+def behind(results: Results, **known: object) -> Origin:
+    return Origin(results, Scored(Run.parse(RUN)), shards=2, **known)  # type: ignore[arg-type]
 
 
 def test_the_steps_stand_in_the_order_in_which_they_are_made(results: Results) -> None:
@@ -34,7 +34,7 @@ def test_the_steps_stand_in_the_order_in_which_they_are_made(results: Results) -
     ]  # fmt: skip
     elsewhere = [made.name for made in Chains(results).of(behind(results, imported=True, weights=True))]
     assert elsewhere == ["release", "annotations", "requests", "answers", "verdicts", "metrics"]
-    judged = Behind(results, Scored(Run.parse(RUN), "judge"), 1)
+    judged = Origin(results, Scored(Run.parse(RUN), "judge"), 1)
     assert [made.name for made in Chains(results).of(judged)][-4:] == [
         "questions to the judge", "replies of the judge", "verdicts", "metrics",
     ]  # fmt: skip

@@ -116,10 +116,10 @@ class Job:
         (self.folder / "key.json").write_text(key.model_dump_json())
         inputs = {
             "key": "key.json", "requests": "requests.parquet", "frames": "frames.parquet", "ledgers": "clips.parquet",
-            "store": str(store or "store"), "threads": "1", "attempts": "3", "out": "out.parquet", "timings": "t.parquet",
+            "store": str(store or "store"), "threads": "1", "attempts": "3", "responses": "out.parquet", "timings": "t.parquet",
             "log": "log",
         }  # fmt: skip
-        command = [sys.executable, "-m", "reprise.stages.infer"]
+        command = [sys.executable, "-m", "reprise.stages", "infer"]
         command += [word for name, value in inputs.items() for word in (f"--{name}", value)]
         command += ["--budget", *budget]
         with (self.folder / "log").open("ab") as log:

@@ -45,7 +45,8 @@ def test_a_release_that_cannot_be_fetched_is_one_message(answer: str, tmp_path: 
     command = [
         sys.executable,
         "-m",
-        "reprise.stages.release",
+        "reprise.stages",
+        "release",
         "--key",
         "key.json",
         "--store",

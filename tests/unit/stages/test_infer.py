@@ -351,7 +351,7 @@ def test_a_release_without_its_files_lists_what_is_there(tmp_path: Path) -> None
     out = tmp_path / "o.json"
     options = ["--key", str(key), "--store", str(tmp_path / "s"), "--out", str(out)]
     done = subprocess.run(
-        [sys.executable, "-m", "reprise.stages.release", *options], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "reprise.stages", "release", *options], capture_output=True, text=True, check=False
     )
     assert done.returncode == 1 and not out.exists()
     assert "no file matches *.csv. Found: key.json, notes.txt." in done.stderr
@@ -374,7 +374,7 @@ def test_files_laid_beside_a_release_count_as_its_own(tmp_path: Path) -> None:
     ):
         key = {"benchmark": "velociti", "release": {"kind": "folder", "path": str(tmp_path / "release")}}
         (tmp_path / "key.json").write_text(json.dumps(key | {"files": ["*.csv", "sets/*.csv"], "extras": extras}))
-        command = [sys.executable, "-m", "reprise.stages.release", "--key", str(tmp_path / "key.json")]
+        command = [sys.executable, "-m", "reprise.stages", "release", "--key", str(tmp_path / "key.json")]
         subprocess.run([*command, "--store", str(tmp_path / "s"), "--out", str(tmp_path / "o.json")], check=True)
         listed = {
             entry["name"]: Path(entry["path"]).read_text() for entry in json.loads((tmp_path / "o.json").read_text())

@@ -32,10 +32,11 @@ def asked(folder: Path, items: pl.DataFrame, **more: Any) -> tuple[list[str], st
     command = [
         sys.executable,
         "-m",
-        "reprise.stages.requests",
+        "reprise.stages",
+        "requests",
         "--key",
         "key.json",
-        "--items",
+        "--item-table",
         "items.parquet",
         "--out",
         "r.parquet",

@@ -33,7 +33,7 @@ def fetched(url: str, folder: Path) -> subprocess.CompletedProcess[str]:
     ]
     environment = {"PYTHONPATH": ":".join(sys.path), "HF_ENDPOINT": url, "HF_HOME": str(folder / "hub")}
     return subprocess.run(
-        [sys.executable, "-m", "reprise.stages.weights", *words],
+        [sys.executable, "-m", "reprise.stages", "weights", *words],
         cwd=folder,
         env=environment,
         capture_output=True,

@@ -113,8 +113,8 @@ def test_the_stage_writes_what_people_and_programs_read(tmp_path: Path) -> None:
     table = pl.DataFrame([tidy(row="=1+1")], schema=TIDY).with_columns(row=pl.lit("'=1+1"))
     table.write_csv(tmp_path / "table1.csv")
     (tmp_path / "key.json").write_text(json.dumps(KEY.model_dump(mode="json"), sort_keys=True))
-    files = ["--key", tmp_path / "key.json", "--tables", tmp_path / "table1.csv", "--out", tmp_path / "reproduction.md"]
-    subprocess.run([sys.executable, "-m", "reprise.stages.reproduction", *map(str, files)], check=True)
+    files = ["--key", tmp_path / "key.json", "--tables", tmp_path / "table1.csv", "--md", tmp_path / "reproduction.md"]
+    subprocess.run([sys.executable, "-m", "reprise.stages", "reproduction", *map(str, files)], check=True)
     with (tmp_path / "reproduction.csv").open(encoding="utf-8", newline="") as stream:
         (line,) = csv.DictReader(stream)
     assert (line["row"], line["verdict"], float(line["difference"])) == ("'=1+1", "agrees", -2.0)

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from reprise.commands.shared import RETRY, call_for, failure_lines, plan_of
-from reprise.core.behind import Step
 from reprise.core.clones import is_running
 from reprise.core.files import read_json
+from reprise.core.origin import Step
 from reprise.core.paths import OVERVIEW, overview_file, table_file
 from reprise.core.plain import first_of, safe
 from reprise.models.journal import Journal, journal_path

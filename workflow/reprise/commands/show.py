@@ -189,7 +189,7 @@ def _lines(plan: Plan, builder: Builder, row: Row, column: Column) -> Iterator[s
     else:
         yield f"  by Reprise {__version__}, suite {plan.config.name}"
         # The last step first; a key file stands with the first step that was made under it.
-        for made in reversed(Chains(plan.results).of(plan.behind(scored))):
+        for made in reversed(Chains(plan.results).of(plan.origin(scored))):
             more = f" and {len(made.files) - 1} more" if made.files[1:] else ""
             yield f"{made.name}: {made.files[0]}{more}{f' ({made.gone} not there)' if made.gone else ''}"
             yield from (f"  {fact.name} {fact.text}" for fact in made.facts)

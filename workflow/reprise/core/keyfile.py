@@ -5,7 +5,7 @@ Each room of the library states the keys of what it computes; the plan fills the
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -14,25 +14,12 @@ from reprise.core.files import file_digest, read_json
 from reprise.core.settings import Settings, dotted, mistakes
 
 T = TypeVar("T", bound=BaseModel)
-# How a job gets its settings, whose values are in the key file, and how it logs.
-CARRIERS = (
-    *("reprise.core.errors", "reprise.core.keyfile", "reprise.core.log", "reprise.core.paths", "reprise.core.faults"),
-    *("reprise.*.keys", "reprise.*.settings", "reprise.stages.arguments", "reprise.stages.key_views"),
-)
 
 
 class Key(Settings):
     """A whole key file, or the part of one that names code: `code` is the digest of the modules behind a job."""
 
-    STAGE: ClassVar[str] = ""
-    """the module that does the job"""
-    CARRIERS: ClassVar[tuple[str, ...]] = CARRIERS
-    """patterns of modules that such a job uses and that do not affect its output"""
     code: str = ""
-
-    def modules(self) -> tuple[str, ...]:
-        """The modules that, with all that they import, affect the job's output."""
-        return (self.STAGE,)
 
 
 def refuse_edited(files: Mapping[str, str]) -> None:

@@ -18,6 +18,8 @@ REPORT = RESULTS / "report"
 OVERVIEW = "overview"
 JUDGES = "judges"
 REPRODUCTION = "reproduction"
+READ_AS = ("tex", "md", "html")
+"""formats in which people read tables"""
 Ledger = Literal["sources", "clips"]
 
 
@@ -136,7 +138,7 @@ class Results:
         return self.key("retries", benchmark, str(shard))
 
     def answer_retry_key(self, scored: Scored) -> Path:
-        """The same for a run's answers, or a judge's replies to them; written only where there are failures."""
+        """An input of a job that asks that changes when failures are to be tried again; written only where some are."""
         return self.key("retries", *scored.name.split("/"))
 
     def log(self, *names: str) -> Path:

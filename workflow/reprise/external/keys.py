@@ -2,7 +2,6 @@
 
 from pydantic import ConfigDict
 
-from reprise.external import module_name
 from reprise.models.keys import Answers, RunKey
 
 
@@ -12,28 +11,31 @@ class ExternalAnswers(Answers):
     model_config = ConfigDict(extra="forbid", frozen=True)
     benchmark: str
 
-    def modules(self) -> tuple[str, ...]:
-        return (self.STAGE, module_name(self.benchmark))
-
 
 class RunFiles(ExternalAnswers):
-    STAGE = "reprise.stages.import_answers"
+    """The answers of an imported run."""
+
     form: str
-    files: dict[str, str]  # file -> sha256
+    files: dict[str, str]
+    """file -> sha256"""
 
 
 class RatingFiles(ExternalAnswers):
     """The ratings of an imported judge, of all runs of a protocol."""
 
-    STAGE = "reprise.stages.import_ratings"
-    files: dict[str, dict[str, str]]  # run -> file -> sha256
+    files: dict[str, dict[str, str]]
+    """run -> file -> sha256"""
 
 
 class ImportedRunKey(RunKey):
+    """Key of the stage `import_answers`."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
     answers: RunFiles
 
 
 class ImportedRatingsKey(RunKey):
+    """Key of the stage `import_ratings`."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
     answers: RatingFiles

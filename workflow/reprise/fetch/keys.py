@@ -6,7 +6,6 @@ from pydantic import Field
 
 from reprise.core.keyfile import Key
 from reprise.core.settings import Settings
-from reprise.fetch.plugins import plugin_modules
 from reprise.fetch.settings import Release, Route
 from reprise.media.settings import DEFAULT_LIMITS, Limits
 
@@ -22,7 +21,6 @@ class Extras(Settings):
 class ReleaseKey(Key):
     """Key of the stage `release`."""
 
-    STAGE = "reprise.stages.release"
     benchmark: str
     release: Release
     files: tuple[str, ...]
@@ -31,20 +29,13 @@ class ReleaseKey(Key):
     found: dict[str, str] = Field({})
     """name -> sha256 of the files in a release's folder on this machine: an edited one is a change"""
 
-    def modules(self) -> tuple[str, ...]:
-        return (self.STAGE, *plugin_modules(self.release.kind))
-
 
 class SourcesKey(Key):
     """Key of the stage `sources`; a route is part of what a clip is."""
 
-    STAGE = "reprise.stages.sources"
     shards: int = Field(ge=1)
     route: Route
     limits: Limits = DEFAULT_LIMITS
-
-    def modules(self) -> tuple[str, ...]:
-        return (self.STAGE, *plugin_modules(self.route.kind))
 
 
 class BenchmarkLedgers(Settings):
@@ -59,5 +50,4 @@ class BenchmarkLedgers(Settings):
 class MissingKey(Key):
     """Key of the stage `missing`."""
 
-    STAGE = "reprise.stages.missing"
     benchmarks: dict[str, BenchmarkLedgers] = Field({})

@@ -11,18 +11,14 @@ from reprise.media.settings import ClipSettings, FactSettings
 class ClipsKey(ClipSettings, Key):
     """Key of the stage `clips`."""
 
-    STAGE = "reprise.stages.clips"
     shards: int = Field(ge=1)
 
 
 class FactsKey(FactSettings, Key):
     """Key of the stage `facts`."""
 
-    STAGE = "reprise.stages.facts"
-
 
 class FramesKey(Key):
     """Key of the stages `frames` and `preview`: one named sampling rule (`reprise.media.sampling.RULES`)."""
 
-    STAGE = "reprise.stages.frames"
     rule: dict[str, Any]

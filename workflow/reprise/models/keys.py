@@ -8,7 +8,6 @@ from pydantic import ConfigDict, Field
 from reprise.core.files import value_digest
 from reprise.core.keyfile import Key
 from reprise.core.settings import Settings
-from reprise.models.adapters import ADAPTERS
 from reprise.models.money.prices import Price
 from reprise.models.serving.settings import Hosting, Serving
 from reprise.reading.patterns import Pattern
@@ -41,15 +40,6 @@ class RunKey(Settings):
 class ModelAnswers(Answers):
     """What shapes the answers of a model that is asked; a model's label or the table that shows it does not."""
 
-    # The registry lists adapters, and sending says in what order questions go: neither shapes an answer.
-    CARRIERS = (
-        "reprise.core.*",
-        "reprise.models.settings",
-        "reprise.models.remote_settings",
-        "reprise.models.money.*",
-        "reprise.models.adapters",
-        "reprise.models.adapters.sending",
-    )
     model_config = ConfigDict(extra="forbid", frozen=True)
     model: dict[str, str]
     """what the weights are: `repo` and `revision`, or the digest of a `checkpoint`; empty where there are none"""
@@ -65,9 +55,6 @@ class ModelAnswers(Answers):
     versions: dict[str, str]
     serving: Serving | None = Field(None, exclude_if=not_)
     """how the job starts its model's server, where it does"""
-
-    def modules(self) -> tuple[str, ...]:
-        return (ADAPTERS[self.adapter].module,)
 
 
 class ModelRunKey(RunKey):

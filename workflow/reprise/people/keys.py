@@ -20,55 +20,58 @@ class Inputs(Settings):
     names: dict[str, str] = Field({})
 
     def digests(self) -> dict[str, str]:
+        """Those of all of them."""
         return self.answers | self.left_out | self.qualification | self.names
 
     def paths(self) -> list[Path]:
+        """All of them."""
         return list(map(Path, self.digests()))
 
 
 class PeopleFiles(Answers):
+    """What shapes a run's answers that people gave."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
-    STAGE = "reprise.stages.people_answers"
     scope: str
     design: AnswerDesign
     files: Inputs
 
 
 class PeopleRunKey(RunKey):
+    """Key of the stage `people_answers`."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
     answers: PeopleFiles
 
 
 class SurveysKey(Key):
-    STAGE = "reprise.stages.people_surveys"
+    """Key of the stage `people_surveys`."""
+
     scope: str
     design: Design
     sampling: dict[str, Any]
     files: Inputs
 
 
-class TasksKey(Key):
-    STAGE = "reprise.stages.people_tasks"
-
-
 class RatedKey(Key):
     """Key of the stage `people_rated`: which answers are put to people."""
 
-    STAGE = "reprise.stages.people_rated"
     runs: tuple[str, ...]
     questions: int
     seed: int
 
 
 class RatingsKey(Key):
-    STAGE = "reprise.stages.people_ratings"
+    """Key of the stage `people_ratings`."""
+
     scope: str
     design: RatingDesign
     files: Inputs
 
 
 class PeopleStatisticsKey(Key):
-    STAGE = "reprise.stages.people_statistics"
+    """Key of the stage `people_statistics`."""
+
     benchmark: str
     title: str
     notice: str

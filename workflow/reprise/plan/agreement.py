@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from reprise.core.paths import Run, Scored
 from reprise.plan.runs import Plan
-from reprise.tables.keys import AgreementKey, JudgePairKey
 
 
 class JudgePair(NamedTuple):
@@ -37,24 +36,3 @@ def _pairs(plan: Plan) -> Iterator[JudgePair]:
 def compared(plan: Plan) -> list[Scored]:
     """The runs, each by each of the judges, whose ratings are compared."""
     return sorted({Scored(run, judge) for pair in judge_pairs(plan) for run in pair.runs for judge in pair.judges})
-
-
-def agreement_key(plan: Plan) -> AgreementKey:
-    """What the table of judges is made of."""
-    config, pairs = plan.config, judge_pairs(plan)
-    return AgreementKey(
-        suite=config.name,
-        suite_title=config.suite.title,
-        notice=config.suite.notice,
-        confidence=config.main.confidence,
-        pairs=tuple(
-            JudgePairKey(
-                benchmark=one.benchmark,
-                title=f"{config.benchmarks[one.benchmark].title}, {one.protocol}",
-                judges=one.judges,
-                runs=tuple(run.name for run in one.runs),
-            )
-            for one in pairs
-        ),
-        judges={judge: config.models[judge].label for one in pairs for judge in one.judges},
-    )

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from reprise.core.paths import Scored
 from reprise.plan.answers import Job, job_of, writer_jobs
-from reprise.plan.changes import Change, KeyChange, KeyChanges
+from reprise.plan.changes import KeyChange, KeyChanges
 from reprise.plan.runs import Plan
 from reprise.plan.states import State, States
 
@@ -117,12 +117,8 @@ def _changed(change: KeyChange) -> Iterator[str]:
     if not change.changes:
         yield from change.words
         return
-    first = {_kind(one): one for one in reversed(change.changes)}
+    first = {f"{KINDS.get(one.name.partition('.')[0], 'settings')} changed": one for one in reversed(change.changes)}
     yield from (kind if kind == "code changed" else f"{kind} ({_cut(one.words)})" for kind, one in first.items())
-
-
-def _kind(change: Change) -> str:
-    return f"{KINDS.get(change.name.partition('.')[0], 'settings')} changed"
 
 
 def _cut(words: str) -> str:

@@ -75,15 +75,12 @@ def _shown(before: Any, after: Any) -> tuple[str, str]:
         ABSENT if one is None else plain(one if isinstance(one, str) else canonical_json(one))
         for one in (before, after)
     ]
-    if all(_is_digest(text) or text == ABSENT for text in texts):
+    digits = set("0123456789abcdef")
+    if all((len(text) >= DIGEST_SHORTEST and set(text) <= digits) or text == ABSENT for text in texts):
         return texts[0][:DIGEST_SHOWN], texts[1][:DIGEST_SHOWN]
     same = next((at for at, (one, other) in enumerate(zip(*texts, strict=False)) if one != other), min(map(len, texts)))
     start = max(0, same - BEFORE_THE_DIFFERENCE) if max(map(len, texts)) > LONGEST else 0
     return _cut(texts[0], start), _cut(texts[1], start)
-
-
-def _is_digest(text: str) -> bool:
-    return len(text) >= DIGEST_SHORTEST and set(text) <= set("0123456789abcdef")
 
 
 def _cut(text: str, start: int) -> str:

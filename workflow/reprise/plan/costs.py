@@ -45,7 +45,7 @@ class Measured(NamedTuple):
     """standard error of its clips' mean time, as a share of it"""
 
     def times(self, factor: float) -> "Measured":
-        """The same by a model that is slower by this factor; its tokens are its own."""
+        """What a model would take that is slower by this factor; its tokens are its own."""
         return self._replace(once_s=factor * self.once_s, asking_s=factor * self.asking_s, tokens=None)
 
 

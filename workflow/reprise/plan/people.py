@@ -5,13 +5,14 @@ from typing import NamedTuple
 
 from reprise.config.configuration import Configuration
 from reprise.core.files import fitting_files
-from reprise.core.paths import Run
+from reprise.core.paths import Results, Run
 from reprise.core.store import Store
 from reprise.people.keys import Inputs
 from reprise.people.settings import AnswerDesign, Design, RatingDesign
 
 WHOLE = "all"
 """the rule by which people see the whole clip"""
+RATED, RATINGS = "rated.parquet", "ratings.csv"
 
 
 class Group(NamedTuple):
@@ -35,6 +36,11 @@ class Group(NamedTuple):
     @property
     def rates(self) -> bool:
         return isinstance(self.design, RatingDesign)
+
+
+def people_file(results: Results, group: Group, name: str) -> Path:
+    """A file that is made of what a group of people is asked or says."""
+    return results.folder / "people" / group.benchmark / group.name / name
 
 
 class People:

@@ -1,6 +1,6 @@
 """Which runs and tables a suite has, and which of them this site can make."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -10,9 +10,9 @@ from reprise.config.figures import Figure, OfTables
 from reprise.config.model import Model
 from reprise.config.suite import OnGpus
 from reprise.config.tables import Row, TableSpec
-from reprise.core.behind import Behind
 from reprise.core.errors import UserError, unknown
-from reprise.core.paths import FIGURES, OVERVIEW, RUN_NAME, TABLES, Results, Run, Scored
+from reprise.core.origin import Origin
+from reprise.core.paths import FIGURES, OVERVIEW, RUN_NAME, TABLES, Ledger, Results, Run, Scored
 from reprise.core.store import Store
 from reprise.external import FOLDER
 from reprise.fetch.settings import ReleaseHub
@@ -137,6 +137,18 @@ class Plan:
 
     # Data
 
+    def ledgers(self, stage: Ledger, benchmark: str) -> list[Path]:
+        """Every shard of a stage."""
+        return [self.results.ledger(stage, benchmark, shard) for shard in range(self.config.suite.shards)]
+
+    def digests(self, files: Iterable[str | Path]) -> dict[str, str]:
+        """Digests of files that are there."""
+        return {str(path): self.store.digest(Path(path)) for path in files}
+
+    def digest_of(self, file: str | Path | None) -> str:
+        """The digest of a file that a stage reads; where it is missing, the stage says so."""
+        return self.store.digest(Path(file)) if file and Path(file).is_file() else ""
+
     def has_data(self, benchmark: str) -> bool:
         """Whether a benchmark's release can be had."""
         release = self.config.suite.benchmarks[benchmark].release
@@ -181,6 +193,10 @@ class Plan:
         known = self.judges_of(run.benchmark)
         return next((judge for judge in judges if judge in known and self.has_ratings(run, judge)), None)
 
+    def judges(self) -> set[str]:
+        """The judges of all benchmarks."""
+        return {judge for benchmark in self.config.benchmarks for judge in self.judges_of(benchmark)}
+
     def is_judged(self, benchmark: str, protocol: str) -> bool:
         """Whether the answers of a protocol are put to a judge."""
         return self.config.benchmarks[benchmark].protocols[protocol].judge is not None
@@ -216,11 +232,18 @@ class Plan:
         """Whether a number comes from answers, or from ratings, that were made elsewhere."""
         return scored.run.model in self.imports.models or scored.judge in self.imports.models
 
-    def behind(self, scored: Scored) -> Behind:
+    def import_problems(self, scored: Sequence[Scored]) -> list[Path]:
+        """What is wrong with the imported files behind these numbers."""
+        imported = self.imports.models
+        answers = [Scored(one.run) for one in scored if one.run.model in imported]
+        ratings = [one for one in scored if one.judge in imported]
+        return [self.results.import_problems(one) for one in (*answers, *ratings)]
+
+    def origin(self, scored: Scored) -> Origin:
         """The files behind the numbers of a run, or of a judge's ratings of it."""
         model = self.config.models[scored.run.model]
         imported = scored.run.model in self.imports.models
-        return Behind(
+        return Origin(
             self.results,
             scored,
             shards=self.config.suite.shards,
@@ -239,7 +262,7 @@ class Plan:
         return list(self._table_scored[asked])
 
     def scored_of(self, benchmark: str, spec: TableSpec) -> list[Scored]:
-        """The same for a specification."""
+        """The numbers of runs that a specification of a table needs and that this site can make."""
         return sorted({found for row in spec.cells() if (found := self.scored(benchmark, row))})
 
     def overview_scored(self) -> list[Scored]:

@@ -6,9 +6,9 @@ from typing import Literal, NamedTuple
 
 import polars as pl
 
-from reprise.core.behind import Step
 from reprise.core.errors import UserError
 from reprise.core.job_logs import last_words
+from reprise.core.origin import Step
 from reprise.core.paths import Scored
 from reprise.core.schemas import REQUESTS, RESPONSES, VERDICTS, read_table
 from reprise.core.settings import Settings
@@ -109,8 +109,8 @@ class States:
         return Counts(count, failed, unread, total - count)
 
     def steps(self, one: Scored) -> Iterator[Step]:
-        """The files behind a run's numbers, first the first that is made."""
-        return self._plan.behind(one).steps()
+        """The files origin a run's numbers, first the first that is made."""
+        return self._plan.origin(one).steps()
 
 
 def _all_but(schema: pl.Schema, *names: str) -> set[str]:

@@ -68,12 +68,12 @@ def _profile(arguments: Sequence[str]) -> str:
 def targets_of(arguments: Sequence[str]) -> list[str]:
     """The words among Snakemake's arguments that name files to make: those in `results/`, and tables anywhere."""
     words = [one.removeprefix("./") for one in arguments]
-    pairs = zip(["", *words], words, strict=False)
-    return [one for before, one in pairs if _is_target(one) and before != "--report"]
-
-
-def _is_target(word: str) -> bool:
-    return word.startswith(f"{RESULTS}/") or bool(NAME_OF_TABLE.fullmatch(word) or TABLE_FILE.search(word))
+    return [
+        one
+        for before, one in zip(["", *words], words, strict=False)
+        if before != "--report"
+        and (one.startswith(f"{RESULTS}/") or NAME_OF_TABLE.fullmatch(one) or TABLE_FILE.search(one))
+    ]
 
 
 def check_targets(plan: Plan, targets: Sequence[str]) -> None:
@@ -206,7 +206,12 @@ def _file_problems(
 def warn_of_unpinned(plan: Plan, targets: Sequence[str]) -> None:
     """Name the weights and data of these targets that are not pinned yet: a dry run passes them, a run does not."""
     asked = asked_by(plan, targets)
-    models = {slug for one in asked for slug in (one.run.model, one.judge) if slug and _is_unpinned_model(plan, slug)}
+    models = {
+        slug
+        for one in asked
+        for slug in (one.run.model, one.judge)
+        if slug and plan.config.models[slug].revision == UNPINNED
+    }
     benchmarks = {one.run.benchmark for one in asked} | {
         name
         for name in plan.config.benchmarks
@@ -262,10 +267,6 @@ def asked_by(plan: Plan, targets: Sequence[str]) -> set[Scored]:
         if {str(figure_file(benchmark, figure, kind)) for kind in PICTURES} & set(targets):
             found.update(plan.figure_scored(benchmark, figure))
     return found
-
-
-def _is_unpinned_model(plan: Plan, slug: str) -> bool:
-    return plan.config.models[slug].revision == UNPINNED
 
 
 def has_unpinned_data(plan: Plan, benchmark: str) -> bool:

@@ -6,10 +6,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reprise.core.behind import STAGES, Behind, Step
 from reprise.core.checksums import keys_of, sealed_text
 from reprise.core.errors import UserError
 from reprise.core.files import file_digest, read_json
+from reprise.core.origin import STAGES, Origin, Step
 from reprise.core.paths import Results
 from reprise.core.schemas import CLIP_LEDGER, SOURCES, read_table
 from reprise.report.scripts import in_words, leaves, shown
@@ -54,10 +54,10 @@ class Chains:
         self._root = results.root.parent
         self._keys_of, self._used, self._facts = cache(_keys_of), cache(self._read), cache(_facts)
 
-    def of(self, behind: Behind) -> list[Made]:
+    def of(self, origin: Origin) -> list[Made]:
         """What a run's numbers were made from, the release first."""
         by_name: dict[str, list[Step]] = {}
-        for step in behind.steps():
+        for step in origin.steps():
             by_name.setdefault(step.name, []).append(step)
         told: set[Path] = set()
         found = []

@@ -26,7 +26,7 @@ def inputs(key: ReportKey, results: Results) -> list[Path]:
         if runs and benchmark.has_clips:
             found += [results.facts(name), *(results.ledger("clips", name, shard) for shard in range(key.shards))]
         for run in runs:
-            found += [step.path for step in run.behind(results, key.shards).steps()]
+            found += [step.path for step in run.origin(results, key.shards).steps()]
             found += _beside(run, results)
     return found
 

@@ -4,8 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from reprise.benchmarks.registry import has_part, module_name
-from reprise.core.behind import Behind
+from reprise.core.origin import Origin
 from reprise.core.paths import Results, Run, Scored
 from reprise.core.settings import Settings
 from reprise.tables.keys import SuiteKey
@@ -33,9 +32,9 @@ class ReportedRun(Settings):
     def scored(self) -> Scored:
         return Scored(Run.parse(self.run), self.judge)
 
-    def behind(self, results: Results, shards: int) -> Behind:
+    def origin(self, results: Results, shards: int) -> Origin:
         """The files behind its numbers."""
-        return Behind(
+        return Origin(
             results, self.scored, shards, self.imported, self.imported_ratings, self.weights, self.environment
         )
 
@@ -79,7 +78,6 @@ class ReportedBenchmark(Settings):
 class ReportKey(SuiteKey):
     """Key of the stage `report`."""
 
-    STAGE = "reprise.stages.report"
     clips: Literal["link", "copy"]
     shards: int = Field(ge=1)
     show_published: bool
@@ -88,10 +86,6 @@ class ReportKey(SuiteKey):
     site: dict[str, str] = Field({})
     """digests of the fixed files and of the templates of pages, which are no code"""
     benchmarks: tuple[ReportedBenchmark, ...] = ()
-
-    def modules(self) -> tuple[str, ...]:
-        parts = [(benchmark.name, part) for benchmark in self.benchmarks for part in ("scores", "analyses")]
-        return (self.STAGE, *(module_name(*one) for one in parts if has_part(*one)))
 
     def browsed(self) -> list[ReportedBenchmark]:
         """The benchmarks with items to browse."""

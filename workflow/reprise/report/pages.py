@@ -89,7 +89,7 @@ class Pages:
         one = run.scored.run
         lines = metric_lines(run, self._results, self._links)
         health = [line for line in lines if line.row["metric"].startswith(PREFIX)]
-        chain = self._chains.of(run.behind(self._results, self._key.shards))
+        chain = self._chains.of(run.origin(self._results, self._key.shards))
         self._folder.put(run.made, where_from(lines, self._cells[run.scored.name], chain))
         keys = {"Answers": self._results.run_key(one)}
         if run.judge:

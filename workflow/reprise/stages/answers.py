@@ -1,28 +1,40 @@
 """The tables of a run's answers: written in one order, whichever job asked for them, and said in one line."""
 
-from argparse import Namespace
 from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 
 from reprise.core.log import log
 from reprise.core.schemas import RESPONSES, TIMINGS, write_table
+from reprise.models.pieces import WHOLE, Piece
+from reprise.stages.command import MadeUnder
 
 PLACE = "place"
 
 
-def write_answers(responses: pl.DataFrame, timings: pl.DataFrame, requests: pl.DataFrame, args: Namespace) -> None:
-    """Write answers in the order of their questions, and timings in that of their clips, to the job's `--out` and
-    `--timings`."""
+class AnswerFiles(NamedTuple):
+    """Where a job writes, and the key files that it works under, by their digests."""
+
+    responses: Path
+    timings: Path
+    made_under: MadeUnder
+
+
+def write_answers(
+    responses: pl.DataFrame, timings: pl.DataFrame, requests: pl.DataFrame, piece: Piece, files: AnswerFiles
+) -> None:
+    """Write answers in the order of their questions, and timings in that of their clips."""
     clips = requests.select(pl.col("clip_id").unique(maintain_order=True)).with_row_index(PLACE)
     timed = timings.join(clips, on="clip_id", how="left", maintain_order="left").sort(PLACE, maintain_order=True)
     order = requests.select("request_id").with_row_index(PLACE)
     table = responses.join(order, on="request_id", how="left").sort(PLACE)
-    write_table(timed, args.timings, TIMINGS, args.made_under)
-    write_table(table, args.out, RESPONSES, args.made_under)
+    write_table(timed, files.timings, TIMINGS, files.made_under)
+    write_table(table, files.responses, RESPONSES, files.made_under)
     reasons = Counter(table.filter(pl.col("error") != "")["error"])
     listed = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
     log.info(
         f"{table.height} answers, {reasons.total()} failed{f' ({listed})' if listed else ''}, "
-        f"{requests.height - table.height} questions without a clip{' or of other pieces' if args.piece else ''}"
+        f"{requests.height - table.height} questions without a clip{'' if piece == WHOLE else ' or of other pieces'}"
     )

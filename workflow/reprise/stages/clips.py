@@ -7,9 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from reprise.core.errors import UserError, run_command, stop_on_fault
+from reprise.core.errors import UserError, stop_on_fault
 from reprise.core.files import value_digest
-from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import CLIP_LEDGER, CLIPS, SOURCES, read_table, write_table
 from reprise.core.scratch import store_on_node
@@ -20,7 +19,7 @@ from reprise.media.encode import concatenate, ffmpeg_version, still_clip, trim
 from reprise.media.errors import MediaError
 from reprise.media.keys import ClipsKey
 from reprise.media.probe import packet_index
-from reprise.stages.arguments import arguments
+from reprise.stages.command import In, MadeUnder, Out, Site, Wildcard
 
 ClipRow = dict[str, Any]
 
@@ -214,17 +213,18 @@ def make_shard(clips: pl.DataFrame, sources: pl.DataFrame, store: Store, key: Cl
     return pl.DataFrame(made, schema=CLIP_LEDGER)
 
 
-def main() -> None:
-    args = arguments(__doc__, key=Path, clips=Path, sources=Path, shard=int, store=Path, scratch=[str], out=Path)
-    key = read_key(args.key, ClipsKey)
-    clips = read_table(args.clips, CLIPS)
-    mine = pl.Series([shard_of(unit, key.shards) == args.shard for unit in clips["unit"]], dtype=pl.Boolean)
-    ledger = make_shard(
-        clips.filter(mine), read_table(args.sources, SOURCES), store_on_node(args.store, args.scratch), key
-    )
-    write_table(ledger, args.out, CLIP_LEDGER, args.made_under)
+def main(
+    key: In[ClipsKey],
+    clips: In[Path],
+    sources: In[Path],
+    shard: Wildcard[int],
+    store: Site[Store],
+    scratch: Site[list[str]],
+    out: Out[Path],
+    made_under: MadeUnder,
+) -> None:
+    listed = read_table(clips, CLIPS)
+    mine = pl.Series([shard_of(unit, key.shards) == shard for unit in listed["unit"]], dtype=pl.Boolean)
+    ledger = make_shard(listed.filter(mine), read_table(sources, SOURCES), store_on_node(store.root, scratch), key)
+    write_table(ledger, out, CLIP_LEDGER, made_under)
     log.info(f"{ledger.filter(pl.col('status') == 'ok').height} of {ledger.height} clips are ready")
-
-
-if __name__ == "__main__":
-    run_command(main)

@@ -3,18 +3,12 @@
 from pathlib import Path
 
 from reprise.core.checksums import sealed_text
-from reprise.core.errors import run_command
 from reprise.core.files import write_text
-from reprise.stages.arguments import arguments
+from reprise.stages.command import In, Out, Wildcard
 from reprise.tables.render import collect
 
 
-def main() -> None:
-    args = arguments("Collect a table of several papers.", table=str, parts=[Path], out=Path)
-    title = f"Table {args.table.removeprefix('table')} of every paper that has one"
-    parts = [sealed_text(path).read_text(encoding="utf-8") for path in args.parts]
-    write_text(args.out, collect(title, parts, args.out.suffix.removeprefix(".")))
-
-
-if __name__ == "__main__":
-    run_command(main)
+def main(table: Wildcard[str], parts: In[list[Path]], out: Out[Path]) -> None:
+    title = f"Table {table.removeprefix('table')} of every paper that has one"
+    texts = [sealed_text(path).read_text(encoding="utf-8") for path in parts]
+    write_text(out, collect(title, texts, out.suffix.removeprefix(".")))

@@ -4,36 +4,34 @@ import json
 from pathlib import Path
 
 from reprise.construction.filters import kept
-from reprise.construction.keys import ConstructedReleaseKey
+from reprise.construction.keys import StepKey
 from reprise.construction.registry import load_step, read_tables
 from reprise.construction.settings import Construction, MmbenchVideoSettings
 from reprise.core.checksums import seal_text, sealed_text
-from reprise.core.errors import UserError, run_command
+from reprise.core.errors import UserError
 from reprise.core.files import file_digest, write_text
-from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.fetch.release_files import VIDEOS
-from reprise.stages.arguments import arguments
+from reprise.stages.command import In, Out
 
 
-def main() -> None:
-    args = arguments("Write a constructed release.", key=Path, tables=[Path], sets=[Path], out=Path)
-    settings = read_key(args.key, ConstructedReleaseKey).settings
-    tables = read_tables(settings.kind, args.tables)
-    if not any(kept(table).height for table in tables.values()):
+def main(key: In[StepKey], tables: In[list[Path]], sets: In[list[Path]], out: Out[Path]) -> None:
+    settings = key.settings
+    made = read_tables(settings.kind, tables)
+    if not any(kept(table).height for table in made.values()):
         raise UserError(
-            f"{args.tables[0]}: nothing is left to release. Beside it, `statistics.md`, a target, says which filter "
+            f"{tables[0]}: nothing is left to release. Beside it, `statistics.md`, a target, says which filter "
             "dropped what, and `review/tasks.csv` is for people to fill in: put it where `review.verdicts:` says."
         )
     listing = []
-    for name, content in load_step(settings.kind, "release")(tables, settings).items():
-        path = args.out.parent / name
+    for name, content in load_step(settings.kind, "release")(made, settings).items():
+        path = out.parent / name
         write_text(path, content)
         listing.append({"name": name, "path": str(path), "sha256": file_digest(path)})
-    listing += [_drawn(path, settings) for path in args.sets]
-    write_text(args.out, json.dumps(listing, indent=1) + "\n")
-    seal_text(args.out)
-    log.info(f"{len(listing)} files in {args.out.parent}")
+    listing += [_drawn(path, settings) for path in sets]
+    write_text(out, json.dumps(listing, indent=1) + "\n")
+    seal_text(out)
+    log.info(f"{len(listing)} files in {out.parent}")
 
 
 def _drawn(path: Path, settings: Construction) -> dict[str, str]:
@@ -41,7 +39,3 @@ def _drawn(path: Path, settings: Construction) -> dict[str, str]:
     assert isinstance(settings, MmbenchVideoSettings) and settings.other_sets is not None  # no other draws any
     videos = str(Path(settings.other_sets.folder) / path.stem)
     return {"name": f"sets/{path.name}", "path": str(path), "sha256": file_digest(sealed_text(path)), VIDEOS: videos}
-
-
-if __name__ == "__main__":
-    run_command(main)

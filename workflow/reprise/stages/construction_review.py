@@ -10,29 +10,32 @@ from reprise.construction.keys import ReviewKey
 from reprise.construction.label_studio import as_task, template
 from reprise.construction.registry import load_step, read_tables, write_tables
 from reprise.construction.review import Problem, as_json, as_sheet, warn_of
-from reprise.core.errors import run_command
 from reprise.core.files import write_text
-from reprise.core.keyfile import read_key, refuse_edited
+from reprise.core.keyfile import refuse_edited
 from reprise.core.log import log
-from reprise.stages.arguments import arguments
+from reprise.stages.command import In, MadeUnder, Out
 
 
-def main() -> None:
-    args = arguments(
-        "Apply people's verdicts, and write the tasks that are left.",
-        key=Path, tables=[Path], tasks=Path, json=Path, template=Path, problems=Path, out=[Path],
-    )  # fmt: skip
-    key = read_key(args.key, ReviewKey)
-    tables = read_tables(key.settings.kind, args.tables)
-    found = load_step(key.settings.kind, "review")(tables, list(map(Path, key.verdicts)), key.settings)
+def main(
+    key: In[ReviewKey],
+    tables: In[list[Path]],
+    tasks: Out[Path],
+    json: Out[Path],
+    form: Out[Path],
+    problems: Out[Path],
+    out: Out[list[Path]],
+    made_under: MadeUnder,
+) -> None:
+    made = read_tables(key.settings.kind, tables)
+    found = load_step(key.settings.kind, "review")(made, list(map(Path, key.verdicts)), key.settings)
     refuse_edited(key.verdicts)
-    write_text(args.tasks, as_sheet(found.tasks, found.columns))
-    write_text(args.json, as_json([_task(row, key.settings.review.videos) for row in found.tasks]))
+    write_text(tasks, as_sheet(found.tasks, found.columns))
+    write_text(json, as_json([_task(row, key.settings.review.videos) for row in found.tasks]))
     texts = [name for name in found.shown if name != "video"]
-    write_text(args.template, template("Watch the video, read the texts, then choose.", texts, found.typed))
-    write_text(args.problems, as_sheet([one._asdict() for one in found.problems], Problem._fields))
-    reviewed = write_tables(key.settings.kind, found._asdict(), args.out, args.made_under)["reviewed"]
-    warn_of(found.problems, args.problems)
+    write_text(form, template("Watch the video, read the texts, then choose.", texts, found.typed))
+    write_text(problems, as_sheet([one._asdict() for one in found.problems], Problem._fields))
+    reviewed = write_tables(key.settings.kind, found._asdict(), out, made_under)["reviewed"]
+    warn_of(found.problems, problems)
     needed = key.settings.review.votes
     judged = kept(reviewed).filter(pl.col("votes") >= needed)
     log.info(f"{kept(reviewed).height} kept, {judged.height} of them judged by {needed} or more")
@@ -41,7 +44,3 @@ def main() -> None:
 def _task(row: dict[str, Any], videos: str) -> dict[str, Any]:
     """A task as Label Studio imports it."""
     return as_task(row, videos.replace("{video}", row["video"]) if row.get("video") else "", row["options"])
-
-
-if __name__ == "__main__":
-    run_command(main)

@@ -12,26 +12,28 @@ from reprise.construction.filters import Row, kept
 from reprise.construction.keys import SamplesKey
 from reprise.construction.registry import load_step, read_tables, write_tables
 from reprise.construction.settings import CheckpointEncoder, Construction, VinogroundSettings
-from reprise.core.errors import UserError, run_command
-from reprise.core.keyfile import read_key
+from reprise.core.errors import UserError
 from reprise.core.log import log
 from reprise.core.schemas import RESPONSES, read_table
 from reprise.core.store import Store
-from reprise.stages.arguments import arguments
+from reprise.stages.command import In, MadeUnder, Out, Site
 
 
-def main() -> None:
-    args = arguments(
-        "Make samples of what the writer wrote.", key=Path, tables=[Path], replies=[Path], store=Path, out=[Path]
-    )  # fmt: skip
-    key = read_key(args.key, SamplesKey)
-    tables = read_tables(key.settings.kind, args.tables)
-    given = [read_table(path, RESPONSES) for path in args.replies]
-    encoder = {} if key.embedder is None else {"vectors": encoder_of(key.embedder, key.settings, Store(args.store))}
-    found = load_step(key.settings.kind, "samples")(tables, given, key.prompts, key.settings, **encoder)
-    if args.replies:
-        refuse_nothing(found.written, args.replies[0].parent)
-    for name, table in write_tables(key.settings.kind, found._asdict(), args.out, args.made_under).items():
+def main(
+    key: In[SamplesKey],
+    tables: In[list[Path]],
+    replies: In[list[Path]],
+    store: Site[Store],
+    out: Out[list[Path]],
+    made_under: MadeUnder,
+) -> None:
+    made = read_tables(key.settings.kind, tables)
+    given = [read_table(path, RESPONSES) for path in replies]
+    encoder = {} if key.embedder is None else {"vectors": encoder_of(key.embedder, key.settings, store)}
+    found = load_step(key.settings.kind, "samples")(made, given, key.prompts, key.settings, **encoder)
+    if replies:
+        refuse_nothing(found.written, replies[0].parent)
+    for name, table in write_tables(key.settings.kind, found._asdict(), out, made_under).items():
         dropped = Counter(table.filter(table["filter"] != "")["filter"])
         listed = ", ".join(f"{count} {reason}" for reason, count in dropped.most_common())
         log.info(f"{name}: {table.height} rows, {kept(table).height} kept{f'; dropped: {listed}' if listed else ''}")
@@ -65,7 +67,3 @@ def vectors_of(embedder: str, store: Store, texts: Sequence[str], checkpoint: An
 
     found = embed(texts, embedder, store, checkpoint)
     return np.stack([found[text] for text in texts]) if texts else np.zeros((0, 1), np.float32)
-
-
-if __name__ == "__main__":
-    run_command(main)

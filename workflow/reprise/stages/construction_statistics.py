@@ -8,27 +8,29 @@ from reprise.construction.keys import ConstructionStatisticsKey
 from reprise.construction.registry import filters_of, load_step, read_tables
 from reprise.construction.review import as_csv
 from reprise.construction.tables import COUNTS, STATISTICS
-from reprise.core.errors import run_command
 from reprise.core.files import write_text
-from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.plain import plain
 from reprise.core.schemas import table_of, write_table
-from reprise.stages.arguments import arguments
+from reprise.stages.command import In, MadeUnder, Out
 
 
-def main() -> None:
-    args = arguments(
-        "Count a construction.", key=Path, tables=[Path], filters=Path, csv=Path, md=Path, out=Path
-    )  # fmt: skip
-    key = read_key(args.key, ConstructionStatisticsKey)
-    kind, tables = key.settings.kind, read_tables(key.settings.kind, args.tables)
-    numbers = load_step(kind, "statistics")(tables, key.settings)
-    counts = filter_counts(tables, filters_of(kind))
-    write_table(table_of(numbers, STATISTICS), args.out, STATISTICS, args.made_under)
-    write_text(args.filters, as_csv(counts, list(COUNTS)))
-    write_text(args.csv, as_csv(numbers, list(STATISTICS)))
-    write_text(args.md, _page(key, numbers, counts))
+def main(
+    key: In[ConstructionStatisticsKey],
+    tables: In[list[Path]],
+    filters: Out[Path],
+    csv: Out[Path],
+    md: Out[Path],
+    statistics: Out[Path],
+    made_under: MadeUnder,
+) -> None:
+    kind, found = key.settings.kind, read_tables(key.settings.kind, tables)
+    numbers = load_step(kind, "statistics")(found, key.settings)
+    counts = filter_counts(found, filters_of(kind))
+    write_table(table_of(numbers, STATISTICS), statistics, STATISTICS, made_under)
+    write_text(filters, as_csv(counts, list(COUNTS)))
+    write_text(csv, as_csv(numbers, list(STATISTICS)))
+    write_text(md, _page(key, numbers, counts))
     log.info(f"{len(numbers)} numbers, {len(counts)} filters")
 
 
@@ -64,7 +66,3 @@ def _cell(value: object) -> str:
     if value is None:
         return "-"
     return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else plain(str(value)).replace("|", "\\|")
-
-
-if __name__ == "__main__":
-    run_command(main)

@@ -1,6 +1,5 @@
 """Stage `facts`: what each clip really is, measured in one pass over its frames and remembered by its content."""
 
-import argparse
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
@@ -12,9 +11,8 @@ import numpy as np
 import polars as pl
 
 from reprise.core.checksums import read_record, write_record
-from reprise.core.errors import UserError, run_command, stop_on_fault
+from reprise.core.errors import UserError, stop_on_fault
 from reprise.core.files import value_digest
-from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import FACTS, write_table
 from reprise.core.store import Store
@@ -26,7 +24,7 @@ from reprise.media.ledgers import clip_file, present_clips
 from reprise.media.motion import MotionMeter, is_static
 from reprise.media.probe import packet_index
 from reprise.media.shots import WIDTH, ShotCounter, detector_name
-from reprise.stages.arguments import with_keys
+from reprise.stages.command import In, Job, MadeUnder, Out, Site
 
 FactsRow = dict[str, Any]
 
@@ -82,28 +80,20 @@ def _measuring_size(width: int, height: int) -> tuple[int, int]:
     return max(1, round(width * scale)), max(1, round(height * scale))
 
 
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("key", "store", "out"):
-        parser.add_argument(f"--{name}", type=Path, required=True)
-    parser.add_argument("--ledgers", type=Path, nargs="*", default=[])
-    parser.add_argument("--threads", type=int, default=1, help="clips measured at once")
-    return with_keys(parser.parse_args())
-
-
-def main() -> None:
-    args = _arguments()
-    key = read_key(args.key, FactsKey)
-    clips = list(present_clips(args.ledgers).iter_rows(named=True))
-    work = partial(remembered, store=Store(args.store), key=key)
-    if args.threads > 1 and len(clips) > 1:
-        with ProcessPoolExecutor(args.threads, mp_context=get_context("spawn")) as pool:
+def main(
+    key: In[FactsKey],
+    ledgers: In[list[Path]],
+    store: Site[Store],
+    threads: Job[int],
+    out: Out[Path],
+    made_under: MadeUnder,
+) -> None:
+    clips = list(present_clips(ledgers).iter_rows(named=True))
+    work = partial(remembered, store=store, key=key)
+    if threads > 1 and len(clips) > 1:
+        with ProcessPoolExecutor(threads, mp_context=get_context("spawn")) as pool:
             rows = list(pool.map(work, clips, chunksize=4))
     else:
         rows = [work(clip) for clip in clips]
-    write_table(pl.DataFrame(rows, schema=FACTS), args.out, FACTS, args.made_under)
+    write_table(pl.DataFrame(rows, schema=FACTS), out, FACTS, made_under)
     log.info(f"{len(rows)} clips measured")
-
-
-if __name__ == "__main__":
-    run_command(main)

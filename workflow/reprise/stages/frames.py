@@ -6,8 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from reprise.core.errors import UserError, run_command, stop_on_fault
-from reprise.core.keyfile import read_key
+from reprise.core.errors import UserError, stop_on_fault
 from reprise.core.log import log
 from reprise.core.schemas import FACTS, FRAME_PLAN, read_table, write_table
 from reprise.core.store import Store
@@ -16,7 +15,7 @@ from reprise.media.keys import FramesKey
 from reprise.media.ledgers import clip_file, present_clips
 from reprise.media.probe import packet_index
 from reprise.media.sampling import Span, check, plan
-from reprise.stages.arguments import arguments
+from reprise.stages.command import In, MadeUnder, Out, Site
 
 
 def plan_clips(clips: pl.DataFrame, frames: dict[str, int], store: Store, rule: dict[str, Any]) -> pl.DataFrame:
@@ -66,14 +65,16 @@ def _black(clip: dict[str, Any]) -> Span | None:
     return clip["black_start"], clip["black_end"]
 
 
-def main() -> None:
-    args = arguments(__doc__, key=Path, facts=Path, ledgers=[Path], store=Path, out=Path)
-    facts = read_table(args.facts, FACTS)
-    frames = dict(zip(facts["clip_id"], facts["frames"], strict=True))
-    plans = plan_clips(present_clips(args.ledgers), frames, Store(args.store), read_key(args.key, FramesKey).rule)
-    write_table(plans, args.out, FRAME_PLAN, args.made_under)
+def main(
+    key: In[FramesKey],
+    facts: In[Path],
+    ledgers: In[list[Path]],
+    store: Site[Store],
+    out: Out[Path],
+    made_under: MadeUnder,
+) -> None:
+    measured = read_table(facts, FACTS)
+    frames = dict(zip(measured["clip_id"], measured["frames"], strict=True))
+    plans = plan_clips(present_clips(ledgers), frames, store, key.rule)
+    write_table(plans, out, FRAME_PLAN, made_under)
     log.info(f"{plans.height} plans, {plans.filter(pl.col('note') != '').height} with a note")
-
-
-if __name__ == "__main__":
-    run_command(main)

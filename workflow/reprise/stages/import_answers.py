@@ -4,8 +4,7 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.core.errors import run_command
-from reprise.core.keyfile import read_key, refuse_edited
+from reprise.core.keyfile import refuse_edited
 from reprise.core.log import log
 from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, read_table, write_table
 from reprise.external import NO_ANSWER, load_importer
@@ -13,26 +12,30 @@ from reprise.external.answers import NO_FILE, ImportedAnswers, Problem, response
 from reprise.external.keys import ImportedRunKey
 from reprise.media.sampling import frames_shown
 from reprise.models.adapters.base import Answer
-from reprise.stages.arguments import arguments
+from reprise.stages.command import In, MadeUnder, Out
 
 
-def main() -> None:
-    args = arguments(
-        "Import a run's answers.", key=Path, items=Path, requests=Path, files=[Path], out=Path, problems=Path
-    )
-    key = read_key(args.key, ImportedRunKey)
-    items, requests = read_table(args.items, ITEMS), read_table(args.requests, REQUESTS)
+def main(
+    key: In[ImportedRunKey],
+    item_table: In[Path],
+    requests: In[Path],
+    files: In[list[Path]],
+    out: Out[Path],
+    problems: Out[Path],
+    made_under: MadeUnder,
+) -> None:
+    items, asked = read_table(item_table, ITEMS), read_table(requests, REQUESTS)
     form = load_importer(key.answers.benchmark).FORMS[key.answers.form]
-    imported = form.read(args.files, items, requests)
+    imported = form.read(files, items, asked)
     refuse_edited(key.answers.files)
     if form.has_file_per_task:
-        requests = of_answered_tasks(items, requests, imported, args.files[0].parent)
+        asked = of_answered_tasks(items, asked, imported, files[0].parent)
     frames = frames_shown(key.answers.sampling)
-    imported.problems += form.deviations(args.files, requests, imported.answers, frames)
-    table = responses(requests, imported, frames or 0, key.key)
+    imported.problems += form.deviations(files, asked, imported.answers, frames)
+    table = responses(asked, imported, frames or 0, key.key)
     unanswered = table.filter(pl.col("error") == NO_ANSWER)["request_id"].to_list()
-    write_problems(imported.problems, unanswered, args.problems)
-    write_table(table, args.out, RESPONSES, args.made_under)
+    write_problems(imported.problems, unanswered, problems)
+    write_table(table, out, RESPONSES, made_under)
     failed = table.filter(pl.col("error") != "").height
     log.info(
         f"{table.height} questions, {failed} failed ({len(unanswered)} unanswered), {len(imported.problems)} problems"
@@ -60,7 +63,3 @@ def responses(requests: pl.DataFrame, imported: ImportedAnswers, frames: int, ke
         for request in requests.iter_rows(named=True)
     ]
     return pl.DataFrame(rows, schema=RESPONSES)
-
-
-if __name__ == "__main__":
-    run_command(main)

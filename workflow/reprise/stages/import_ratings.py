@@ -4,34 +4,37 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.core.errors import run_command
-from reprise.core.keyfile import read_key, refuse_edited
+from reprise.core.keyfile import refuse_edited
 from reprise.core.log import log
 from reprise.core.schemas import ANSWERS, ITEMS, RESPONSES, read_table, write_table
 from reprise.external import load_rating_importer
 from reprise.external.answers import ImportedAnswers, response_row, write_problems
 from reprise.external.keys import ImportedRatingsKey
-from reprise.stages.arguments import arguments
+from reprise.stages.command import In, MadeUnder, Out
 
 
-def main() -> None:
-    args = arguments(
-        "Import a judge's ratings of a run.",
-        key=Path, items=Path, answers=Path, files=[Path], out=Path, problems=Path,
-    )  # fmt: skip
-    key = read_key(args.key, ImportedRatingsKey)
-    answers = read_table(args.answers, ANSWERS)
+def main(
+    key: In[ImportedRatingsKey],
+    item_table: In[Path],
+    answers: In[Path],
+    files: In[list[Path]],
+    responses: Out[Path],
+    problems: Out[Path],
+    made_under: MadeUnder,
+) -> None:
+    given = read_table(answers, ANSWERS)
     importer = load_rating_importer(key.answers.benchmark)
     assert importer is not None, "the configuration refuses ratings of a benchmark that has none"
-    imported = importer.read_ratings(args.files, read_table(args.items, ITEMS))
+    imported = importer.read_ratings(files, read_table(item_table, ITEMS))
     planned = {name: digest for files in key.answers.files.values() for name, digest in files.items()}
-    refuse_edited({str(path): planned[str(path)] for path in args.files})
-    table = replies(answers, imported, key.key)
-    unrated = answers.filter((pl.col("reader") == "robust") & ~pl.col("item_id").is_in(list(imported.answers)))
-    write_problems(imported.problems, unrated["item_id"].to_list(), args.problems)
-    write_table(table, args.out, RESPONSES, args.made_under)
-    problems = len(imported.problems)
-    log.info(f"{len(imported.answers)} ratings, {unrated.height} answers without one; {problems} problems")
+    refuse_edited({str(path): planned[str(path)] for path in files})
+    table = replies(given, imported, key.key)
+    unrated = given.filter((pl.col("reader") == "robust") & ~pl.col("item_id").is_in(list(imported.answers)))
+    write_problems(imported.problems, unrated["item_id"].to_list(), problems)
+    write_table(table, responses, RESPONSES, made_under)
+    log.info(
+        f"{len(imported.answers)} ratings, {unrated.height} answers without one; {len(imported.problems)} problems"
+    )
 
 
 def replies(answers: pl.DataFrame, imported: ImportedAnswers, key: str) -> pl.DataFrame:
@@ -42,7 +45,3 @@ def replies(answers: pl.DataFrame, imported: ImportedAnswers, key: str) -> pl.Da
         if rating is not None:
             rows.append(response_row(answer, rating, key))
     return pl.DataFrame(rows, schema=RESPONSES)
-
-
-if __name__ == "__main__":
-    run_command(main)

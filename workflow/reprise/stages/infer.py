@@ -9,8 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from reprise.core.errors import MachineError, run_command
-from reprise.core.keyfile import read_key
+from reprise.core.errors import MachineError
 from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, RESPONSES, TIMINGS, read_table
 from reprise.core.store import Store
 from reprise.models.adapters.base import Answer, Clip, Request
@@ -28,8 +27,8 @@ from reprise.models.pieces import WHOLE, Piece
 from reprise.models.progress import ProgressLine
 from reprise.models.served import Arrived, Due, ServedModel, served_by, used_by
 from reprise.models.suspects import Suspects
-from reprise.stages.answers import write_answers
-from reprise.stages.arguments import arguments
+from reprise.stages.answers import AnswerFiles, write_answers
+from reprise.stages.command import In, Job, MadeUnder, Out, Param, Site
 from reprise.stages.works import Work, about, gather_text_work, gather_work, of_piece, scored_options, shares_of
 
 HEARING_SECONDS = 0.5
@@ -37,36 +36,44 @@ HEARING_SECONDS = 0.5
 PARTS = ("decode", "preprocess", "waiting", "encode")
 
 
-def main() -> None:
-    args = arguments(
-        "Ask a model the questions of a run.",
-        key=Path, requests=Path, frames=[Path], ledgers=[Path], store=Path, threads=int, attempts=int, out=Path,
-        timings=Path, log=Path, budget=[float], piece=[Piece.parse],
-    )  # fmt: skip
-    key = read_key(args.key, ModelRunKey)
-    store = Store(args.store)
-    piece = args.piece[0] if args.piece else WHOLE
-    requests = read_table(args.requests, REQUESTS)
-    if args.frames:
-        ledger = pl.concat([read_table(path, CLIP_LEDGER) for path in args.ledgers])
-        plans = pl.concat([read_table(path, FRAME_PLAN) for path in args.frames])
-        works = gather_work(requests, plans, of_piece(ledger, piece), store)
-        options = scored_options(about(requests, ledger))  # of the whole run: a server is started alike for each piece
+def main(
+    key: In[ModelRunKey],
+    requests: In[Path],
+    frames: In[list[Path]],
+    ledgers: In[list[Path]],
+    piece: Param[list[str]],
+    store: Site[Store],
+    attempts: Site[int],
+    budget: Site[list[float]],
+    threads: Job[int],
+    log: Job[Path],
+    responses: Out[Path],
+    timings: Out[Path],
+    made_under: MadeUnder,
+) -> None:
+    asked_of = Piece.parse(piece[0]) if piece else WHOLE
+    asked = read_table(requests, REQUESTS)
+    if frames:
+        ledger = pl.concat([read_table(path, CLIP_LEDGER) for path in ledgers])
+        plans = pl.concat([read_table(path, FRAME_PLAN) for path in frames])
+        works = gather_work(asked, plans, of_piece(ledger, asked_of), store)
+        options = scored_options(about(asked, ledger))  # of the whole run: a server is started alike for each piece
     else:
-        works = gather_text_work(requests)
-        options = scored_options(requests)
-    budget = Budget.of(args.budget)
-    with asking_alone(store, key.key, piece):
+        works = gather_text_work(asked)
+        options = scored_options(asked)
+    permitted = Budget.of(budget)
+    with asking_alone(store, key.key, asked_of):
         journal = Journal(journal_path(store, key.key))
-        failures = Failures(failures_path(store, key.key), args.attempts)
+        failures = Failures(failures_path(store, key.key), attempts)
         is_needed = any(journal.get(one) is None and failures.is_due(one) for work in works for one in work.entries)
-        server_log = args.log.with_suffix(".server.log")
+        server_log = log.with_suffix(".server.log")
         with model_on(
-            key, store, args.threads, is_needed=is_needed, options=options, budget=budget, server_log=server_log
+            key, store, threads, is_needed=is_needed, options=options, budget=permitted, server_log=server_log
         ) as model:
-            responses, timings = ask_all(works, model, journal, failures, key, piece)
+            answered_rows, timed_rows = ask_all(works, model, journal, failures, key, asked_of)
         journal.sync()
-    write_answers(pl.DataFrame(responses, schema=RESPONSES), pl.DataFrame(timings, schema=TIMINGS), requests, args)
+    answers, timed = pl.DataFrame(answered_rows, schema=RESPONSES), pl.DataFrame(timed_rows, schema=TIMINGS)
+    write_answers(answers, timed, asked, asked_of, AnswerFiles(responses, timings, made_under))
 
 
 def ask_all(
@@ -314,7 +321,3 @@ def _response(request: Request, digest: str, answer: Answer, key: str) -> dict[s
         "message": answer.message,
         "key": key,
     }
-
-
-if __name__ == "__main__":
-    run_command(main)

@@ -5,27 +5,27 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.core.errors import UserError, run_command
-from reprise.core.keyfile import read_key
+from reprise.core.errors import UserError
 from reprise.core.schemas import REQUESTS, RESPONSES, TIMINGS, check_key, read_table
-from reprise.models.keys import RunKey
-from reprise.models.pieces import Piece, pieces_of
-from reprise.stages.answers import write_answers
-from reprise.stages.arguments import arguments
+from reprise.models.pieces import WHOLE, Piece, pieces_of
+from reprise.stages.answers import AnswerFiles, write_answers
+from reprise.stages.command import In, Json, MadeUnder, Out
 
 
-def main() -> None:
-    args = arguments(
-        "Join the answers of a run's pieces.",
-        key=Path, requests=Path, pieces=[Path], piece_timings=[Path], out=Path, timings=Path,
-    )  # fmt: skip
-    args.piece = []
-    key = read_key(args.key, RunKey)
-    check_all_are_there(args.pieces)
-    requests = read_table(args.requests, REQUESTS)
-    responses = joined(args.pieces, key.key, requests)
-    timings = pl.concat([read_table(path, TIMINGS) for path in args.piece_timings])
-    write_answers(responses, timings, requests, args)
+def main(
+    key: In[Json],
+    requests: In[Path],
+    pieces: In[list[Path]],
+    piece_timings: In[list[Path]],
+    responses: Out[Path],
+    timings: Out[Path],
+    made_under: MadeUnder,
+) -> None:
+    check_all_are_there(pieces)
+    asked = read_table(requests, REQUESTS)
+    answers = joined(pieces, key["key"], asked)
+    timed = pl.concat([read_table(path, TIMINGS) for path in piece_timings])
+    write_answers(answers, timed, asked, WHOLE, AnswerFiles(responses, timings, made_under))
 
 
 def check_all_are_there(paths: Sequence[Path]) -> None:
@@ -50,7 +50,3 @@ def joined(paths: Sequence[Path], key: str, requests: pl.DataFrame) -> pl.DataFr
                 "Delete the folder and run snakemake again; the answers are in the journal."
             )
     return found
-
-
-if __name__ == "__main__":
-    run_command(main)

@@ -14,44 +14,44 @@ from reprise.benchmarks.asking import Question, request_row
 from reprise.benchmarks.prompts import Prompt
 from reprise.benchmarks.registry import load_answers
 from reprise.benchmarks.rows import items_of
-from reprise.core.errors import run_command
-from reprise.core.files import read_json
 from reprise.core.log import log
 from reprise.core.schemas import ANSWERS, ITEMS, REQUESTS, RESPONSES, check_key, read_table, table_of, write_table
 from reprise.reading.ratings import RATINGS, SCALES
 from reprise.reading.readers import READERS
 from reprise.reading.table import Row, own_row
-from reprise.stages.arguments import arguments
-from reprise.stages.key_views import JudgeRequestsView, RunView, read_view
+from reprise.stages.command import In, Json, MadeUnder, Out
 from reprise.stages.verdicts import verdicts
 
 UNREAD = "unread"  # what the table could not read
 
 
-def main() -> None:
-    args = arguments(
-        "Derive a judge's requests from a run's answers.",
-        key=Path, run_key=Path, items=Path, requests=Path, responses=Path, answers=Path, out=Path,
-    )  # fmt: skip
-    key, run_key = read_view(args.key, JudgeRequestsView), read_view(args.run_key, RunView).key
-    responses = read_table(args.responses, RESPONSES)
-    check_key(responses, run_key, args.responses)
-    items = read_table(args.items, ITEMS)
-    prompt = Prompt(**key.prompt)
-    if key.unread_only:
-        asked = read_table(args.requests, REQUESTS, without=("system",))
-        of_model = read_json(args.run_key).get("patterns", [])
-        own = [own_row(**one) for one in (*key.patterns, *of_model)]
-        answers = read_answers(asked, responses, run_key, key.reading, own)
-        requests = requests_about_unread(answers, asked, items, prompt, key.max_tokens)
+def main(
+    key: In[Json],
+    run_key: In[Json],
+    item_table: In[Path],
+    requests: In[Path],
+    responses: In[Path],
+    answers: Out[Path],
+    asked: Out[Path],
+    made_under: MadeUnder,
+) -> None:
+    given = read_table(responses, RESPONSES)
+    check_key(given, run_key["key"], responses)
+    items = read_table(item_table, ITEMS)
+    prompt = Prompt(**key["prompt"])
+    if key["unread_only"]:
+        questions = read_table(requests, REQUESTS, without=("system",))
+        own = [own_row(**one) for one in (*key["patterns"], *run_key.get("patterns", []))]
+        found = read_answers(questions, given, run_key["key"], key["reading"], own)
+        about = requests_about_unread(found, questions, items, prompt, key["max_tokens"])
     else:
-        asked = read_table(args.requests, REQUESTS, without=("system", "prompt"))
-        find = load_answers(key.benchmark)[key.form]
-        answers = given_answers(find, items, asked, responses, run_key, SCALES[key.rated_to])
-        requests = judge_requests(answers, items, prompt, key.max_tokens)
-    write_table(answers, args.answers, ANSWERS, args.made_under)
-    write_table(requests, args.out, REQUESTS, args.made_under)
-    log.info(f"{requests.height} requests about {answers.height} answers of both readers")
+        questions = read_table(requests, REQUESTS, without=("system", "prompt"))
+        find = load_answers(key["benchmark"])[key["form"]]
+        found = given_answers(find, items, questions, given, run_key["key"], SCALES[key["rated_to"]])
+        about = judge_requests(found, items, prompt, key["max_tokens"])
+    write_table(found, answers, ANSWERS, made_under)
+    write_table(about, asked, REQUESTS, made_under)
+    log.info(f"{about.height} requests about {found.height} answers of both readers")
 
 
 def given_answers(
@@ -140,7 +140,3 @@ def judge_requests(answers: pl.DataFrame, items: pl.DataFrame, prompt: Prompt, m
         question = Question(answer["role"], values, answer["replies"])
         rows.append(request_row(answer["request_id"], item, question, prompt, "write", max_tokens))
     return table_of(rows, REQUESTS)
-
-
-if __name__ == "__main__":
-    run_command(main)

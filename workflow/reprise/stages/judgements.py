@@ -6,27 +6,30 @@ from typing import Any
 
 import polars as pl
 
-from reprise.core.errors import run_command
 from reprise.core.log import log
 from reprise.core.schemas import ANSWERS, RESPONSES, VERDICTS, check_key, read_table, write_table
 from reprise.external import NO_ANSWER, RATED_ONLY
 from reprise.reading.ratings import RATINGS, SCALES, read_rating, read_rating_authors
 from reprise.reading.readers import READERS, Reading, read_text
-from reprise.stages.arguments import arguments
-from reprise.stages.key_views import RunView, read_view
+from reprise.stages.command import In, Json, MadeUnder, Out, Param
 
 
-def main() -> None:
-    args = arguments(
-        "Read a judge's replies.",
-        run_key=Path, judge_key=Path, answers=Path, responses=Path, authors=Path, robust=Path,
-    )  # fmt: skip
-    answers, replies = read_table(args.answers, ANSWERS), read_table(args.responses, RESPONSES)
-    check_key(answers, read_view(args.run_key, RunView).key, args.answers)
-    check_key(replies, read_view(args.judge_key, RunView).key, args.responses)
+def main(
+    run_key: In[Json],
+    judge_key: In[Json],
+    judge: Param[list[str]],
+    answers: In[Path],
+    replies: In[list[Path]],
+    authors: Out[Path],
+    robust: Out[Path],
+    made_under: MadeUnder,
+) -> None:
+    given, said = read_table(answers, ANSWERS), read_table(replies[0], RESPONSES)
+    check_key(given, run_key["key"], answers)
+    check_key(said, judge_key["key"], replies[0])
     for reader in READERS:
-        frame = judgements(answers, replies, reader, args.judge_key.stem)
-        write_table(frame, getattr(args, reader), VERDICTS, args.made_under)
+        frame = judgements(given, said, reader, judge[0])
+        write_table(frame, {"authors": authors, "robust": robust}[reader], VERDICTS, made_under)
         failed, unparsed = frame["failed"].sum(), frame["unparsed"].sum()
         log.info(f"{reader}: {frame.height} answers; {failed} failed answers, {unparsed} failed judgements")
 
@@ -89,7 +92,3 @@ def read_reply(reply: str, replies: Sequence[str], reader: str) -> Reading:
         rating = read_rating_authors(reply)
         return Reading("" if rating is None else str(rating), reader)
     return read_rating(reply, tuple(replies))
-
-
-if __name__ == "__main__":
-    run_command(main)

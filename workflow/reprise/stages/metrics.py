@@ -16,7 +16,6 @@ from reprise.benchmarks.human_ratings import agreement, read_ratings
 from reprise.benchmarks.registry import load_analyses, load_scores
 from reprise.benchmarks.rows import chosen_items
 from reprise.benchmarks.scoring import Answered, Convention, in_group
-from reprise.core.errors import run_command
 from reprise.core.log import log
 from reprise.core.schemas import (
     FACTS,
@@ -32,8 +31,7 @@ from reprise.core.schemas import (
     write_table,
 )
 from reprise.models.reasons import REASONS
-from reprise.stages.arguments import arguments
-from reprise.stages.key_views import MetricsView, RunView, read_view
+from reprise.stages.command import In, Json, MadeUnder, Out, Param
 from reprise.stats.measures import Measure
 
 IMPORTED = "import"
@@ -41,46 +39,56 @@ IMPORTED = "import"
 CONVENTIONS: tuple[tuple[Convention, str], ...] = (("fixed", "robust"), ("authors", "authors"))
 
 
-def main() -> None:
-    args = arguments(
-        "Measure a run.",
-        key=Path, run_key=Path, judge=[str], items=Path, robust=Path, authors=Path, ratings=[Path],
-        requests=[Path], responses=[Path], judge_requests=[Path], replies=[Path], facts=[Path], out=Path,
-    )  # fmt: skip
-    key, run_key = read_view(args.key, MetricsView), read_view(args.run_key, RunView)
-    items = chosen_items(analysed_items(key.benchmark, args.items, args.facts), key.items)
-    if run_key.answers["adapter"] == IMPORTED:
-        items = of_answered_tasks(items, read_table(args.robust, VERDICTS))
-    named = {"run": run_key.run, "judge": next(iter(args.judge), None), "key": run_key.key}
-    scores = load_scores(key.benchmark)
+def main(
+    metric_key: In[Json],
+    run_key: In[Json],
+    judge: Param[list[str]],
+    item_table: In[Path],
+    robust: Out[Path],
+    authors: Out[Path],
+    ratings: In[list[Path]],
+    requests: In[Path],
+    responses: In[Path],
+    judge_requests: In[list[Path]],
+    replies: In[list[Path]],
+    facts: In[list[Path]],
+    metrics: Out[Path],
+    made_under: MadeUnder,
+) -> None:
+    items = chosen_items(analysed_items(metric_key["benchmark"], item_table, facts), metric_key["items"])
+    if run_key["answers"]["adapter"] == IMPORTED:
+        items = of_answered_tasks(items, read_table(robust, VERDICTS))
+    named = {"run": run_key["run"], "judge": next(iter(judge), None), "key": run_key["key"]}
+    scores = load_scores(metric_key["benchmark"])
     found: list[tuple[Measure, dict[str, Any]]] = []
     readings: list[pl.DataFrame] = []
     for convention, reader in CONVENTIONS:
-        path = getattr(args, reader)
+        path = {"robust": robust, "authors": authors}[reader]
         read = read_table(path, VERDICTS)
-        check_key(read, run_key.key, path)
+        check_key(read, run_key["key"], path)
         readings.append(read)
-        measures = measured(scores, key.form, items, read, key.level, convention)
-        for ratings in args.ratings:
-            given = read_ratings(ratings, run_key.run, key.rated_to)
-            measures += agreement(read, items, given, run_key.run, key.level, convention, key.rated_to)
+        level = metric_key["level"]
+        measures = measured(scores, metric_key["form"], items, read, level, convention)
+        for path in ratings:
+            given = read_ratings(path, run_key["run"], metric_key["rated_to"])
+            measures += agreement(read, items, given, run_key["run"], level, convention, metric_key["rated_to"])
         found += [(one, named | {"convention": convention, "reader": reader}) for one in measures]
     shown = dict(zip(("convention", "reader"), CONVENTIONS[0], strict=True))
     rows: list[dict[str, Any]] = [number | named | shown for number in flaw_numbers(items)]
     rows.append(readers_differ(*readings) | named | shown)
-    rows += [number | named | shown | {"judge": None} for number in failed_answers(args.responses, "answers")]
-    rows += [number | named | shown for number in failed_answers(args.replies, "replies")]
-    robust, *_ = readings
-    of_answers = None if args.replies else robust  # verdicts on judged answers tell what the judge's replies are
+    rows += [number | named | shown | {"judge": None} for number in failed_answers([responses], "answers")]
+    rows += [number | named | shown for number in failed_answers(replies, "replies")]
+    read, *_ = readings
+    of_answers = None if replies else read  # verdicts on judged answers tell what the judge's replies are
     rows += [
         number | named | shown | {"judge": None}
-        for number in health_numbers(args.requests, args.responses, of_answers, ANSWERS)
+        for number in health_numbers([requests], [responses], of_answers, ANSWERS)
     ]
-    rows += [number | named | shown for number in read_by(robust)]
-    rows += [number | named | shown for number in health_numbers(args.judge_requests, args.replies, robust, REPLIES)]
+    rows += [number | named | shown for number in read_by(read)]
+    rows += [number | named | shown for number in health_numbers(judge_requests, replies, read, REPLIES)]
     rows += [row_of(one, scores.CHANCE.get(one.metric)) | names for one, names in found]
     frame = pl.DataFrame(rows, schema=METRICS)
-    write_table(frame, args.out, METRICS, args.made_under)
+    write_table(frame, metrics, METRICS, made_under)
     log.info(f"{frame.height} numbers")
 
 
@@ -159,7 +167,3 @@ def row_of(one: Measure, chance: float | None) -> dict[str, Any]:
     names = ("metric", "group", "value", "low", "high", "asked", "scored", "failed", "unparsed", "missing")
     numbers = {name: getattr(one, name) for name in names}
     return numbers if chance is None else numbers | {"p_chance": one.p_above(chance / 100)}
-
-
-if __name__ == "__main__":
-    run_command(main)

@@ -7,16 +7,14 @@ from typing import Any
 
 import polars as pl
 
-from reprise.core.errors import run_command
 from reprise.core.files import write_text
-from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.plain import plain
 from reprise.core.schemas import CLIP_LEDGER, SOURCES, read_table
 from reprise.fetch.keys import BenchmarkLedgers, MissingKey
 from reprise.fetch.outcome import PERMANENT, TRANSIENT
 from reprise.media.errors import STATUSES
-from reprise.stages.arguments import arguments
+from reprise.stages.command import In, Out
 
 LONGEST = 300
 MARKUP = re.compile(r"[\\|<>`*_~$&\[\]]")
@@ -79,12 +77,7 @@ def _cell(text: str) -> str:
     return MARKUP.sub(lambda sign: f"&#{ord(sign[0])};", plain(text)[:LONGEST])
 
 
-def main() -> None:
-    args = arguments(__doc__, key=Path, out=Path)
-    benchmarks = read_key(args.key, MissingKey).benchmarks
-    write_text(args.out, render(benchmarks))
+def main(key: In[MissingKey], out: Out[Path]) -> None:
+    benchmarks = key.benchmarks
+    write_text(out, render(benchmarks))
     log.info(f"{len(benchmarks)} benchmarks")
-
-
-if __name__ == "__main__":
-    run_command(main)

@@ -2,11 +2,9 @@
 
 from pathlib import Path
 
-from reprise.core.errors import run_command
-from reprise.core.keyfile import read_key
 from reprise.core.paths import Results
 from reprise.core.schemas import TIMINGS, read_table
-from reprise.stages.arguments import arguments
+from reprise.stages.command import In, Out
 from reprise.stages.table import write_formats
 from reprise.tables.keys import OverviewKey
 from reprise.tables.measured import read_metrics, read_problems
@@ -14,21 +12,20 @@ from reprise.tables.overview import OverviewBuilder
 from reprise.tables.published import Published
 
 
-def main() -> None:
-    args = arguments(
-        "Write the overview.", key=Path, published=[Path], metrics=[Path], problems=[Path], timings=[Path], out=Path
-    )
-    key = read_key(args.key, OverviewKey)
-    results, files = Results(key.suite), {path.stem: path for path in args.published}
+def main(
+    key: In[OverviewKey],
+    published: In[list[Path]],
+    metrics: In[list[Path]],
+    problems: In[list[Path]],
+    timings: In[list[Path]],
+    tex: Out[Path],
+) -> None:
+    results, files = Results(key.suite), {path.stem: path for path in published}
     builder = OverviewBuilder(
         key,
-        read_metrics(args.metrics),
+        read_metrics(metrics),
         {name: Published(files.get(name), main.table) for name, main in key.of_all.items()},
-        read_problems(args.problems, results),
-        {results.run_of_timings(path): read_table(path, TIMINGS) for path in args.timings},
+        read_problems(problems, results),
+        {results.run_of_timings(path): read_table(path, TIMINGS) for path in timings},
     )
-    write_formats(builder.table(), builder.tidy, args.out)
-
-
-if __name__ == "__main__":
-    run_command(main)
+    write_formats(builder.table(), builder.tidy, tex)

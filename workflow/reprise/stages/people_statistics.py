@@ -4,9 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from reprise.construction.review import as_csv
-from reprise.core.errors import run_command
 from reprise.core.files import write_text
-from reprise.core.keyfile import read_key
 from reprise.core.schemas import REQUESTS, read_table
 from reprise.people.answers import gather, replies
 from reprise.people.keys import PeopleStatisticsKey
@@ -20,29 +18,27 @@ from reprise.people.statistics import (
     rating_numbers,
     worker_rows,
 )
-from reprise.stages.arguments import arguments
+from reprise.stages.command import In, Out
 
 DIGITS = 4
 
 
-def main() -> None:
-    args = arguments("Count people's answers.", key=Path, requests=Path, csv=Path, md=Path, workers=Path)
-    key = read_key(args.key, PeopleStatisticsKey)
-    requests = read_table(args.requests, REQUESTS)
-    tasks, counted = gather(key.scope, key.design, key.files, requests)
+def main(key: In[PeopleStatisticsKey], requests: In[Path], csv: Out[Path], md: Out[Path], workers: Out[Path]) -> None:
+    asked = read_table(requests, REQUESTS)
+    tasks, counted = gather(key.scope, key.design, key.files, asked)
     if isinstance(key.design, RatingDesign):
-        lines = rating_numbers(key.benchmark, requests, tasks, counted, key.design)
-        workers = as_csv(rater_rows(counted), RATER_COLUMNS)
+        lines = rating_numbers(key.benchmark, asked, tasks, counted, key.design)
+        people = as_csv(rater_rows(counted), RATER_COLUMNS)
         heading, runs = "People's ratings of answers to", key.design.runs
     else:
         said = replies(tasks, counted.votes, key.design)
         lines = numbers(key.benchmark, tasks, counted, said, key.design)
-        expected = dict(zip((task.task_id for task in tasks), requests["expected"], strict=True))
-        workers = as_csv(worker_rows(counted, said, expected), WORKER_COLUMNS)
+        expected = dict(zip((task.task_id for task in tasks), asked["expected"], strict=True))
+        people = as_csv(worker_rows(counted, said, expected), WORKER_COLUMNS)
         heading, runs = "People's answers to", (key.design.run,)
-    write_text(args.csv, as_csv([line._asdict() for line in lines], Number._fields))
-    write_text(args.workers, workers)
-    write_text(args.md, _page(key, heading, runs, lines))
+    write_text(csv, as_csv([line._asdict() for line in lines], Number._fields))
+    write_text(workers, people)
+    write_text(md, _page(key, heading, runs, lines))
 
 
 def _page(key: PeopleStatisticsKey, heading: str, runs: Sequence[str], lines: Sequence[Number]) -> str:
@@ -56,7 +52,3 @@ def _page(key: PeopleStatisticsKey, heading: str, runs: Sequence[str], lines: Se
 
 def _cell(value: float | None) -> str:
     return "-" if value is None else f"{round(value, DIGITS):g}"
-
-
-if __name__ == "__main__":
-    run_command(main)

@@ -8,9 +8,8 @@ import polars as pl
 from reprise.construction.label_studio import template
 from reprise.construction.review import as_sheet
 from reprise.core.checksums import seal_text
-from reprise.core.errors import UserError, run_command, stop_on_fault
+from reprise.core.errors import UserError, stop_on_fault
 from reprise.core.files import write_text
-from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import FRAME_PLAN, REQUESTS, read_table
 from reprise.core.store import Store
@@ -28,7 +27,7 @@ from reprise.people.surveys import (
     question_tasks,
     survey_rows,
 )
-from reprise.stages.arguments import arguments
+from reprise.stages.command import In, Out, Site
 
 TEXTS = ("question",)
 ANSWER = "Watch the video, then answer."
@@ -48,24 +47,26 @@ BETWEEN = {
 }
 
 
-def main() -> None:
-    args = arguments(
-        "Make the surveys of a group of people.", key=Path, requests=Path, frames=[Path], ledgers=[Path], store=Path,
-        csv=Path, template=Path,
-    )  # fmt: skip
-    key = read_key(args.key, SurveysKey)
-    requests, tested = read_table(args.requests, REQUESTS), qualification_of(key.scope, key.design)
-    clips = present_clips(args.ledgers)
-    clips = clips.filter(pl.col("clip_id").is_in(requests["clip_id"].to_list()))
-    plans = dict(read_table(args.frames[0], FRAME_PLAN).select("clip_id", "indices").iter_rows()) if args.frames else {}
-    store = Store(args.store)
+def main(
+    key: In[SurveysKey],
+    requests: In[Path],
+    frames: In[list[Path]],
+    ledgers: In[list[Path]],
+    store: Site[Store],
+    csv: Out[Path],
+    form: Out[Path],
+) -> None:
+    asked, tested = read_table(requests, REQUESTS), qualification_of(key.scope, key.design)
+    clips = present_clips(ledgers)
+    clips = clips.filter(pl.col("clip_id").is_in(asked["clip_id"].to_list()))
+    plans = dict(read_table(frames[0], FRAME_PLAN).select("clip_id", "indices").iter_rows()) if frames else {}
     videos = {row["clip_id"]: _shown(row, plans, key, store) for row in clips.iter_rows(named=True)}
     videos |= qualification_videos(tested, ", ".join(key.files.qualification))
-    tasks = question_tasks(key.scope, requests)
+    tasks = question_tasks(key.scope, asked)
     rows = survey_rows(tasks, tested, key.design, videos)
-    write_text(args.csv, as_sheet(rows, COLUMNS))
-    seal_text(args.csv)
-    write_text(args.template, template(_instructions(key, requests), TEXTS))
+    write_text(csv, as_sheet(rows, COLUMNS))
+    seal_text(csv)
+    write_text(form, template(_instructions(key, asked), TEXTS))
     number, there = len({row["survey"] for row in rows} - {QUALIFICATION}), len(rows) - len(tested.tasks)
     silent = sum(row["sound"] == "no" for row in rows)
     log.info(
@@ -98,7 +99,3 @@ def _shown(clip: dict[str, Any], plans: dict[str, list[int]], key: SurveysKey, s
     except MediaError as error:
         stop_on_fault(error)
         raise UserError(f"{path}: {error.status}: {error.message}. Delete it and run snakemake again.") from error
-
-
-if __name__ == "__main__":
-    run_command(main)

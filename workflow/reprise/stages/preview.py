@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from reprise.core.errors import UserError, run_command, stop_on_fault, suggestion
+from reprise.core.errors import UserError, stop_on_fault, suggestion
 from reprise.core.files import whole_file
-from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.schemas import FRAME_PLAN, read_table
 from reprise.core.store import Store
@@ -21,7 +20,7 @@ from reprise.media.grid import as_grid
 from reprise.media.keys import FramesKey
 from reprise.media.ledgers import clip_file, present_clips
 from reprise.media.probe import packet_index
-from reprise.stages.arguments import arguments
+from reprise.stages.command import In, Out, Site, Wildcard
 
 Image = npt.NDArray[np.uint8]
 TILE_WIDTH, CAPTION, GAP, MOST_COLUMNS = 240, 22, 6, 8
@@ -78,21 +77,23 @@ def _row(frame: pl.DataFrame, clip_id: str, where: str) -> dict[str, Any]:
     return dict(found.row(0, named=True))
 
 
-def main() -> None:
-    args = arguments(__doc__, key=Path, frames=Path, ledgers=[Path], store=Path, clip=str, out=Path)
-    rule = read_key(args.key, FramesKey).rule
-    plan = _row(read_table(args.frames, FRAME_PLAN), args.clip, str(args.frames))
-    clip = _row(present_clips(args.ledgers), args.clip, "the clip ledgers")
+def main(
+    key: In[FramesKey],
+    frames: In[Path],
+    ledgers: In[list[Path]],
+    store: Site[Store],
+    clip: Wildcard[str],
+    out: Out[Path],
+) -> None:
+    rule = key.rule
+    plan = _row(read_table(frames, FRAME_PLAN), clip, str(frames))
+    found = _row(present_clips(ledgers), clip, "the clip ledgers")
     details = ", ".join(f"{key}={value}" for key, value in rule.items() if key != "rule")
-    path = clip_file(Store(args.store), clip)
+    path = clip_file(store, found)
     try:
-        sheet = contact_sheet(path, plan, f"{args.clip}   {rule['rule']} {details}")
+        sheet = contact_sheet(path, plan, f"{clip}   {rule['rule']} {details}")
     except MediaError as error:
         stop_on_fault(error)
         raise UserError(f"{path}: {error.status}: {error.message}. Delete it and run snakemake again.") from error
-    write_sheet(sheet, args.out)
-    log.info(f"{len(plan['indices'])} frames in {args.out}")
-
-
-if __name__ == "__main__":
-    run_command(main)
+    write_sheet(sheet, out)
+    log.info(f"{len(plan['indices'])} frames in {out}")

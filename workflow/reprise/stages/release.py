@@ -5,21 +5,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from reprise.core.checksums import read_record, seal_text, write_record
-from reprise.core.errors import UserError, run_command
+from reprise.core.errors import UserError
 from reprise.core.files import file_digest, matching_files, value_digest, write_text
-from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.store import Store
 from reprise.fetch.keys import ReleaseKey
 from reprise.fetch.plugins import load_world
 from reprise.fetch.settings import ReleaseFolder, ReleaseHub
-from reprise.stages.arguments import arguments
+from reprise.stages.command import In, Out, Site
 
 
-def main() -> None:
-    args = arguments("Fetch or find a release's annotation files.", key=Path, store=Path, out=Path)
-    key, store = read_key(args.key, ReleaseKey), Store(args.store)
-    folder = release_folder(key, store, args.out.parent)
+def main(key: In[ReleaseKey], store: Site[Store], out: Out[Path]) -> None:
+    folder = release_folder(key, store, out.parent)
     files = matching_files(folder, key.files)
     if not files:
         found = ", ".join(sorted(path.name for path in folder.iterdir())[:12]) or "nothing"
@@ -29,8 +26,8 @@ def main() -> None:
     digests = {name: file_digest(path) for name, path in files.items()}
     _refuse_others(files, digests, key.found | (key.extras.files if key.extras else {}))
     listing = [{"name": name, "path": str(path), "sha256": digests[name]} for name, path in files.items()]
-    write_text(args.out, json.dumps(listing, indent=1) + "\n")
-    seal_text(args.out)
+    write_text(out, json.dumps(listing, indent=1) + "\n")
+    seal_text(out)
     log.info(f"{len(files)} files in {folder}")
 
 
@@ -86,7 +83,3 @@ def _drop_damaged(folder: Path) -> None:
         path = folder / name
         if path.is_file() and file_digest(path) != digest:
             path.unlink()
-
-
-if __name__ == "__main__":
-    run_command(main)

@@ -8,10 +8,9 @@ from typing import Any
 
 import polars as pl
 
-from reprise.core.errors import UserError, run_command, stop_on_fault
+from reprise.core.errors import UserError, stop_on_fault
 from reprise.core.faults import path_of
 from reprise.core.files import file_digest, value_digest
-from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.core.plain import plain
 from reprise.core.schemas import CLIPS, SOURCES, read_table, write_table
@@ -28,7 +27,7 @@ from reprise.media.decoder import count_decodable
 from reprise.media.errors import MediaError
 from reprise.media.opening import check_picture
 from reprise.media.settings import DEFAULT_LIMITS, Limits
-from reprise.stages.arguments import arguments
+from reprise.stages.command import In, MadeUnder, Out, Site, Wildcard
 
 # Judged again whenever the shard is: another limit may have been set.
 LIMITED = {"too_large", "too_many_pixels", "too_long"}
@@ -214,23 +213,26 @@ def _check_room(fetcher: Fetcher, pending: list[str], store: Store) -> None:
         )
 
 
-def main() -> None:
-    args = arguments(__doc__, key=Path, release=Path, clips=Path, shard=int, store=Path, scratch=[str], out=Path)
-    key = read_key(args.key, SourcesKey)
-    if not 0 <= args.shard < key.shards:
-        raise UserError(f"--shard {args.shard}: the key {args.key} has shards 0 to {key.shards - 1}.")
-    store = store_on_node(args.store, args.scratch)
-    wanted = wanted_sources(read_table(args.clips, CLIPS), args.shard, key.shards)
-    release = ReleaseFiles.listed_in(args.release, store)
+def main(
+    key: In[SourcesKey],
+    release: In[Path],
+    clips: In[Path],
+    shard: Wildcard[int],
+    store: Site[Store],
+    scratch: Site[list[str]],
+    out: Out[Path],
+    made_under: MadeUnder,
+) -> None:
+    if not 0 <= shard < key.shards:
+        raise UserError(f"--shard {shard}: the key {key} has shards 0 to {key.shards - 1}.")
+    store = store_on_node(store.root, scratch)
+    wanted = wanted_sources(read_table(clips, CLIPS), shard, key.shards)
+    released = ReleaseFiles.listed_in(release, store)
     ledger = (
-        fetch_shard(wanted, with_release_files(fetcher_for(key.route, store), release), store, key.limits)
+        fetch_shard(wanted, with_release_files(fetcher_for(key.route, store), released), store, key.limits)
         if wanted
         else pl.DataFrame(schema=SOURCES)
     )
-    write_table(ledger, args.out, SOURCES, args.made_under)
+    write_table(ledger, out, SOURCES, made_under)
     arrived = ledger.filter(pl.col("status") == "ok").height
     log.info(f"{arrived} of {ledger.height} sources are in the store")
-
-
-if __name__ == "__main__":
-    run_command(main)

@@ -6,21 +6,19 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from reprise.core.checksums import sealed_text
-from reprise.core.errors import run_command
 from reprise.core.files import whole_file
 from reprise.core.keyfile import read_key
 from reprise.core.log import log
 from reprise.figures.keys import FigureKey
-from reprise.stages.arguments import arguments
+from reprise.stages.command import In, Out
 from reprise.tables.render.latex_document import document, figure, print_document, too_large
 
 
-def main() -> None:
-    args = arguments("Print tables.", parts=[Path], figures=[Path], figure_keys=[Path], out=Path)
-    fragments = {name_of(path): sealed_text(path).read_text(encoding="ascii") for path in args.parts}
-    with TemporaryDirectory() as folder, whole_file(args.out) as temporary:
-        figures = dict(figure_fragments(args.figures, args.figure_keys, Path(folder)))
-        source = document(by_benchmark(fragments, figures))
+def main(parts: In[list[Path]], figures: In[list[Path]], figure_keys: In[list[Path]], out: Out[Path]) -> None:
+    fragments = {name_of(path): sealed_text(path).read_text(encoding="ascii") for path in parts}
+    with TemporaryDirectory() as folder, whole_file(out) as temporary:
+        pictures = dict(figure_fragments(figures, figure_keys, Path(folder)))
+        source = document(by_benchmark(fragments, pictures))
         pdf, latex_log = print_document(source, Path(folder))
         temporary.write_bytes(pdf.read_bytes())
     for one in too_large(latex_log):
@@ -50,7 +48,3 @@ def by_benchmark(tables: Mapping[str, str], figures: Mapping[str, str]) -> dict[
         for name, source in some.items()
         if name.startswith(f"{benchmark}/")
     }
-
-
-if __name__ == "__main__":
-    run_command(main)

@@ -5,36 +5,36 @@ from pathlib import Path
 
 import polars as pl
 
-from reprise.core.errors import run_command
-from reprise.core.files import read_json
 from reprise.core.log import log
 from reprise.core.schemas import REQUESTS, RESPONSES, VERDICTS, check_key, read_table, write_table
 from reprise.core.store import Store
 from reprise.reading.readers import FORGIVEN, READERS, UNDECIDED, read_text
 from reprise.reading.table import Row, own_row
-from reprise.stages.arguments import arguments
-from reprise.stages.key_views import RunView, VerdictsView, read_view
+from reprise.stages.command import In, Json, MadeUnder, Out, Site
 
 
-def main() -> None:
-    args = arguments(
-        "Read a run's answers.", key=Path, run_key=Path, requests=Path, responses=Path,
-        store=Path, authors=Path, robust=Path,
-    )  # fmt: skip
-    key = read_view(args.key, VerdictsView)
-    responses = read_table(args.responses, RESPONSES)
-    check_key(responses, read_view(args.run_key, RunView).key, args.responses)
-    requests = read_table(args.requests, REQUESTS, without=("system", "prompt"))
-    of_model = read_json(args.run_key).get("patterns", [])
-    own = [own_row(**one) for one in (*key.patterns, *of_model)]
-    by_reader = {reader: verdicts(requests, responses, reader, key.reading, own) for reader in READERS}
-    if key.embedder is not None:
-        store = Store(args.store)
+def main(
+    key: In[Json],
+    run_key: In[Json],
+    requests: In[Path],
+    responses: In[Path],
+    store: Site[Store],
+    authors: Out[Path],
+    robust: Out[Path],
+    made_under: MadeUnder,
+) -> None:
+    answers = read_table(responses, RESPONSES)
+    check_key(answers, run_key["key"], responses)
+    asked = read_table(requests, REQUESTS, without=("system", "prompt"))
+    own = [own_row(**one) for one in (*key["patterns"], *run_key.get("patterns", []))]
+    by_reader = {reader: verdicts(asked, answers, reader, key["reading"], own) for reader in READERS}
+    if key["embedder"] is not None:
+        store = store
         by_reader = {
-            reader: with_similarity(frame, requests, key.embedder, store) for reader, frame in by_reader.items()
+            reader: with_similarity(frame, asked, key["embedder"], store) for reader, frame in by_reader.items()
         }
     for reader, frame in by_reader.items():
-        write_table(frame, getattr(args, reader), VERDICTS, args.made_under)
+        write_table(frame, {"authors": authors, "robust": robust}[reader], VERDICTS, made_under)
         log.info(
             f"{reader}: {frame.height} answers, {frame['unparsed'].sum()} unparsed, {frame['failed'].sum()} failed"
         )
@@ -103,7 +103,3 @@ def with_similarity(frame: pl.DataFrame, requests: pl.DataFrame, embedder: str, 
     found = similarities(answered["value"].to_list(), answered["expected"].to_list(), embedder, store)
     scores = answered.select("request_id", score=pl.Series(found, dtype=pl.Float64))
     return frame.drop("score").join(scores, on="request_id", how="left", maintain_order="left").select(list(VERDICTS))
-
-
-if __name__ == "__main__":
-    run_command(main)

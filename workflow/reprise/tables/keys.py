@@ -2,8 +2,6 @@
 
 from pydantic import Field
 
-from reprise.benchmarks.keys import FINDERS
-from reprise.benchmarks.registry import module_name
 from reprise.config.tables import Overview, TableSpec
 from reprise.core.keyfile import Key
 from reprise.core.settings import Settings
@@ -12,7 +10,6 @@ from reprise.core.settings import Settings
 class SuiteKey(Key):
     """A key of what people read of a suite."""
 
-    CARRIERS = (*Key.CARRIERS, *FINDERS)
     suite: str
     suite_title: str
     notice: str = ""
@@ -21,7 +18,6 @@ class SuiteKey(Key):
 class TableKey(SuiteKey):
     """Key of the stage `table`."""
 
-    STAGE = "reprise.stages.table"
     benchmark: str
     benchmark_title: str
     paper: str
@@ -58,15 +54,10 @@ class TableKey(SuiteKey):
     missing_share_max: float
     failed_share_max: float
 
-    def modules(self) -> tuple[str, ...]:
-        return (self.STAGE, module_name(self.benchmark, "scores"))
-
 
 class OverviewKey(Key):
     """Key of the stage `overview`."""
 
-    STAGE = "reprise.stages.overview"
-    CARRIERS = TableKey.CARRIERS
     suite: str
     confidence: float
     parts: tuple[TableKey, ...]
@@ -75,9 +66,6 @@ class OverviewKey(Key):
     """benchmark -> what all models are asked whose row says nothing else"""
     gpus: dict[str, int]
     """model -> number of its GPUs"""
-
-    def modules(self) -> tuple[str, ...]:
-        return (self.STAGE, *(module_name(part.benchmark, "scores") for part in self.parts))
 
 
 class Title(Settings):
@@ -95,7 +83,6 @@ class Title(Settings):
 class ReproductionKey(SuiteKey):
     """Key of the stage `reproduction`."""
 
-    STAGE = "reprise.stages.reproduction"
     confidence: float
     titles: tuple[Title, ...]
     """of every table, in the order of the suite"""
@@ -121,7 +108,6 @@ class JudgePairKey(Settings):
 class AgreementKey(SuiteKey):
     """Key of the stage `agreement`."""
 
-    STAGE = "reprise.stages.agreement"
     confidence: float
     pairs: tuple[JudgePairKey, ...]
     judges: dict[str, str]

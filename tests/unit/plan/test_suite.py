@@ -8,7 +8,7 @@ from reprise.config.load import load
 from reprise.config.site import PartitionLimits, Site
 from reprise.core.errors import UserError
 from reprise.plan.runs import Plan
-from reprise.plan.workflow import Workflow
+from reprise.plan.suite import Suite
 from snakemake.exceptions import WorkflowError
 
 PAPERS = "mmbench_video, temporalbench, velociti, vinoground"
@@ -20,8 +20,8 @@ def plan() -> Plan:
 
 
 @pytest.fixture(scope="module")
-def workflow(plan: Plan) -> Workflow:
-    return Workflow(plan)
+def suite(plan: Plan) -> Suite:
+    return Suite(plan)
 
 
 @pytest.mark.parametrize(
@@ -31,17 +31,17 @@ def workflow(plan: Plan) -> Workflow:
         ("velocity", "table2", f"results/tables/velocity/table2: unknown benchmark 'velocity'. Did you mean 'velociti'? Allowed: {PAPERS}."),
     ],
 )  # fmt: skip
-def test_a_wrong_table_is_told_those_that_exist(workflow: Workflow, benchmark: str, table: str, message: str) -> None:
+def test_a_wrong_table_is_told_those_that_exist(suite: Suite, benchmark: str, table: str, message: str) -> None:
     wildcards = SimpleNamespace(benchmark=benchmark, table=table)
-    for files in (workflow.table_metrics, workflow.table_problems, workflow.table_statistics):
+    for files in (suite.tables.metrics, suite.tables.problems, suite.tables.statistics):
         with pytest.raises(WorkflowError) as error:
             files(wildcards)
         assert message in str(error.value)
 
 
-def test_a_table_that_no_paper_has_is_told_those_that_exist(workflow: Workflow) -> None:
+def test_a_table_that_no_paper_has_is_told_those_that_exist(suite: Suite) -> None:
     with pytest.raises(WorkflowError) as error:
-        workflow.parts_of_table(SimpleNamespace(table="table99", kind="md"))
+        suite.tables.parts(SimpleNamespace(table="table99", kind="md"))
     message = str(error.value)
     assert message.startswith("results/tables/table99: no paper of suite 'demo' has it. There are: table1 (")
     assert "mmbench_video" in message
@@ -81,24 +81,24 @@ def test_a_run_that_is_shown_but_not_made_says_why(name: str, why: str) -> None:
     assert why in str(error.value)
 
 
-def test_a_table_stands_on_the_metrics_of_its_runs_and_what_is_wrong_with_imported_ones(workflow: Workflow) -> None:
+def test_a_table_stands_on_the_metrics_of_its_runs_and_what_is_wrong_with_imported_ones(suite: Suite) -> None:
     wildcards = SimpleNamespace(benchmark="vinoground", table="table3")
-    metrics = {str(path) for path in workflow.table_metrics(wildcards)}
+    metrics = {str(path) for path in suite.tables.metrics(wildcards)}
     assert "results/demo/metrics/vinoground/paper/black8/random-imported.parquet" in metrics
     assert "results/demo/metrics/vinoground/cot.judged/fps1/toy-llava-ov/last-letter.parquet" in metrics
-    (problems,) = workflow.table_problems(wildcards)
+    (problems,) = suite.tables.problems(wildcards)
     assert str(problems) == "results/demo/responses/vinoground/paper/black8/random-imported.problems.csv"
 
 
-def test_a_job_asks_the_judge_where_there_is_one(workflow: Workflow) -> None:
+def test_a_job_asks_the_judge_where_there_is_one(suite: Suite) -> None:
     run = SimpleNamespace(model="toy-llava-ov")
     judged = SimpleNamespace(model="toy-llava-ov", judge="wordmatch")
-    assert (workflow.model(run).adapter, workflow.model(judged).adapter) == ("transformers", "wordmatch")
-    assert workflow.weights(run) == [], "a local checkpoint is not fetched"
+    assert (suite.inference.model(run).adapter, suite.inference.model(judged).adapter) == ("transformers", "wordmatch")
+    assert suite.inference.weights(run) == [], "a local checkpoint is not fetched"
 
 
-def test_statistics_wait_for_facts_only_where_videos_are_counted(workflow: Workflow) -> None:
-    facts = {name: workflow.statistics_facts(SimpleNamespace(benchmark=name)) for name in ("velociti", "mmbench_video")}
+def test_statistics_wait_for_facts_only_where_videos_are_counted(suite: Suite) -> None:
+    facts = {name: suite.annotations.facts(SimpleNamespace(benchmark=name)) for name in ("velociti", "mmbench_video")}
     assert facts == {"velociti": [], "mmbench_video": [Path("results/demo/facts/mmbench_video.parquet")]}
 
 
@@ -107,16 +107,19 @@ CPU = PartitionLimits(max_runtime=300)
 NODES = Site(partitions={"cpu": CPU, "gpu": PartitionLimits(max_runtime=2000, max_mem_mb=400_000, max_gpu=8)})
 
 
-def test_what_a_job_asks_for_stands_in_its_models_file(workflow: Workflow) -> None:
+def test_what_a_job_asks_for_stands_in_its_models_file(suite: Suite) -> None:
     """A larger model asks for more; each attempt for more than the one before."""
-    asked = [(workflow.gpus(one), workflow.memory_mb(one, 1), workflow.minutes(one, 1)) for one in (BIG, SMALL)]
+    asked = [
+        (suite.inference.gpus(one), suite.inference.memory_mb(one, 1), suite.inference.minutes(one, 1))
+        for one in (BIG, SMALL)
+    ]
     assert asked == [(4, 160_000, 24 * 60), (1, 24_000, 8 * 60)]
-    assert workflow.memory_mb(SMALL, 3) == 72_000 and workflow.minutes(SMALL, 3) == 24 * 60
-    assert [workflow.stage_minutes(SMALL, attempt) for attempt in (1, 2)] == [240, 480]
+    assert suite.inference.memory_mb(SMALL, 3) == 72_000 and suite.inference.minutes(SMALL, 3) == 24 * 60
+    assert [suite.inference.stage_minutes(SMALL, attempt) for attempt in (1, 2)] == [240, 480]
 
 
 def test_a_job_asks_for_no_more_than_the_site_has(plan: Plan) -> None:
-    workflow = Workflow(plan, site=NODES)
-    assert [workflow.memory_mb(BIG, attempt) for attempt in (1, 2, 3)] == [160_000, 320_000, 400_000]
-    assert [workflow.minutes(BIG, attempt) for attempt in (1, 2)] == [1440, 2000]
-    assert [workflow.stage_minutes(SMALL, attempt) for attempt in (1, 2)] == [240, 300]
+    suite = Suite(plan, site=NODES)
+    assert [suite.inference.memory_mb(BIG, attempt) for attempt in (1, 2, 3)] == [160_000, 320_000, 400_000]
+    assert [suite.inference.minutes(BIG, attempt) for attempt in (1, 2)] == [1440, 2000]
+    assert [suite.inference.stage_minutes(SMALL, attempt) for attempt in (1, 2)] == [240, 300]

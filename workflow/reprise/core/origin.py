@@ -21,7 +21,7 @@ class Step(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Behind:
+class Origin:
     """What is behind the numbers of a run, or of a judge's ratings of it."""
 
     results: Results

@@ -1,0 +1,125 @@
+"""How rules run stages: their options, several in one process, and the first error, which ends them."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+from reprise.benchmarks.registry import benchmark_names
+from reprise.core.checksums import keys_of
+from reprise.core.schemas import ITEMS, METRICS, REQUESTS, RESPONSES, VERDICTS, read_table, write_table
+from reprise.stages.command import command
+
+from tests.unit.rows import item_row, request_row, response_row
+
+READERS = ("authors", "robust")
+
+
+def test_a_rules_command_names_each_option_once_and_says_where_it_stands() -> None:
+    found = command("judgements", "metrics")
+    assert found.startswith("{PYTHON:q} -m reprise.stages judgements+metrics --run-key {input.run_key:q} --judge-key ")
+    assert found.endswith(" 2> {log:q}") and "made" not in found
+    assert found.count("--authors {output.authors:q}") == found.count("--run-key ") == 1
+    assert "--threads {threads:q} --log {log:q}" in command("infer") and "{SITE.store:q}" in command("infer")
+    assert command("import_answers", name="{params.stage}").startswith(
+        "{PYTHON:q} -m reprise.stages {params.stage} --key"
+    )
+
+
+def run(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "reprise.stages", *words], capture_output=True, text=True, cwd=folder)
+
+
+def files(folder: Path, key: str = "k") -> dict[str, list[str]]:
+    """The files of a tiny run, and the options of each stage."""
+    folder.mkdir()
+    names = [f"{video}/{place}" for video in "abc" for place in range(2)]
+    both = [(name, role) for name in names for role in ("pos", "neg")]
+    items = [item_row(name, clip_id=name[0], unit=name[0], task="coref") for name in names]
+    requests = [
+        request_row(f"{name}#{role}", clip_id=name[0], expected="Yes" if role == "pos" else "No") for name, role in both
+    ]
+    responses = [response_row(f"{name}#{role}", "Yes" if name[0] == "a" else "No", key=key) for name, role in both]
+    for name, rows, schema in (
+        ("items", items, ITEMS),
+        ("requests", requests, REQUESTS),
+        ("responses", responses, RESPONSES),
+    ):
+        write_table(pl.DataFrame(rows, schema=schema), folder / f"{name}.parquet", schema)
+    keys = {
+        "run": {"run": "r", "key": "k", "answers": {"adapter": "random", "sampling": {"rule": "none"}}},
+        "verdicts": {"reading": "plain", "patterns": [], "embedder": None},
+        "metrics": {
+            "benchmark": "velociti",
+            "form": "entail",
+            "items": None,
+            "level": 0.95,
+            "rated_to": 3,
+        },
+    }
+    for name, value in keys.items():
+        (folder / f"{name}.json").write_text(json.dumps(value))
+
+    # Tables hold the names of the key files that they were made under, so that all runs give them the same.
+    given = {
+        "run-key": "run.json", "authors": "authors.parquet", "robust": "robust.parquet", "requests": "requests.parquet",
+        "responses": "responses.parquet",
+    }  # fmt: skip
+    options = {
+        "verdicts": given | {"key": "verdicts.json", "store": "store"},
+        "metrics": given | {"metric-key": "metrics.json", "item-table": "items.parquet", "metrics": "metrics.parquet"},
+    }
+    options["verdicts+metrics"] = options["verdicts"] | options["metrics"]
+    return {
+        stage: [stage, *(word for name, path in mine.items() for word in (f"--{name}", path))]
+        for stage, mine in options.items()
+    }
+
+
+def test_two_stages_in_one_process_make_the_files_of_two_processes(tmp_path: Path) -> None:
+    together, apart = files(tmp_path / "one"), files(tmp_path / "two")
+    assert run(together["verdicts+metrics"], tmp_path / "one").returncode == 0
+    assert (
+        run(apart["verdicts"], tmp_path / "two").returncode == run(apart["metrics"], tmp_path / "two").returncode == 0
+    )
+    for name, schema in (*((reader, VERDICTS) for reader in READERS), ("metrics", METRICS)):
+        one, two = (tmp_path / folder / f"{name}.parquet" for folder in ("one", "two"))
+        assert one.read_bytes() == two.read_bytes()
+        assert read_table(one, schema).height
+    made_under = {name: set(keys_of(tmp_path / f"one/{name}.parquet") or {}) for name in ("robust", "metrics")}
+    assert made_under == {"robust": {"verdicts.json", "run.json"}, "metrics": {"metrics.json", "run.json"}}
+
+
+def test_the_first_mistake_ends_the_job(tmp_path: Path) -> None:
+    done = run(files(tmp_path / "one", key="another")["verdicts+metrics"], tmp_path / "one")
+    assert done.returncode == 1
+    assert "rows carry key another" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "one/metrics.parquet").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "verdicts.json: cannot be read (No such file or directory). Run snakemake, which writes it."),
+        ("{", "verdicts.json: not valid JSON"),
+    ],
+)
+def test_a_key_file_that_is_none_is_named(text: str | None, message: str, tmp_path: Path) -> None:
+    words = files(tmp_path / "one")["verdicts"]
+    (tmp_path / "one/verdicts.json").unlink()
+    if text is not None:
+        (tmp_path / "one/verdicts.json").write_text(text)
+    done = run(words, tmp_path / "one")
+    assert done.returncode == 1 and message in done.stderr and "Traceback" not in done.stderr
+
+
+def test_scoring_does_without_pydantic() -> None:
+    """Its import costs as much as the rest of such a job, of which every model has several."""
+    stages = ("verdicts", "judge_requests", "judgements", "metrics")
+    modules = [f"reprise.stages.{stage}" for stage in ("command", *stages)]
+    modules += [f"reprise.benchmarks.{name}.scores" for name in benchmark_names()]
+    code = f"import sys, {', '.join(modules)}; sys.exit('pydantic' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

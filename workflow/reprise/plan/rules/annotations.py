@@ -1,0 +1,97 @@
+"""For annotations.smk: a release in its authors' layout, its clips and items, and the filled prompts."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from reprise.benchmarks.keys import AnnotationsKey, BenchmarkKey, RequestsKey
+from reprise.benchmarks.registry import load_statistics
+from reprise.config.suite import SubsetFile
+from reprise.config.unfiltered import static_filters
+from reprise.core.files import matching_files
+from reprise.core.keyfile import Key
+from reprise.core.names import UNFILTERED, one_of
+from reprise.fetch.keys import Extras, ReleaseKey
+from reprise.fetch.plugins import made_by
+from reprise.fetch.settings import ReleaseFolder
+from reprise.plan.construction import constructed
+from reprise.plan.run_keys import RunKeys, parts
+from reprise.plan.runs import Plan
+
+
+class Annotations:
+    """What the rules of annotations ask."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+
+    def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Key]]:
+        config, key = self._plan.config, self._plan.results.key
+        for benchmark, entry in config.suite.benchmarks.items():
+            if entry.construction is None and entry.release.kind != "constructed":
+                yield (
+                    key("release", benchmark),
+                    runs.coded("release", self._release(benchmark), *made_by(entry.release.kind)),
+                )
+            yield (
+                key("annotations", benchmark),
+                runs.coded("annotations", self._annotations(benchmark), *parts(benchmark, "release")),
+            )
+            counted = BenchmarkKey(benchmark=benchmark)
+            yield (
+                key("statistics", benchmark),
+                runs.coded("data_statistics", counted, *parts(benchmark, "data_statistics")),
+            )
+            for name, protocol in config.benchmarks[benchmark].protocols.items():
+                requests = RequestsKey(
+                    benchmark=benchmark,
+                    form=protocol.form,
+                    ask=protocol.ask,
+                    max_tokens=protocol.max_tokens,
+                    items=protocol.items,
+                    prompt=runs.prompts[benchmark][protocol.prompt],
+                    text_chars_max=config.suite.text_chars_max,
+                )
+                yield key("requests", benchmark, name), runs.coded("requests", requests, *parts(benchmark, "questions"))
+
+    def _release(self, benchmark: str) -> ReleaseKey:
+        """Key of a release that is fetched or found, with what is in a user's folder."""
+        entry, patterns = self._plan.config.suite.benchmarks[benchmark], self._plan.config.benchmarks[benchmark]
+        files = patterns.release_files
+        extras, release = entry.extras, entry.release
+        return ReleaseKey(
+            benchmark=benchmark,
+            release=release,
+            files=tuple(files),
+            extras=None if extras is None else Extras(folder=extras, files=self._in_folder(extras, files)),
+            found=self._in_folder(release.path, files) if isinstance(release, ReleaseFolder) else {},
+        )
+
+    def _in_folder(self, folder: str, patterns: Sequence[str]) -> dict[str, str]:
+        """The files of a user's folder by name and content."""
+        found = matching_files(Path(folder), patterns)
+        return {name: self._plan.store.digest(path) for name, path in found.items()}
+
+    def _annotations(self, benchmark: str) -> AnnotationsKey:
+        """Key of the clips and items of a benchmark."""
+        suite = self._plan.config.suite
+        subset = suite.benchmarks[benchmark].subset
+        options = self._plan.config.benchmarks[benchmark].options
+        return AnnotationsKey(
+            benchmark=benchmark,
+            clips=suite.benchmarks[benchmark].clips,
+            options=options | {"subset": subset.model_dump() if subset else None},
+            subset_sha256=self._plan.digest_of(subset.file) if isinstance(subset, SubsetFile) else "",
+            text_chars_max=suite.text_chars_max,
+        )
+
+    def released(self) -> str:
+        """The benchmarks whose release is fetched or found, as a wildcard's pattern."""
+        before = {f"{name}{UNFILTERED}" for name in static_filters(self._plan.config)}
+        return one_of(self._plan.config.suite.benchmarks.keys() - constructed(self._plan).keys() - before)
+
+    def facts(self, wildcards: Any) -> list[Path]:
+        """Facts of the videos, where numbers of the data need them; a site that runs nothing on videos fetches none."""
+        benchmark = wildcards.benchmark
+        is_needed = benchmark in self._plan.data_benchmarks() and load_statistics(benchmark).of_videos is not None
+        return [self._plan.results.facts(benchmark)] if is_needed else []

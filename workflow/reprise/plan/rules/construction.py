@@ -1,0 +1,242 @@
+"""For construction.smk: the making of a benchmark, from raw annotations to a release."""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from reprise.config.unfiltered import static_filters
+from reprise.construction.keys import (
+    ConstructionStatisticsKey,
+    DrawKey,
+    ReviewKey,
+    SamplesKey,
+    StepKey,
+    SubsetKey,
+    WritingKey,
+)
+from reprise.construction.registry import MEASURED, module_name
+from reprise.construction.settings import (
+    CheckpointEncoder,
+    Constructing,
+    MmbenchVideoSettings,
+    OtherSets,
+    VinogroundSettings,
+)
+from reprise.construction.settings import Construction as ConstructionSettings
+from reprise.core.errors import UserError
+from reprise.core.files import fitting_files, matching_files
+from reprise.core.names import UNFILTERED, one_of
+from reprise.core.paths import Run
+from reprise.core.settings import Settings
+from reprise.fetch.keys import ReleaseKey
+from reprise.fetch.plugins import made_by
+from reprise.fetch.settings import ReleaseFolder
+from reprise.models.embeddings import DISTRIBUTION
+from reprise.plan.construction import WRITER, constructed, writer_of, writing_prompts, written
+from reprise.plan.identity import local_weights
+from reprise.plan.run_keys import NO_FRAMES, RunKeys, version_of
+from reprise.plan.runs import Plan
+
+SOURCE = "source"
+PAGE = "statistics.md"
+UNREAD = "unread"
+PARTS_OF_PROMPT = ("system", "user")
+
+
+class Construction:
+    """What the rules of constructions ask."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._made = constructed(plan)
+        self._written = written(plan)
+        self._filtered = static_filters(plan.config)
+
+    def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Settings]]:
+        for benchmark, how in self._made.items():
+            source = runs.coded("release", self._source(benchmark, how), *made_by(how.annotations.kind))
+            yield self._key_file(benchmark, SOURCE), source
+            for step, key in self._steps(benchmark, how).items():
+                coded = runs.coded(f"construction_{step}", lean(step, key), module_name(how.kind, step))
+                yield self._key_file(benchmark, step), coded
+            if others := other_sets(how):
+                files, own = self._plan.digests(others.files().values()), others.model_dump(exclude={"folder"})
+                draw = DrawKey(**own, seed=how.seed, files=files)
+                yield self._key_file(benchmark, "draw"), runs.coded("construction_draw", draw)
+        for benchmark, settings in self._written.items():
+            writer, prompts = writer_of(self._plan, benchmark), writing_prompts(settings)
+            asked = {"form": "writer", "ask": "write", "max_tokens": settings.max_tokens, "sampling": NO_FRAMES}
+            texts = {f"{name}.{part}": getattr(one, part) for name, one in prompts.items() for part in PARTS_OF_PROMPT}
+            writing = runs.of_model(f"{writer} as writer of {benchmark}", writer, texts, asked)
+            yield self._key_file(benchmark, WRITER), writing
+        for benchmark, entry in self._plan.config.suite.benchmarks.items():
+            if entry.subset_search is not None:
+                subset = SubsetKey(settings=entry.subset_search)
+                yield self._key_file(benchmark, "subset"), runs.coded("construction_subset", subset)
+
+    def _key_file(self, benchmark: str, step: str) -> Path:
+        return self._plan.results.construction_key(benchmark, step)
+
+    def _steps(self, benchmark: str, how: ConstructionSettings) -> Mapping[str, StepKey]:
+        """The keys of a construction's steps, without the digests of their code."""
+        plan, prompts = self._plan, writing_prompts(how)
+        title, notice = plan.config.benchmarks[benchmark].title, plan.config.suite.notice
+        verdicts = plan.digests(fitting_files(how.review.verdicts))
+        steps: dict[str, StepKey] = {
+            "candidates": StepKey(settings=how),
+            "samples": SamplesKey(settings=how, prompts=prompts, embedder=_embedder(plan, benchmark, how)),
+            "review": ReviewKey(settings=how, verdicts=verdicts),
+            "release": StepKey(settings=how),
+            "statistics": ConstructionStatisticsKey(settings=how, title=title, notice=notice),
+        }
+        if how.kind in MEASURED:
+            steps["clips"] = StepKey(settings=how)
+        if isinstance(how, Constructing):
+            steps["requests"] = WritingKey(settings=how, prompts=prompts)
+        if isinstance(how, MmbenchVideoSettings):
+            steps["guidelines"] = StepKey(settings=how)
+        if benchmark in self._filtered:
+            steps["static"] = ReviewKey(settings=how, verdicts=plan.digests(self._checked(benchmark)))
+        return steps
+
+    def _source(self, benchmark: str, how: ConstructionSettings) -> ReleaseKey:
+        """The raw annotations; those in a folder by their content, so that an edited file is a change."""
+        where, patterns = how.annotations, tuple(how.files)
+        files = matching_files(Path(where.path), patterns) if isinstance(where, ReleaseFolder) else {}
+        found = {name: self._plan.store.digest(path) for name, path in files.items()}
+        return ReleaseKey(benchmark=benchmark, release=where, files=patterns, found=found)
+
+    def here(self) -> str:
+        """The benchmarks that are made, as a wildcard's pattern."""
+        return one_of(self._made)
+
+    def filtered(self) -> str:
+        """Those that are made from which static questions are dropped."""
+        return one_of(self._filtered)
+
+    def measured(self) -> str:
+        """Those whose clips are fetched and measured before anything is written about them."""
+        return one_of(name for name, settings in self._made.items() if settings.kind in MEASURED)
+
+    def facts(self, wildcards: Any) -> list[Path]:
+        """What was measured of the clips that a benchmark may be made of; nothing where nothing is."""
+        is_needed = self._made[wildcards.benchmark].kind in MEASURED
+        return [self._plan.results.construction(wildcards.benchmark, "facts.parquet")] if is_needed else []
+
+    def ledgers(self, wildcards: Any) -> list[Path]:
+        """Every shard of those clips."""
+        folder = self._plan.results.construction(wildcards.benchmark, "clips")
+        return [folder / f"{shard}.parquet" for shard in range(self._plan.config.suite.shards)]
+
+    def pages(self) -> list[Path]:
+        """The page of numbers of each."""
+        return [self._plan.results.construction(name, PAGE) for name in sorted(self._made)]
+
+    def rounds_before(self, wildcards: Any) -> list[Path]:
+        """The replies of the rounds before."""
+        return self._replies(wildcards.benchmark, int(wildcards.round) - 1)
+
+    def every_round(self, wildcards: Any) -> list[Path]:
+        """The replies of all rounds; none where nothing is written by a model."""
+        settings = self._written.get(wildcards.benchmark)
+        return self._replies(wildcards.benchmark, settings.rounds) if settings else []
+
+    def _replies(self, benchmark: str, rounds: int) -> list[Path]:
+        folder = self._plan.results.construction(benchmark, "replies")
+        return [folder / f"{number}.parquet" for number in range(1, rounds + 1)]
+
+    def verdicts(self, wildcards: Any) -> list[Path]:
+        """People's verdicts so far."""
+        return fitting_files(self._made[wildcards.benchmark].review.verdicts)
+
+    def searched(self) -> str:
+        """The benchmarks of which a subset can be searched for, as a wildcard's pattern."""
+        entries = self._plan.config.suite.benchmarks.items()
+        return one_of(name for name, entry in entries if entry.subset_search is not None)
+
+    def subset_verdicts(self, wildcards: Any) -> list[Path]:
+        """The verdicts of the run by which a subset is searched for."""
+        search = self._plan.config.suite.benchmarks[wildcards.benchmark].subset_search
+        assert search is not None  # the rule's wildcard says so
+        run = Run(wildcards.benchmark, search.protocol, search.sampling, wildcards.model)
+        if run not in self._plan.runs():
+            raise UserError(
+                f"config/suites/{self._plan.config.name}.yaml: benchmarks.{run.benchmark}.subset_search: there is no "
+                f"run '{run.name}' here. Name it in `extra_runs:` and its model in `run:`, or correct `protocol:` and "
+                "`sampling:`."
+            )
+        return [self._plan.results.verdicts(run, "robust")]
+
+    def tables(self, *names: str) -> Callable[[Any], list[Path]]:
+        """Tables of a construction."""
+        return lambda wildcards: [
+            self._plan.results.construction(wildcards.benchmark, f"{name}.parquet") for name in names
+        ]
+
+    def released(self, wildcards: Any) -> list[Path]:
+        """The table whose rows are released: what static questions are dropped from, or what people reviewed."""
+        name = "static" if wildcards.benchmark in self._filtered else "reviewed"
+        return self.tables(name)(wildcards)
+
+    def counted(self, wildcards: Any) -> list[Path]:
+        """The tables of all steps."""
+        names = ["pool", "texts", "candidates", "written", "samples", "reviewed", "votes"]
+        return self.tables(*names, *(["static"] if wildcards.benchmark in self._filtered else []))(wildcards)
+
+    def ratings(self, wildcards: Any) -> list[Path]:
+        """What the judge says of the answers from one random frame."""
+        benchmark = wildcards.benchmark
+        runs = [Run.parse(f"{benchmark}{UNFILTERED}/{name}") for name in self._filtered[benchmark].runs()]
+        return [self._plan.results.verdicts(run, self._plan.judge_of(run)) for run in runs]
+
+    def checks_by_hand(self, wildcards: Any) -> list[Path]:
+        """What people said of static questions so far."""
+        return self._checked(wildcards.benchmark)
+
+    def _checked(self, benchmark: str) -> list[Path]:
+        pattern = self._filtered[benchmark].verdicts
+        return fitting_files(pattern) if pattern else []
+
+    def sets(self) -> str:
+        """The other sets that questions are drawn of."""
+        return one_of({name for how in self._made.values() if (found := other_sets(how)) for name in found.scoring})
+
+    def drawn(self, wildcards: Any) -> list[Path]:
+        """What is drawn of each of them, which is released too."""
+        found, folder = other_sets(self._made[wildcards.benchmark]), self._plan.results
+        names = sorted(found.scoring) if found else []
+        return [folder.construction(wildcards.benchmark, f"sets/{name}.csv") for name in names]
+
+    def set_file(self, wildcards: Any) -> list[str]:
+        """The questions of such a set."""
+        found = other_sets(self._made[wildcards.benchmark])
+        return [found.files()[wildcards.set]] if found else []
+
+
+def lean(step: str, key: StepKey) -> StepKey:
+    """A key without what its step does not read, so that a change of the review makes no caption anew."""
+    unread: dict[str, Any] = {}
+    if isinstance(key.settings, Constructing):  # both are in the writer's key, as their content
+        unread = {"writer": UNREAD, "prompts": UNREAD}
+    if step not in ("review", "static"):
+        unread["review"] = type(key.settings.review)(verdicts=UNREAD)
+    if isinstance(key.settings, MmbenchVideoSettings) and step != "static":
+        unread |= {"static": None}
+    if isinstance(key.settings, MmbenchVideoSettings) and step != "release":
+        unread |= {"other_sets": None}
+    return key.model_copy(update={"settings": key.settings.model_copy(update=unread)})
+
+
+def _embedder(plan: Plan, benchmark: str, settings: ConstructionSettings) -> str | None:
+    """The version of the model that compares captions, where one does; that of a folder is its digest."""
+    if not isinstance(settings, VinogroundSettings) or settings.encoder.kind == "words":
+        return None
+    if isinstance(settings.encoder, CheckpointEncoder):
+        where = f"config/suites/{plan.config.name}.yaml: benchmarks.{benchmark}.construction.encoder.folder"
+        return local_weights(Path(settings.encoder.folder), where, "or write `encoder: {kind: words}`", plan.store)
+    return version_of(DISTRIBUTION)
+
+
+def other_sets(settings: ConstructionSettings) -> OtherSets | None:
+    """The other sets that a benchmark's questions are compared with."""
+    return settings.other_sets if isinstance(settings, MmbenchVideoSettings) else None

@@ -1,0 +1,130 @@
+"""For inference.smk: weights, environments of servers, and answers, asked by one job, by several, or made elsewhere."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from reprise.config.model import Model
+from reprise.config.site import Site
+from reprise.core.names import one_of
+from reprise.core.paths import TIMINGS, Run, Scored
+from reprise.core.settings import Settings
+from reprise.models.pieces import Piece, pieces_of
+from reprise.plan.construction import writer_of, writer_run, written
+from reprise.plan.run_keys import RunKeys
+from reprise.plan.runs import Plan
+from reprise.plan.site import threads_of
+
+STAGE_MINUTES = 240
+"""of a job on videos that asks no model"""
+
+
+def run_of(wildcards: Any) -> Run:
+    """The run that a job is about."""
+    return Run(wildcards.benchmark, wildcards.protocol, wildcards.sampling, wildcards.model)
+
+
+def run_pieces(model: Model) -> list[Piece]:
+    """The pieces of each of a model's runs; none where one job asks it."""
+    return pieces_of(model.pieces) if model.pieces > 1 else []
+
+
+class Inference:
+    """What the rules of answers ask, and the resources of all jobs."""
+
+    def __init__(self, plan: Plan, site: Site | None = None) -> None:
+        self._plan = plan
+        self._site = site
+        self._asked = plan.config.models.keys() - plan.imports.models
+
+    def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Settings]]:
+        yield from ((self._plan.results.run_key(run), runs.of(run)) for run in self._plan.runs())
+
+    # Who is asked
+
+    def imported_models(self) -> str:
+        """The models whose answers were made elsewhere."""
+        return one_of(self._plan.imports.models)
+
+    def whole_models(self) -> str:
+        """The models whose runs one job asks for."""
+        return one_of(slug for slug in self._asked if not run_pieces(self._plan.config.models[slug]))
+
+    def split_models(self) -> str:
+        """Those whose runs are split."""
+        return one_of(slug for slug in self._asked if run_pieces(self._plan.config.models[slug]))
+
+    def model(self, wildcards: Any) -> Model:
+        """The model that a job asks: a run's, the judge of its answers, or the writer of a benchmark."""
+        return self._plan.config.models[self._slug(wildcards)]
+
+    def _slug(self, wildcards: Any) -> str:
+        if hasattr(wildcards, "round"):
+            return writer_of(self._plan, wildcards.benchmark)
+        return str(getattr(wildcards, "judge", wildcards.model))
+
+    # Resources
+
+    def threads(self, wildcards: Any) -> int:
+        """Of its job; a profile's `set-threads` says otherwise."""
+        return threads_of(self.model(wildcards))
+
+    def gpus(self, wildcards: Any) -> int:
+        return self.model(wildcards).gpus
+
+    def memory_mb(self, wildcards: Any, attempt: int) -> int:
+        """More with each attempt, as far as the site has nodes with it: the one before may have run out of it."""
+        model = self.model(wildcards)
+        wanted = model.memory_mb * attempt
+        most = self._site.most_memory_mb(model.gpus) if self._site else None
+        return wanted if most is None else min(wanted, max(most, model.memory_mb))
+
+    def minutes(self, wildcards: Any, attempt: int) -> int:
+        """More with each attempt, as far as the site permits; a job that is cut off goes on where it was."""
+        model = self.model(wildcards)
+        return self._within_site(round(model.hours * 60) * attempt, model.gpus)
+
+    def stage_minutes(self, wildcards: Any, attempt: int) -> int:
+        """The time of a job on videos that asks no model."""
+        return self._within_site(STAGE_MINUTES * attempt, gpus=0)
+
+    def _within_site(self, minutes: int, gpus: int) -> int:
+        longest = self._site.longest_minutes(gpus) if self._site else None
+        return minutes if longest is None else min(minutes, longest)
+
+    # Files
+
+    def weights(self, wildcards: Any) -> list[Path]:
+        """The note of a fetched snapshot; nothing for a local checkpoint or a model without weights."""
+        return [self._plan.results.weights(self._slug(wildcards))] if self.model(wildcards).repo else []
+
+    def environment(self, wildcards: Any) -> list[Path]:
+        """The note of the environment of the server that a job starts; nothing where it starts none."""
+        served = self.model(wildcards).served_by
+        return [self._plan.results.environment(served.environment)] if served else []
+
+    def retry(self, wildcards: Any) -> list[Path]:
+        """What changes when questions that failed are to be asked again; nothing where none has failed yet."""
+        if hasattr(wildcards, "round"):
+            run = writer_run(wildcards.benchmark, wildcards.round, written(self._plan)[wildcards.benchmark])
+        else:
+            run = run_of(wildcards)
+        path = self._plan.results.answer_retry_key(Scored(run, getattr(wildcards, "judge", "")))
+        return [path] if path.is_file() else []
+
+    def pieces(self, wildcards: Any) -> list[Path]:
+        """The answers of a run's pieces."""
+        run = run_of(wildcards)
+        return [self._plan.results.piece(run, one.name) for one in run_pieces(self._plan.config.models[run.model])]
+
+    def piece_timings(self, wildcards: Any) -> list[Path]:
+        """How long they took."""
+        return [path.with_suffix(TIMINGS) for path in self.pieces(wildcards)]
+
+    def reader_of_files(self, wildcards: Any) -> str:
+        """The stage that reads an imported run's files: people's, or those in the authors' formats."""
+        return "people_answers" if self._plan.imports.of_people(run_of(wildcards)) else "import_answers"
+
+    def answer_files(self, wildcards: Any) -> list[Path]:
+        """The files that hold an imported run's answers."""
+        return self._plan.imports.answer_files(run_of(wildcards))

@@ -1,0 +1,56 @@
+"""For media.smk: source videos, clips, what is known of them, and which frames a sampling shows."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from reprise.core.keyfile import Key
+from reprise.core.paths import Ledger
+from reprise.fetch.keys import BenchmarkLedgers, MissingKey, SourcesKey
+from reprise.fetch.plugins import made_by
+from reprise.fetch.settings import Remote
+from reprise.media.keys import ClipsKey, FactsKey, FramesKey
+from reprise.plan.run_keys import RunKeys
+from reprise.plan.runs import Plan
+
+
+class Media:
+    """What the rules of videos ask."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+
+    def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Key]]:
+        suite, key = self._plan.config.suite, self._plan.results.key
+        for benchmark, entry in suite.benchmarks.items():
+            sources = SourcesKey(shards=suite.shards, route=entry.route, limits=suite.limits)
+            clips = ClipsKey(shards=suite.shards, **dict(suite.clip_settings))
+            yield key("sources", benchmark), runs.coded("sources", sources, *made_by(entry.route.kind))
+            yield key("clips", benchmark), runs.coded("clips", clips)
+            yield key("facts", benchmark), runs.coded("facts", FactsKey(**dict(suite.fact_settings)))
+            for name, rule in self._plan.config.main.samplings.items():
+                yield key("frames", benchmark, name), runs.coded("frames", FramesKey(rule=rule))
+        ledgers = {
+            name: BenchmarkLedgers(
+                title=self._plan.config.benchmarks[name].title,
+                sources=tuple(self._plan.ledgers("sources", name)),
+                clips=tuple(self._plan.ledgers("clips", name)),
+                tables=tuple(self._plan.config.tables[name].tables),
+            )
+            for name in self._plan.data_benchmarks()
+        }
+        yield key("missing"), runs.coded("missing", MissingKey(benchmarks=ledgers))
+
+    def clips(self, wildcards: Any) -> list[Path]:
+        """The ledgers of all clips of a benchmark."""
+        return self._plan.ledgers("clips", wildcards.benchmark)
+
+    def every_ledger(self, wildcards: Any) -> list[Path]:
+        """The ledgers of all videos that this site works on."""
+        stages: tuple[Ledger, ...] = ("sources", "clips")
+        benchmarks = self._plan.data_benchmarks()
+        return [path for stage in stages for name in benchmarks for path in self._plan.ledgers(stage, name)]
+
+    def downloads(self, wildcards: Any) -> int:
+        """1 where a benchmark's videos come over a network, else 0."""
+        return int(isinstance(self._plan.config.suite.benchmarks[wildcards.benchmark].route, Remote))

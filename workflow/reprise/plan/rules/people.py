@@ -1,0 +1,112 @@
+"""For people.smk: surveys for groups of people, and numbers of what they answered."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from reprise.core.errors import UserError
+from reprise.core.keyfile import Key
+from reprise.core.names import one_of
+from reprise.core.paths import Run
+from reprise.people.keys import Inputs, PeopleStatisticsKey, RatedKey, RatingsKey, SurveysKey
+from reprise.people.settings import RatingDesign
+from reprise.plan.people import RATED, WHOLE, Group, people_file
+from reprise.plan.run_keys import RunKeys
+from reprise.plan.runs import Plan
+
+PAGE = "statistics.md"
+
+
+class People:
+    """What the rules of people's answers ask."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._people = plan.imports.people
+
+    def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Key]]:
+        config = self._plan.config
+        for group in self._people.groups:
+            design, files = group.design, self._people.inputs(group)
+            sampling = {} if group.rates else config.main.samplings[group.runs[0].sampling]
+            asked = Inputs(answers={}, qualification=files.qualification)
+            title, notice = config.benchmarks[group.benchmark].title, config.suite.notice
+            keys: dict[str, Key] = {
+                "surveys": SurveysKey(scope=group.scope, design=design, sampling=sampling, files=asked),
+                "tasks": Key(),
+                "statistics": PeopleStatisticsKey(
+                    benchmark=group.benchmark,
+                    title=title,
+                    notice=notice,
+                    scope=group.scope,
+                    design=design,
+                    files=files,
+                ),
+            }
+            if isinstance(design, RatingDesign):
+                rated = tuple(run.name for run in self._rated_here(group))
+                keys["rated"] = RatedKey(runs=rated, questions=design.questions, seed=design.seed)
+                keys["ratings"] = RatingsKey(scope=group.scope, design=design, files=files)
+            for stage, key in keys.items():
+                path = self._plan.results.key("people", group.benchmark, group.name, stage)
+                yield path, runs.coded(f"people_{stage}", key)
+
+    def groups(self) -> str:
+        """The names of all groups, as a wildcard's pattern."""
+        return one_of({group.name for group in self._people.groups})
+
+    def rating_groups(self) -> str:
+        """Those of the groups that rate answers."""
+        return one_of({group.name for group in self._people.groups if group.rates})
+
+    def pages(self) -> list[Path]:
+        """The page of numbers of each group of which somebody has answered."""
+        answered = [group for group in self._people.groups if self._people.inputs(group).answers]
+        made = [group for group in answered if not group.rates or self._rated_here(group)]
+        return [people_file(self._plan.results, group, PAGE) for group in made]
+
+    def files(self, wildcards: Any) -> list[Path]:
+        """The files with a group's answers, and with what decides whose answers count."""
+        return self._people.inputs(self._group(wildcards)).paths()
+
+    def test(self, wildcards: Any) -> list[Path]:
+        """The file of a group's qualification."""
+        return [Path(name) for name in self._people.inputs(self._group(wildcards)).qualification]
+
+    def requests(self, wildcards: Any) -> Path:
+        """The questions that a group is asked, or the answers that it rates."""
+        group = self._group(wildcards)
+        if group.rates:
+            return people_file(self._plan.results, group, RATED)
+        return self._plan.results.requests(group.benchmark, group.runs[0].protocol)
+
+    def answers(self, wildcards: Any) -> list[Path]:
+        """The answers of the runs that a group rates."""
+        group = self._group(wildcards)
+        runs = self._rated_here(group)
+        if not runs:
+            named = ", ".join(run.name for run in group.runs)
+            raise UserError(
+                f"people.{group.name}: none of the runs that it rates is made here: {named}. "
+                "Name their models in `run:` of the suite, or import their answers."
+            )
+        folder = self._plan.results.folder / "answers"
+        return [folder / run.benchmark / run.protocol / run.sampling / f"{run.model}.parquet" for run in runs]
+
+    def frames(self, wildcards: Any) -> list[Path]:
+        """Which frames a group is shown; nothing where it sees whole clips, as those who rate do."""
+        group = self._group(wildcards)
+        run = group.runs[0]
+        is_whole = group.rates or self._plan.config.main.samplings[run.sampling]["rule"] == WHOLE
+        return [] if is_whole else [self._plan.results.frames(run.benchmark, run.sampling)]
+
+    def ledgers(self, wildcards: Any) -> list[Path]:
+        """The clips of its benchmark."""
+        return self._plan.ledgers("clips", wildcards.benchmark)
+
+    def _rated_here(self, group: Group) -> list[Run]:
+        """The runs that a group rates and whose answers this site can have."""
+        return [run for run in group.runs if run in self._plan.runs()]
+
+    def _group(self, wildcards: Any) -> Group:
+        return self._people.group(wildcards.benchmark, wildcards.group)

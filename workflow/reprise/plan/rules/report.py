@@ -1,0 +1,76 @@
+"""For report.smk: the runs, tables and figures of the suite, as the report's key names them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from reprise.core.files import file_digest
+from reprise.core.keyfile import Key
+from reprise.core.paths import Scored
+from reprise.plan.run_keys import RunKeys, parts
+from reprise.plan.runs import Plan
+from reprise.report.fixed import own_files
+from reprise.report.inputs import inputs
+from reprise.report.keys import ReportedBenchmark, ReportedRun, ReportedTable, ReportKey
+
+
+class Report:
+    """What the rule of the report asks."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+
+    def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Key]]:
+        modules = [module for name in self._plan.config.tables for module in parts(name, "scores", "analyses")]
+        yield self._plan.results.key("report"), runs.coded("report", self._key(), *modules)
+
+    def inputs(self, wildcards: Any) -> list[Path]:
+        """The files that the report is made from."""
+        return list(dict.fromkeys(inputs(self._key(), self._plan.results)))
+
+    def _key(self) -> ReportKey:
+        """The key, without the digest of its code."""
+        config, suite = self._plan.config, self._plan.config.suite
+        return ReportKey(
+            suite=config.name,
+            suite_title=suite.title,
+            notice=suite.notice,
+            clips=config.main.report_clips,
+            shards=suite.shards,
+            show_published=suite.show_published,
+            overview=bool(self._plan.overview),
+            site={name: file_digest(path) for name, path in own_files().items()},
+            benchmarks=tuple(self._benchmark(name) for name in config.tables),
+        )
+
+    def _benchmark(self, name: str) -> ReportedBenchmark:
+        config = self._plan.config
+        settings = config.benchmarks[name]
+        figures = config.figures.get(name)
+        return ReportedBenchmark(
+            name=name,
+            title=settings.title,
+            passing_on=config.suite.benchmarks[name].passing_on,
+            has_clips=name in self._plan.data_benchmarks(),
+            forms={protocol: one.form for protocol, one in settings.protocols.items()},
+            rated_to={protocol: one.rated_to for protocol, one in settings.protocols.items() if one.judge is not None},
+            runs=tuple(self._run(one) for one in self._plan.numbers() if one.run.benchmark == name),
+            tables=tuple(
+                ReportedTable(name=table, statistics=self._plan.shows_data(name, spec))
+                for table, spec in config.tables[name].tables.items()
+            ),
+            figures=tuple(figures.figures) if figures else (),
+        )
+
+    def _run(self, one: Scored) -> ReportedRun:
+        origin = self._plan.origin(one)
+        return ReportedRun(
+            run=one.run.name,
+            judge=one.judge,
+            label=self._plan.config.models[one.run.model].label,
+            reference=self._plan.config.models[one.run.model].reference,
+            imported=origin.imported,
+            imported_ratings=origin.imported_ratings,
+            weights=origin.weights,
+            environment=origin.environment,
+        )

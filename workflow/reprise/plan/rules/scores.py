@@ -1,0 +1,107 @@
+"""For scores.smk: how answers are read, put to judges, and counted."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from reprise.benchmarks.keys import JudgeRequestsKey, MetricsKey
+from reprise.benchmarks.registry import load_analyses
+from reprise.core.files import value_digest
+from reprise.core.keyfile import Key
+from reprise.core.names import one_of
+from reprise.core.settings import Settings
+from reprise.models.embeddings import DISTRIBUTION as EMBEDDER
+from reprise.plan.people import RATINGS, people_file
+from reprise.plan.rules.inference import run_of
+from reprise.plan.run_keys import RunKeys, parts, version_of
+from reprise.plan.runs import Plan
+from reprise.reading.keys import VerdictsKey
+
+
+class Scores:
+    """What the rules of scores ask."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+
+    def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Settings]]:
+        config, results = self._plan.config, self._plan.results
+        yield results.key("judgements"), runs.coded("judgements", Key())
+        for benchmark, settings in config.benchmarks.items():
+            for name, protocol in settings.protocols.items():
+                embedder = None if protocol.compare_with is None else version_of(EMBEDDER)
+                patterns = tuple(protocol.patterns)
+                verdicts = VerdictsKey(reading=protocol.reading, patterns=patterns, embedder=embedder)
+                metrics = MetricsKey(
+                    benchmark=benchmark,
+                    form=protocol.form,
+                    items=protocol.items,
+                    level=config.main.confidence,
+                    ratings_sha256=self._ratings_digest(benchmark, name),
+                    rated_to=protocol.rated_to,
+                )
+                counting = parts(benchmark, "scores", "analyses")
+                yield results.key("verdicts", benchmark, name), runs.coded("verdicts", verdicts)
+                yield results.key("metrics", benchmark, name), runs.coded("metrics", metrics, *counting)
+                if protocol.judge is None:
+                    continue
+                asked = JudgeRequestsKey(
+                    benchmark=benchmark,
+                    form=protocol.form,
+                    rated_to=protocol.rated_to,
+                    max_tokens=protocol.judge_tokens,
+                    prompt=runs.prompts[benchmark][protocol.judge],
+                    unread_only=protocol.judge_reads == "unread",
+                    reading=protocol.reading,
+                    patterns=patterns,
+                )
+                asked = runs.coded("judge_requests", asked, *parts(benchmark, "answers"))
+                yield results.key("judge_requests", benchmark, name), asked
+                for judge in self._plan.judges_of(benchmark):
+                    yield results.judge_key(benchmark, name, judge), runs.of_judge(benchmark, name, judge)
+
+    def _ratings_digest(self, benchmark: str, protocol: str) -> str:
+        """The digest of people's ratings of a protocol's answers; empty where no judge rates them, or nobody has."""
+        if not self._plan.is_judged(benchmark, protocol):
+            return ""
+        if files := self._suite_ratings(benchmark):
+            return self._plan.store.digest(files[0])
+        people = self._plan.imports.people
+        runs = [run for run in self._plan.runs() if (run.benchmark, run.protocol) == (benchmark, protocol)]
+        groups = {group.name: group for run in runs if (group := people.raters(run))}
+        said = [
+            [group.scope, group.design.model_dump(mode="json"), people.inputs(group).model_dump()]
+            for group in groups.values()
+        ]
+        return value_digest(said) if said else ""
+
+    def _suite_ratings(self, benchmark: str) -> list[Path]:
+        """The file of ratings that the suite names, if it exists."""
+        name = self._plan.config.suite.benchmarks[benchmark].ratings
+        return [Path(name)] if name and Path(name).is_file() else []
+
+    def asked_judges(self) -> str:
+        """The judges that are asked."""
+        return one_of(self._plan.judges() - self._plan.imports.models)
+
+    def imported_judges(self) -> str:
+        """The judges whose ratings were made elsewhere."""
+        return one_of(self._plan.judges() & self._plan.imports.models)
+
+    def facts(self, wildcards: Any) -> list[Path]:
+        """Facts of the videos, where analyses need them; imported answers alone have nothing fetched for them."""
+        analyses = load_analyses(wildcards.benchmark)
+        is_needed = analyses is not None and analyses.needs_facts
+        is_there = wildcards.benchmark in self._plan.data_benchmarks()
+        return [self._plan.results.facts(wildcards.benchmark)] if is_needed and is_there else []
+
+    def rating_files(self, wildcards: Any) -> list[Path]:
+        """The file that holds an imported judge's ratings of a run."""
+        return self._plan.imports.rating_files(run_of(wildcards), wildcards.judge)
+
+    def ratings(self, wildcards: Any) -> list[Path]:
+        """The file of people's ratings of a run: the suite's, or what a group comes to once somebody has rated."""
+        group = self._plan.imports.people.raters(run_of(wildcards))
+        if group:
+            return [people_file(self._plan.results, group, RATINGS)]
+        return self._suite_ratings(wildcards.benchmark)

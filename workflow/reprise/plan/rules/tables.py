@@ -1,0 +1,268 @@
+"""For tables.smk: one paper's tables, those of all papers, the overview, and what compares numbers."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import wraps
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+from snakemake.exceptions import WorkflowError
+
+from reprise.config.tables import TableSpec
+from reprise.core.errors import UserError
+from reprise.core.keyfile import Key
+from reprise.core.paths import (
+    JUDGES,
+    OVERVIEW,
+    READ_AS,
+    Run,
+    Scored,
+    collected_table_file,
+    overview_file,
+    reproduction_file,
+    table_file,
+)
+from reprise.media.sampling import frames_shown
+from reprise.models.adapters import ADAPTERS
+from reprise.plan.agreement import compared, judge_pairs
+from reprise.plan.run_keys import RunKeys, parts
+from reprise.plan.runs import Plan
+from reprise.tables.keys import AgreementKey, JudgePairKey, OverviewKey, ReproductionKey, TableKey, Title
+from reprise.tables.published import published_file
+
+SIGNS = re.compile(r"[!-/:-@\[-`{-~]")
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def as_workflow_error(function: Callable[P, T]) -> Callable[P, T]:
+    """Have a user's mistake end the workflow with its message and no traceback."""
+
+    @wraps(function)
+    def call(*arguments: P.args, **named: P.kwargs) -> T:
+        try:
+            return function(*arguments, **named)
+        except UserError as error:
+            raise WorkflowError(str(error)) from None
+
+    return call
+
+
+def as_text(words: str) -> str:
+    """Words that reStructuredText, in which `snakemake --report` takes captions, shows as they are."""
+    return SIGNS.sub(lambda sign: f"\\{sign[0]}", " ".join(words.split()))
+
+
+def table_key(plan: Plan, runs: RunKeys, benchmark: str, table: str, spec: TableSpec) -> TableKey:
+    """The key of a table, or of a part of one that a figure or the overview shows; without the digest of its code."""
+    suite, settings, models = plan.config.suite, plan.config.benchmarks[benchmark], plan.config.models
+    scored = plan.scored_of(benchmark, spec)
+    judged = tuple(name for name in settings.protocols if plan.is_judged(benchmark, name))
+    judges = plan.judges_of(benchmark) if judged else []
+    shown = {cell.model for cell in spec.cells() if cell.model is not None}
+    return TableKey(
+        suite=plan.config.name,
+        suite_title=suite.title,
+        notice=suite.notice,
+        benchmark=benchmark,
+        benchmark_title=settings.title,
+        paper=settings.paper,
+        table=table,
+        show_published=suite.show_published,
+        published_sha256=plan.digest_of(published_file(benchmark) if suite.show_published else None),
+        spec=spec,
+        forms={name: protocol.form for name, protocol in settings.protocols.items()},
+        frames_min={name: one.frames_min for name, one in settings.protocols.items() if one.frames_min},
+        frames=_frames(plan, spec),
+        runs=tuple(one.name for one in scored),
+        imported=tuple(one.name for one in scored if plan.is_imported(one)),
+        judge_order=tuple(judges),
+        unjudged=tuple(run.name for run in plan.unjudged(benchmark, spec)),
+        judged=judged,
+        judges={one: models[one].label for one in judges},
+        abbreviations=plan.config.tables[benchmark].abbreviations,
+        references=tuple(sorted(one for one in shown if models[one].reference)),
+        quantised={slug: how for slug in sorted({*shown, *judges}) if (how := models[slug].quantised)},
+        adopted=runs.adopted([one.run for one in scored]),
+        missing_share_max=suite.missing_share_max,
+        failed_share_max=suite.failed_share_max,
+    )
+
+
+def _frames(plan: Plan, spec: TableSpec) -> dict[str, int]:
+    """Sampling -> its number of frames, of a table's rows, where that is the same for every clip."""
+    shown = sorted({row.sampling for row in spec.cells() if row.sampling})
+    counts = {name: frames_shown(plan.config.main.samplings[name]) for name in shown}
+    return {name: count for name, count in counts.items() if count is not None}
+
+
+class Tables:
+    """What the rules of tables ask."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+
+    def keys(self, runs: RunKeys) -> Iterator[tuple[Path, Key]]:
+        key = self._plan.results.key
+        for benchmark, table, spec in self._plan.tables():
+            of_table = table_key(self._plan, runs, benchmark, table, spec)
+            yield key("tables", benchmark, table), runs.coded("table", of_table, *parts(benchmark, "scores"))
+        if self._plan.overview:
+            scores = [module for benchmark in self._plan.overview for module in parts(benchmark, "scores")]
+            yield key("tables", OVERVIEW), runs.coded("overview", self._overview(runs), *scores)
+        if judge_pairs(self._plan):
+            yield key("tables", JUDGES), runs.coded("agreement", self._agreement())
+        if self._plan.config.suite.show_published:
+            yield key("reproduction"), runs.coded("reproduction", self._reproduction())
+
+    def _overview(self, runs: RunKeys) -> OverviewKey:
+        config, shown = self._plan.config, self._plan.overview
+        return OverviewKey(
+            suite=config.name,
+            confidence=config.main.confidence,
+            parts=tuple(table_key(self._plan, runs, name, OVERVIEW, spec) for name, spec in shown.items()),
+            of_all={name: main for name in shown if (main := config.tables[name].overview)},
+            gpus={line.model: config.models[line.model].gpus for line in config.suite.overview_lines()},
+        )
+
+    def _agreement(self) -> AgreementKey:
+        config, pairs = self._plan.config, judge_pairs(self._plan)
+        return AgreementKey(
+            suite=config.name,
+            suite_title=config.suite.title,
+            notice=config.suite.notice,
+            confidence=config.main.confidence,
+            pairs=tuple(
+                JudgePairKey(
+                    benchmark=one.benchmark,
+                    title=f"{config.benchmarks[one.benchmark].title}, {one.protocol}",
+                    judges=one.judges,
+                    runs=tuple(run.name for run in one.runs),
+                )
+                for one in pairs
+            ),
+            judges={judge: config.models[judge].label for one in pairs for judge in one.judges},
+        )
+
+    def _reproduction(self) -> ReproductionKey:
+        config, suite = self._plan.config, self._plan.config.suite
+        tables = {f"{benchmark}/{table}": (benchmark, table, spec) for benchmark, table, spec in self._plan.tables()}
+        return ReproductionKey(
+            suite=config.name,
+            suite_title=suite.title,
+            notice=suite.notice,
+            confidence=config.main.confidence,
+            titles=tuple(
+                Title(
+                    table=name,
+                    paper=config.benchmarks[benchmark].title,
+                    number=f"Table {table.removeprefix('table')}",
+                    title=spec.title,
+                )
+                for name, (benchmark, table, spec) in tables.items()
+            ),
+            judges_of_paper={name: spec.judge for name, (*_, spec) in tables.items() if spec.judge},
+            judges={judge: config.models[judge].label for judge in sorted(self._plan.judges())},
+            conditions={run.name: tuple(self._conditions(run)) for run in self._plan.runs()},
+        )
+
+    def _conditions(self, run: Run) -> Iterator[str]:
+        """What a run was made with, as far as papers may differ in it."""
+        yield f"protocol {run.protocol}"
+        yield f"frames {run.sampling}"
+        model = self._plan.config.models[run.model]
+        if run.model in self._plan.imports.models:
+            return
+        if model.repo:
+            yield f"revision {str(model.revision)[:12]}"
+        if ADAPTERS[model.adapter].needs_weights:
+            yield f"weights in {model.dtype if model.dtype != 'checkpoint' else 'the type of the checkpoint'}"
+        if how := model.settings.get("quantised"):
+            yield f"quantised: {how}"
+
+    # All of them
+
+    def to_read(self) -> list[Path]:
+        """What people read: every table number that a paper of the suite has, the overview, and the verdicts."""
+        tables = [collected_table_file(table, kind) for table in self._plan.benchmarks_by_table() for kind in READ_AS]
+        overview = [overview_file(kind) for kind in READ_AS if self._plan.overview]
+        verdicts = [reproduction_file("md")] if self._plan.config.suite.show_published else []
+        return [*tables, *overview, *verdicts]
+
+    def csvs(self) -> list[Path]:
+        """The numbers of every table of every paper of the suite."""
+        return [table_file(benchmark, table, "csv") for benchmark, table, _ in self._plan.tables()]
+
+    def fragments(self) -> list[Path]:
+        """Every table of every paper of the suite, and the overview, as LaTeX."""
+        tables = [table_file(benchmark, table, "tex") for benchmark, table, _ in self._plan.tables()]
+        return [*tables, *([overview_file("tex")] if self._plan.overview else [])]
+
+    @as_workflow_error
+    def parts(self, wildcards: Any) -> list[Path]:
+        """Table N of every paper that has one."""
+        table, kind = wildcards.table, wildcards.kind
+        return [table_file(benchmark, table, kind) for benchmark in self._plan.benchmarks_with(table)]
+
+    # One table, or the overview where the rule has no wildcards
+
+    @as_workflow_error
+    def metrics(self, wildcards: Any) -> list[Path]:
+        """The metrics of the runs behind it that this site can make."""
+        return [self._plan.results.metrics(one) for one in self._scored(wildcards)]
+
+    @as_workflow_error
+    def problems(self, wildcards: Any) -> list[Path]:
+        """What is wrong with the imported files behind it."""
+        return self._plan.import_problems(self._scored(wildcards))
+
+    @as_workflow_error
+    def timings(self, wildcards: Any) -> list[Path]:
+        """How long the answers behind it took."""
+        return [self._plan.results.timings(run) for run in self._plan.timed(self._scored(wildcards))]
+
+    def published(self, wildcards: Any) -> list[Path]:
+        """The papers' own numbers, where the suite shows them."""
+        shown = [wildcards.benchmark] if hasattr(wildcards, "benchmark") else self._plan.overview
+        return [published_file(one) for one in shown] if self._plan.config.suite.show_published else []
+
+    @as_workflow_error
+    def statistics(self, wildcards: Any) -> list[Path]:
+        """Numbers of the data, for a table that shows them, or a chance that is counted from them."""
+        benchmark, table = wildcards.benchmark, wildcards.table
+        is_needed = self._plan.shows_data(benchmark, self._plan.table(benchmark, table))
+        return [self._plan.results.statistics(benchmark)] if is_needed else []
+
+    def _scored(self, wildcards: Any) -> Sequence[Scored]:
+        if not hasattr(wildcards, "table"):
+            return self._plan.overview_scored()
+        return self._plan.table_scored(wildcards.benchmark, wildcards.table)
+
+    # Judges
+
+    @as_workflow_error
+    def compared_items(self, wildcards: Any) -> list[Path]:
+        """The items behind the answers whose judges are compared."""
+        return sorted({self._plan.results.items(one.run.benchmark) for one in compared(self._plan)})
+
+    @as_workflow_error
+    def compared_verdicts(self, wildcards: Any) -> list[Path]:
+        """What each of the judges says that are compared."""
+        return [self._plan.results.verdicts(one.run, one.judge) for one in compared(self._plan)]
+
+    # What `snakemake --report` says of them
+
+    def category(self, wildcards: Any) -> str:
+        return self._plan.config.benchmarks[wildcards.benchmark].title
+
+    def caption(self, wildcards: Any) -> str:
+        spec = self._plan.table(wildcards.benchmark, wildcards.table)
+        return self.caption_of(f"{spec.title}. {spec.caption}")
+
+    def caption_of(self, words: str) -> str:
+        """A caption, behind the suite's notice."""
+        return as_text(f"{self._plan.config.suite.notice} {words}")
+
+    def labels(self, wildcards: Any) -> dict[str, str]:
+        spec = self._plan.table(wildcards.benchmark, wildcards.table)
+        return {"what": f"Table {wildcards.table.removeprefix('table')}", "title": spec.title}

@@ -1,0 +1,184 @@
+"""The keys of runs, which hold all that shapes answers, and the digest of the code behind any key."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import cache, cached_property
+from importlib import metadata
+from pathlib import Path
+from typing import Any, TypeVar
+
+from reprise.benchmarks import registry
+from reprise.benchmarks.prompts import Prompt, load_prompts
+from reprise.core.code_digest import CodeDigests
+from reprise.core.errors import UserError
+from reprise.core.keyfile import Key
+from reprise.core.paths import Run
+from reprise.core.store import read_lines
+from reprise.external import FOLDER, module_name
+from reprise.external.keys import ImportedRatingsKey, ImportedRunKey, RatingFiles, RunFiles
+from reprise.models.adapters import ADAPTERS
+from reprise.models.keys import ModelAnswers, ModelRunKey, RunKey
+from reprise.people.keys import PeopleFiles, PeopleRunKey
+from reprise.plan.identity import server_of, weights_identity
+from reprise.plan.runs import Plan
+
+NO_FRAMES = {"rule": "none"}
+K = TypeVar("K", bound=Key)
+# Modules that a job uses and that do not affect its output: how it gets its settings, whose values are in the key file,
+# how it logs, and what loads a benchmark's modules, each of which counts where it is used.
+LEFT_OUT = (
+    *("reprise.core.errors", "reprise.core.keyfile", "reprise.core.log", "reprise.core.paths", "reprise.core.faults"),
+    *("reprise.*.keys", "reprise.*.settings", "reprise.stages.command"),
+    *("reprise.benchmarks.registry", "reprise.benchmarks.contract", "reprise.construction.registry"),
+)
+# The registry lists adapters, and sending says in what order questions go: neither shapes an answer.
+LEFT_OUT_OF_ANSWERS = (
+    *("reprise.core.*", "reprise.models.settings", "reprise.models.remote_settings", "reprise.models.money.*"),
+    *("reprise.models.adapters", "reprise.models.adapters.sending"),
+)
+
+
+class RunKeys:
+    """The keys of a suite's runs, each made once."""
+
+    def __init__(self, plan: Plan, code: CodeDigests) -> None:
+        self._plan = plan
+        self._config = plan.config
+        self._code = code
+        self._runs: dict[Run, RunKey] = {}
+        self._weights: dict[str, dict[str, str]] = {}
+
+    @cached_property
+    def prompts(self) -> dict[str, dict[str, Prompt]]:
+        """Benchmark -> its prompts by name."""
+        return {name: load_prompts(Path(spec.prompts)) for name, spec in self._config.benchmarks.items()}
+
+    def coded(self, stage: str, key: K, *modules: str, left_out: Sequence[str] = LEFT_OUT) -> K:
+        """A key with the digest of the code of its stage, and of modules that this loads by name."""
+        return key.model_copy(update={"code": self._code.closure((f"reprise.stages.{stage}", *modules), left_out)})
+
+    def adopted(self, runs: Sequence[Run]) -> dict[str, str]:
+        """Of these runs' keys those whose answers were carried over from another key, and why."""
+        keys = sorted({self.of(run).key for run in runs} & self._adopted.keys()) if self._adopted else []
+        return {key: self._adopted[key] for key in keys}
+
+    @cached_property
+    def _adopted(self) -> dict[str, str]:
+        notes = read_lines(self._plan.store.root / "adopted.jsonl")
+        return {str(to): f"answers carried over from key {str(old)[:12]}: {why}" for _, old, to, why, *_ in notes}
+
+    def of(self, run: Run) -> RunKey:
+        """The key of a run, whoever answers."""
+        if run not in self._runs:
+            self._runs[run] = self._run(run)
+        return self._runs[run]
+
+    def _run(self, run: Run) -> RunKey:
+        protocol = self._config.benchmarks[run.benchmark].protocols[run.protocol]
+        sampling = self._config.main.samplings[run.sampling]
+        if self._plan.imports.of_people(run):
+            return self._run_of_people(run, sampling)
+        if run.model in self._plan.imports.models:
+            return self._imported_run(run, protocol.form, sampling)
+        asked = {"form": protocol.form, "ask": protocol.ask, "max_tokens": protocol.max_tokens, "sampling": sampling}
+        return self.of_model(run.name, run.model, asdict(self.prompts[run.benchmark][protocol.prompt]), asked)
+
+    def of_judge(self, benchmark: str, protocol: str, judge: str) -> RunKey:
+        """The key of a judge's replies to the answers of a protocol."""
+        name, settings = f"{judge} as judge of {benchmark}/{protocol}", self._config.benchmarks[benchmark]
+        if judge in self._plan.imports.models:
+            return self._imported_ratings(name, benchmark, protocol, judge)
+        asked = settings.protocols[protocol]
+        assert asked.judge is not None
+        how = {"form": "judge", "ask": "write", "max_tokens": asked.judge_tokens, "sampling": NO_FRAMES}
+        return self.of_model(name, judge, asdict(self.prompts[benchmark][asked.judge]), how)
+
+    def of_model(self, name: str, slug: str, prompt: dict[str, str], asked: dict[str, Any]) -> ModelRunKey:
+        """The key of a model that is asked by this prompt, be it for answers, as a judge of answers or as a writer."""
+        model = self._config.models[slug]
+        adapter = ADAPTERS[model.adapter]
+        beside = adapter.beside_answers & model.settings.keys()
+        if slug not in self._weights:
+            self._weights[slug] = weights_identity(slug, model, self._plan.store)
+        server = server_of(model, self._weights[slug], self._plan.store)
+        answers = ModelAnswers(
+            adapter=model.adapter,
+            model=self._weights[slug],
+            settings={key: value for key, value in model.settings.items() if key not in beside} | server.settings,
+            dtype=model.dtype,
+            attention=model.attention,
+            trust_remote_code=model.trust_remote_code,
+            prompt=prompt,
+            versions={one: version_of(one) for one in adapter.versioned(model.settings)} | server.versions,
+            serving=server.serving,
+            code=self._code.closure((adapter.module,), LEFT_OUT_OF_ANSWERS),
+            **asked,
+        )
+        return ModelRunKey(
+            run=name,
+            key=answers.digest(),
+            answers=answers,
+            patterns=tuple(model.patterns),
+            checkpoint=model.checkpoint,
+            gpus=model.gpus,
+            serving={key: model.settings[key] for key in sorted(beside)},
+            hosting=server.hosting,
+            price=model.price,
+        )
+
+    def _imported_run(self, run: Run, form: str, sampling: dict[str, Any]) -> ImportedRunKey:
+        files = self._plan.imports.answer_files(run)
+        if not files:
+            raise UserError(
+                f"{run.name}: no answers found. Put the files into "
+                f"{FOLDER / run.benchmark / run.model / run.protocol / run.sampling}/, or remove the run."
+            )
+        answers = RunFiles(
+            adapter=self._config.models[run.model].adapter,
+            benchmark=run.benchmark,
+            form=form,
+            sampling=sampling,
+            files=self._plan.digests(files),
+        )
+        answers = self.coded("import_answers", answers, module_name(run.benchmark))
+        patterns = tuple(self._config.models[run.model].patterns)
+        return ImportedRunKey(run=run.name, key=answers.digest(), answers=answers, patterns=patterns)
+
+    def _run_of_people(self, run: Run, sampling: dict[str, Any]) -> PeopleRunKey:
+        people = self._plan.imports.people
+        group = people.answering[run]
+        answers = PeopleFiles(
+            adapter=self._config.models[run.model].adapter,
+            sampling=sampling,
+            scope=group.scope,
+            design=group.design,
+            files=people.inputs(group),
+        )
+        answers = self.coded("people_answers", answers)
+        return PeopleRunKey(run=run.name, key=answers.digest(), answers=answers)
+
+    def _imported_ratings(self, name: str, benchmark: str, protocol: str, judge: str) -> ImportedRatingsKey:
+        runs = [run for run in self._plan.runs() if (run.benchmark, run.protocol) == (benchmark, protocol)]
+        files = {run.name: self._plan.imports.rating_files(run, judge) for run in runs}
+        answers = RatingFiles(
+            adapter=self._config.models[judge].adapter,
+            benchmark=benchmark,
+            sampling=NO_FRAMES,
+            files={run: self._plan.digests(found) for run, found in files.items() if found},
+        )
+        answers = self.coded("import_ratings", answers, module_name(benchmark))
+        return ImportedRatingsKey(run=name, key=answers.digest(), answers=answers)
+
+
+def parts(benchmark: str, *names: str) -> list[str]:
+    """The modules of a benchmark with these names, of those that it has."""
+    return [registry.module_name(benchmark, name) for name in names if registry.has_part(benchmark, name)]
+
+
+@cache
+def version_of(distribution: str) -> str:
+    """The version of an installed distribution."""
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return "not installed"

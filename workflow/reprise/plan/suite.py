@@ -1,0 +1,165 @@
+"""What the Snakemake rules call: a suite that is ready to be run. Wildcards go in, paths and resources come out."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from reprise.config.load import load
+from reprise.config.site import Site
+from reprise.core.clones import LOCKS, is_running, register
+from reprise.core.errors import UserError, faults_in_words
+from reprise.core.files import canonical_json, is_other, read_json, text_digest, write_if_changed
+from reprise.core.locks import put_locks
+from reprise.core.log import log
+from reprise.core.names import FIGURE, one_of
+from reprise.core.paths import READ_AS, STAMP
+from reprise.models.pieces import NAME
+from reprise.plan.answers import failed_answers, summary
+from reprise.plan.changes import leaves
+from reprise.plan.keys import Rules, changed_keys, write_keys
+from reprise.plan.outcome import outcome
+from reprise.plan.retries import write_answer_retries, write_retries
+from reprise.plan.runs import Plan
+from reprise.plan.site import check_models, site_of
+from reprise.plan.targets import check_profile, check_targets, targets_of, warn_of_ended, warn_of_unpinned
+from reprise.plan.upkeep import note_outdated
+
+
+def load_suite(overrides: dict[str, Any], arguments: Sequence[str] = ()) -> "Suite":
+    """Read the configuration in the working directory and bring key files and the suite's stamp up to date.
+
+    Problems with Snakemake's arguments, and weights or data that are not pinned, are reported before jobs are planned.
+    """
+    with faults_in_words():
+        plan = Plan(load(Path(), overrides))
+        if "--target-jobs" in arguments:  # given where Snakemake itself calls, for a job of this workflow
+            return Suite(plan)
+        check_profile(arguments)
+        targets = targets_of(arguments)
+        check_targets(plan, targets)
+        site = site_of(arguments)
+        if site is not None:
+            check_models(plan, site, targets)
+        warn_of_unpinned(plan, targets)
+        warn_of_ended(plan, targets)
+        plan.imports.warn_of_unused(plan.models)
+        if is_running(Path()) and "--unlock" not in arguments:
+            _refuse_changes(plan)
+        else:
+            _bring_up_to_date(plan)
+        return Suite(plan, targets, site)
+
+
+def _bring_up_to_date(plan: Plan) -> None:
+    """Write what jobs are planned by, and show what is out of date."""
+    put_locks(plan.store.root, plan.config.main.locks)
+    register(plan.store, Path())
+    plan.store.sweep()
+    write_keys(plan)
+    note_outdated(plan)
+    write_retries(plan)
+    failed = failed_answers(plan)
+    write_answer_retries(plan, failed)
+    if failed:
+        log.warning(summary(failed))
+    write_if_changed(STAMP, _stamp(plan))
+
+
+def _refuse_changes(plan: Plan) -> None:
+    """Leave everything as the Snakemake that works in this folder planned by it."""
+    others = [path for path in [STAMP] if is_other(path, _stamp(plan))] or changed_keys(plan)
+    if others:
+        raise UserError(
+            f"another snakemake works in this folder (see {LOCKS}), and this call is of another suite or of a changed "
+            f"configuration: it would change {others[0]}. Wait for its end; if it was killed, run `snakemake --unlock` "
+            "first."
+        )
+
+
+def _stamp(plan: Plan) -> str:
+    return canonical_json({"suite": plan.config.name}) + "\n"
+
+
+UNSHOWN = ("code", "key")
+LONGEST = 60
+
+
+class ForJobs(NamedTuple):
+    """What all jobs are told alike; it shapes no result."""
+
+    store: str
+    scratch: list[str]
+    attempts: int
+    budget: list[float]
+    """dollars and tokens"""
+
+
+class Suite(Rules):
+    """A suite's plan, as the rules ask it: an object for each of their files."""
+
+    def __init__(self, plan: Plan, targets: Sequence[str] = (), site: Site | None = None) -> None:
+        super().__init__(plan, site)
+        self._plan = plan
+        self._targets = targets
+        self._known: dict[str, str] = {}
+        main, suite = plan.config.main, plan.config.suite
+        self.name = plan.config.name
+        self.for_jobs = ForJobs(
+            store=main.store,
+            scratch=[main.scratch] if main.scratch else [],
+            attempts=suite.answer_attempts,
+            budget=[plan.budget.usd, plan.budget.tokens],
+        )
+
+    def wildcards(self) -> Mapping[str, str]:
+        """The values that each wildcard may have."""
+        config = self._plan.config
+        return {
+            "benchmark": one_of(config.benchmarks),
+            "protocol": one_of({name for spec in config.benchmarks.values() for name in spec.protocols}),
+            "sampling": one_of(config.main.samplings),
+            "model": one_of(config.models),
+            "judge": one_of(self._plan.judges()),
+            "environment": one_of(one.served_by.environment for one in config.models.values() if one.served_by),
+            "shard": r"\d+",
+            "piece": NAME.pattern,
+            "round": r"\d+",
+            "group": self.people.groups(),
+            "table": r"table\d+",
+            "figure": FIGURE.strip("^$"),
+            "kind": one_of(READ_AS),
+            "clip": r"[^/\s]+",
+        }
+
+    def settings(self, key: str) -> Callable[[Any], str]:
+        """What a job's key file says but for the digest of its code, so that Snakemake's own words name a setting."""
+        return lambda wildcards: self._said(key.format_map(dict(wildcards.items())))
+
+    def _said(self, key: str) -> str:
+        if key not in self._known:
+            found = leaves(read_json(self._plan.results.key(*key.split("/"))))
+            shown = {name: _short(value) for name, value in found if name.rpartition(".")[2] not in UNSHOWN}
+            self._known[key] = ", ".join(f"{name.removeprefix('answers.')}: {text}" for name, text in shown.items())
+        return self._known[key]
+
+    def say_failures(self) -> None:
+        """Say at the end of a run how many answers failed."""
+        found = summary(failed_answers(self._plan))
+        if found:
+            log.warning(found)
+
+    def say_outcome(self) -> None:
+        """Say how many answers failed, and what was made."""
+        self.say_failures()
+        for line in outcome(self._plan, self._targets):
+            log.info(line)
+
+
+def _short(value: Any) -> str:
+    """A value on one line; of a long one, such as a prompt, its beginning and its digest."""
+    text = value if isinstance(value, str) else canonical_json(value)
+    return (
+        " ".join(text.split())
+        if len(text) <= LONGEST
+        else f"{' '.join(text[:LONGEST].split())}... ({text_digest(text)[:12]})"
+    )

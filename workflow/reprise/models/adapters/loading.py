@@ -7,6 +7,7 @@ from typing import Any
 from reprise.core.errors import UserError
 from reprise.core.log import log
 from reprise.models.adapters.base import ModelSpec
+from reprise.models.adapters.generation import keep_to_list
 from reprise.models.placement import needed, placed
 from reprise.models.quantised import ON_LOADING, check_installed, check_named
 from reprise.models.torch_setup import prepare
@@ -37,8 +38,12 @@ def load_part(kind: Any, spec: ModelSpec, **options: Any) -> Any:
         return kind.from_pretrained(
             spec.folder, trust_remote_code=spec.trust_remote_code, local_files_only=True, **options
         )
-    except (OSError, ValueError, ImportError, SafetensorError) as error:
+    except MemoryError:
+        raise
+    except Exception as error:  # files of a form that the library does not expect end it with errors of any kind
         reason = str(error).partition("\n")[0]
+        if not isinstance(error, OSError | ValueError | ImportError | SafetensorError):
+            reason = f"one of its files has an unexpected form ({type(error).__name__}: {reason})."
         raise UserError(
             f"{spec.folder}: {kind.__name__} cannot load this checkpoint: {reason} "
             "Correct the checkpoint, or `adapter`, `attention` or `trust_remote_code` in the model's file."
@@ -69,6 +74,8 @@ def load_model(kind: Any, spec: ModelSpec) -> Any:
             f"shape: {listed}. Random numbers would stand in for them. Fetch the checkpoint again, or correct it."
         )
     check_places(model, options.get("max_memory"), spec)
+    if model.can_generate():
+        keep_to_list(model, spec.folder)
     return model.eval()
 
 

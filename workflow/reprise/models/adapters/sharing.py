@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from reprise.models.adapters.asking import rows_written
+from reprise.models.adapters.generation import looks_at_prompt
 from reprise.models.torch_setup import prepare
 
 prepare()
@@ -75,6 +76,7 @@ class Prefix:
 
     def written(self, questions: Sequence[Any], max_tokens: int, rows: int = 1) -> Any:
         """The tokens that follow each question, always the likeliest one."""
+        rows = 1 if looks_at_prompt(self._model) else rows  # what fills a batch up would count as words of the prompt
         after = [ids[0, self.length :] for ids in questions]
         found: list[Any] = [None] * len(questions)
         for places in _batches([len(ids) for ids in after], rows):

@@ -80,6 +80,10 @@ def introduced(asked: Asked) -> Says:
     """What a server says of itself."""
     if asked.path == "/version":
         return Says({"version": VERSION})
+    if asked.path == "/tokenize":
+        return Says(
+            {"count": 3, "max_model_len": 4096, "tokens": [1, 2, 3], "token_strs": ["user", "\u010a", "assistant"]}
+        )
     return Says({"object": "list", "data": [{"id": MODEL, "object": "model"}]})
 
 
@@ -167,7 +171,7 @@ class ChatServer:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while (asked := await _read(reader)) is not None:
-                is_looked_at = asked.path in INTRODUCTIONS
+                is_looked_at = asked.path in INTRODUCTIONS or (asked.path == "/tokenize" and "messages" in asked.body)
                 (self.looked_at if is_looked_at else self.asked).append(asked)
                 self._now += 1
                 self.most_at_once = max(self.most_at_once, self._now)

@@ -14,7 +14,7 @@ from reprise.config.model import Model
 from reprise.core.errors import UserError, unknown
 from reprise.core.paths import Run
 from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, read_table
-from reprise.models.adapters import ADAPTERS, load_adapter
+from reprise.models.adapters import ADAPTERS, SHARE, load_adapter
 from reprise.models.adapters.base import Adapter, ModelSpec
 from reprise.models.ahead import Asked
 from reprise.models.devices import take_gpus
@@ -23,6 +23,7 @@ from reprise.models.money.prices import NO_BUDGET
 from reprise.models.reasons import REASONS
 from reprise.models.served import ServedSpec
 from reprise.models.serving.host import Host
+from reprise.models.settings import HALF
 from reprise.models.sight import PLAN, Sight, sight_of
 from reprise.models.weights import WEIGHTS, snapshot_folder
 from reprise.plan.identity import server_of, weights_identity
@@ -51,7 +52,8 @@ def check_model(slug: str, questions: int, suite: str | None = None) -> None:
         for run in runs:
             sight = sight_of(adapter, _sample(plan, run, questions // len(runs)))
             print("\n".join(_lines(run, sight)))
-            problems += _problems(run, sight)
+            ask = plan.config.benchmarks[run.benchmark].protocols[run.protocol].ask
+            problems += _problems(run, sight, _least_share(model) if ask == "score" else 0.0)
     if ADAPTERS[model.adapter].needs_weights:
         print("\n".join(_memory(model)))
     if problems:
@@ -169,7 +171,12 @@ def _lines(run: Run, sight: Sight) -> Iterator[str]:
         yield f"  failed                    {count}: {reason} ({REASONS[reason]})"
 
 
-def _problems(run: Run, sight: Sight) -> Iterator[str]:
+def _least_share(model: Model) -> float:
+    """What the options of a scored question must hold of the probability."""
+    return float(model.settings.get(SHARE, HALF))
+
+
+def _problems(run: Run, sight: Sight, least_share: float) -> Iterator[str]:
     if sight.failures.total() == sight.questions:
         reason, _ = sight.failures.most_common(1)[0]
         yield f"every question of {run.name} failed: {reason}: {sight.message}."
@@ -177,6 +184,12 @@ def _problems(run: Run, sight: Sight) -> Iterator[str]:
         yield (
             f"{run.name}: the model is blind. No answer changes when it is shown another clip: do not run it. "
             "Look at its weights, its chat template and `settings.frames`."
+        )
+    elif sight.readable < least_share:
+        yield (
+            f"{run.name}: the options hold {100 * sight.readable:.2g} % of the probability of an answer's first token, "
+            "so that scores say nothing, and the run would end after its first questions. If the model thinks before "
+            "it answers, set `template_arguments`, or ask it by protocols with `ask: choose` or `ask: write`."
         )
 
 

@@ -1,11 +1,13 @@
 """Which GPUs a job may use: Snakemake counts them, a lock on each says which are free."""
 
 import os
+import re
 import subprocess
 import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from socket import gethostname
 
 from filelock import BaseFileLock, FileLock, Timeout
 
@@ -59,6 +61,8 @@ def take_gpus(count: int, folder: Path) -> list[BaseFileLock]:
         taken = _free_locks(names, count, folder)
         if len(taken) == count:
             os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(taken)
+            # Drivers and schedulers number GPUs by their place in the machine; CUDA would by their speed.
+            os.environ.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
             return list(taken.values())
         for lock in taken.values():
             lock.release()
@@ -68,13 +72,13 @@ def take_gpus(count: int, folder: Path) -> list[BaseFileLock]:
 
 def _free_locks(names: list[str], count: int, folder: Path) -> dict[str, BaseFileLock]:
     taken: dict[str, BaseFileLock] = {}
-    # Every node has a GPU 0, and all see one store: what Slurm gave to a job is that job's alone.
-    job = "".join(f"{number}-" for number in [os.environ.get("SLURM_JOB_ID")] if number)
+    # Every node has a GPU 0, and all see one store; on a node each Slurm job may call the first of its own GPUs 0.
+    place = "-".join(filter(None, (re.sub(r"[^A-Za-z0-9.]", "_", gethostname()), os.environ.get("SLURM_JOB_ID"))))
     for name in names:
         if len(taken) == count:
             break
         # The operating system's lock or none: it ends with its process, also by a kill.
-        lock = FileLock(folder / f"gpu-{job}{name}.lock", fallback_to_soft=False)
+        lock = FileLock(folder / f"gpu-{place}-{name}.lock", fallback_to_soft=False)
         with suppress(Timeout):
             lock.acquire(blocking=False)
             taken[name] = lock

@@ -1,12 +1,16 @@
-"""The first questions of a model that has not answered anything yet: if all fail alike, so would the others."""
+"""The first questions of a run: what all of them show is found out before the others are asked."""
 
 from collections.abc import Callable, Mapping
+from statistics import mean
 
 from reprise.core.errors import UserError
 from reprise.media.errors import STATUSES as MEDIA_STATUSES
-from reprise.models.adapters.base import Answer
+from reprise.models.adapters import ADAPTERS, SHARE
+from reprise.models.adapters.base import Answer, Request
 from reprise.models.failures import Failures
+from reprise.models.keys import ModelRunKey, RunKey
 from reprise.models.reasons import REASONS, TRANSIENT
+from reprise.models.settings import HALF
 
 # A model that has answered nothing yet is given up when this many questions, about two clips at least, fail alike.
 FIRST_QUESTIONS = 8
@@ -69,6 +73,43 @@ class Start:
                 f"({REASONS[first.error]}): {first.message}. Nothing was recorded. {_advice(first.error)}"
             )
         self.is_over = True
+
+
+class OptionShare:
+    """How much of the probability the options of the first scored questions hold together.
+
+    Of a model that begins its answers with other words, such as a thought, the table would look like any other.
+    """
+
+    def __init__(self, key: RunKey) -> None:
+        self._run, self._least = key.run, 0.0
+        if isinstance(key, ModelRunKey) and ADAPTERS[key.answers.adapter].beside_answers >= {SHARE}:
+            self._least = float(key.serving.get(SHARE, HALF))
+        self._shares: list[float] = []
+        self._clips: set[str] = set()
+        self.is_over = self._least == 0
+
+    def note(self, clip: str, request: Request, answer: Answer) -> None:
+        """An answer, be it of an earlier job; a UserError when those of enough questions hold too little."""
+        if self.is_over or request.ask != "score" or not answer.scores:
+            return
+        self._shares.append(sum(answer.scores))
+        self._clips.add(clip)
+        if len(self._shares) >= FIRST_QUESTIONS and len(self._clips) > 1:
+            self.end()
+
+    def end(self) -> None:
+        """The same after the last question, be they few."""
+        self.is_over = True
+        share = mean(self._shares) if self._shares else 1.0
+        if share < self._least:
+            raise UserError(
+                f"{self._run}: the options hold {100 * share:.2g} % of the probability of an answer's first token, in "
+                f"the mean of the first {len(self._shares)} questions; at least {100 * self._least:g} % are wanted, or "
+                "scores say nothing. Does the model think, or write something before its answer? See `reprise check`; "
+                "set `template_arguments` in its file, or ask it by a protocol with `ask: choose` or `ask: write`. "
+                "Where it is known to be right, lower `settings.option_share`."
+            )
 
 
 def _advice(error: str) -> str:

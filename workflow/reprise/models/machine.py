@@ -51,7 +51,8 @@ def model_on(
             each = max(1, threads // len(groups))
             make = partial(LazyModel, key, store, each, each, given, options)
             modules = (ADAPTERS[key.answers.adapter].module,)
-            copies = [Copy(make, {"CUDA_VISIBLE_DEVICES": ",".join(group)}, modules) for group in groups]
+            order = {"CUDA_DEVICE_ORDER": os.environ["CUDA_DEVICE_ORDER"]}
+            copies = [Copy(make, order | {"CUDA_VISIBLE_DEVICES": ",".join(group)}, modules) for group in groups]
             yield [ends.enter_context(closing(copy)) for copy in copies]
 
 

@@ -4,16 +4,21 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from reprise.core.errors import UserError
+from reprise.core.log import log
 from reprise.models.quantised import BYTES, ON_LOADING
-from reprise.models.weight_files import Tensor, own_dtype, tensors_of
+from reprise.models.weight_files import Tensor, own_dtype, tensors_of, text_configuration
 
 GB = 10**9
-# What a device holds besides weights: the tokens of a clip, copies of them for several questions, what layers compute.
-# Half as much as the weights on it, and no more than this.
+# What a device holds besides weights: what is kept of a clip's tokens, once for the clip and once for a question (more
+# copies are made where there is room), what layers compute of them, and what torch and the driver take: by the shape of
+# the model. No more than half of the weights on it, and than this, which is also what counts where the shape is unknown.
 MOST_ALLOWANCE = 8 * GB
+TOKENS, COPIES, ALWAYS = 16_384, 2, GB
+# A multilayer perceptron holds three rows of its inner width at a time, and a layer as many of its outer one, twice.
+ROWS_INSIDE, ROWS_OUTSIDE = 3, 6
 # Bytes of the number formats that a model's file, or a checkpoint's configuration, may name; and those in the files.
 WIDTHS = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2}
 FLOATS = {"F64", "F32", "BF16", "F16"}
@@ -28,6 +33,15 @@ class Needed(NamedTuple):
 
     weights: int
     largest: int
+    cache: int | None = None
+    """what is kept of a clip's tokens, where the configuration says the model's shape"""
+    computed: int = 0
+    """what one of its layers computes of them"""
+
+    def beside(self, devices: int) -> int:
+        """What is left free on each of so many devices."""
+        most = allowance(self.weights // devices)
+        return most if self.cache is None else min(most, ALWAYS + COPIES * self.cache // devices + self.computed)
 
 
 class Placement(NamedTuple):
@@ -42,7 +56,24 @@ class Placement(NamedTuple):
 
 def needed(folder: Path, dtype: str, quantised: str | None) -> Needed:
     """What a checkpoint needs in the number format that its model's file names."""
-    return needed_by(tensors_of(folder), own_dtype(folder) if dtype not in WIDTHS else dtype, quantised)
+    dtype_there = own_dtype(folder) if dtype not in WIDTHS else dtype
+    need = needed_by(tensors_of(folder), dtype_there, quantised)
+    return _with_clips(need, text_configuration(folder), WIDTHS.get(dtype_there or "", 4))
+
+
+def _with_clips(need: Needed, text: Mapping[str, Any], width: int) -> Needed:
+    """What clips take besides, by the shape of the language model; unknown where it is not stated."""
+    names = ("num_hidden_layers", "hidden_size", "intermediate_size", "num_attention_heads", "max_position_embeddings")
+    found = [value for name in names if isinstance(value := text.get(name), int) and value > 0]
+    if len(found) < len(names):
+        return need
+    layers, hidden, inner, heads, context = found
+    head = text.get("head_dim") or hidden // heads
+    tokens = min(TOKENS, context)
+    return need._replace(
+        cache=2 * tokens * layers * (text.get("num_key_value_heads") or heads) * head * width,
+        computed=tokens * (ROWS_INSIDE * inner + ROWS_OUTSIDE * hidden) * width,
+    )
 
 
 def needed_by(tensors: Mapping[str, Tensor], dtype: str | None, quantised: str | None) -> Needed:
@@ -63,7 +94,7 @@ def _size(name: str, tensor: Tensor, dtype: str | None, quantised: str | None) -
 
 
 def allowance(weights: int) -> int:
-    """What is left free on a device beside these weights."""
+    """What is left free at most on a device beside these weights."""
     return min(weights // 2, MOST_ALLOWANCE)
 
 
@@ -71,30 +102,42 @@ def groups_of(need: Needed, names: Sequence[str], free: Sequence[int], model: st
     """Devices by name, in as many groups as there is room for copies of a model."""
     count = placed(need, free, model).devices
     starts = range(0, len(names) - count + 1, count)
-    return [tuple(names[at : at + count]) for at in starts if _rooms(need, free[at : at + count]) is not None]
+    groups = [
+        tuple(names[at : at + count])
+        for at in starts
+        if _rooms(need, free[at : at + count], need.beside(count)) is not None
+    ]
+    return groups or [tuple(names)]
 
 
 def placed(need: Needed, free: Sequence[int], model: str) -> Placement:
-    """The fewest devices, from the first on, that hold a model; a UserError if all of them do not.
+    """The fewest devices, from the first on, that hold a model with room for clips; all, where it may just fit on them;
+    a UserError if it does not.
 
     On several, each but the last may leave as much unused as the largest part takes.
     """
     for count in range(1, len(free) + 1):
-        rooms = _rooms(need, free[:count])
+        rooms = _rooms(need, free[:count], need.beside(count))
         if rooms is not None:
             return Placement(rooms)
-    beside = allowance(need.weights // max(1, len(free)))
-    there = " + ".join(f"{one / GB:.3g}" for one in free)
+    beside, there = need.beside(max(1, len(free))), " + ".join(f"{one / GB:.3g}" for one in free)
+    least = min(ALWAYS, allowance(need.weights // max(1, len(free))))
+    rooms = _rooms(need, free, least)
+    if rooms is not None:
+        log.info(
+            f"{model}: {beside / GB:.3g} GB a device are wanted beside its weights of {need.weights / GB:.3g} GB, and "
+            f"{there} GB are free: it is tried. Questions for which the room does not suffice fail, `out_of_memory`"
+        )
+        return Placement(rooms)
     raise UserError(
-        f"{model}: too little memory: its weights take {need.weights / GB:.3g} GB, and {beside / GB:.3g} GB a device "
-        f"are left for clips and what layers compute; free here: {there} GB. Give it more or larger devices (`gpus` in "
-        "the model's file), or smaller weights (`dtype`, `settings.quantised`)."
+        f"{model}: too little memory: its weights take {need.weights / GB:.3g} GB, and a device needs {least / GB:.3g} "
+        f"GB beside them, better {beside / GB:.3g} GB for clips and what layers compute; free here: {there} GB. Give "
+        "it more or larger devices (`gpus` in the model's file), or smaller weights (`dtype`, `settings.quantised`)."
     )
 
 
-def _rooms(need: Needed, free: Sequence[int]) -> tuple[int, ...] | None:
+def _rooms(need: Needed, free: Sequence[int], beside: int) -> tuple[int, ...] | None:
     """What the weights may take of each of these devices; None if together they do not hold the model."""
-    beside = allowance(need.weights // len(free))
     rooms = tuple(max(0, one - beside) for one in free)
     is_enough = sum(rooms) >= need.weights + (len(free) - 1) * need.largest
     return rooms if is_enough and min(rooms) >= need.largest else None

@@ -53,10 +53,19 @@ def configuration(folder: Path) -> dict[str, Any]:
     return _json(path) if path.is_file() else {}
 
 
+def text_configuration(folder: Path) -> dict[str, Any]:
+    """Of a checkpoint's `config.json` what is about its language model."""
+    found = configuration(folder)
+    named = [
+        found[name] for name in ("text_config", "llm_config", "thinker_config") if isinstance(found.get(name), dict)
+    ]
+    text: dict[str, Any] = named[0] if named else found
+    return text.get("text_config", text) if isinstance(text.get("text_config"), dict) else text
+
+
 def own_dtype(folder: Path) -> str | None:
     """The type of numbers that a checkpoint's configuration names; None if it names none."""
-    found = configuration(folder)
-    for part in (found, found.get("text_config") or {}):
+    for part in (configuration(folder), text_configuration(folder)):
         named = part.get("dtype") or part.get("torch_dtype")
         if named:
             return str(named).removeprefix("torch.")
@@ -65,10 +74,11 @@ def own_dtype(folder: Path) -> str | None:
 
 def quantised_by(folder: Path) -> str | None:
     """The method by which a checkpoint's weights are quantised; None if they are not."""
-    found = configuration(folder)
-    for part in (found, found.get("text_config") or {}):
-        if part.get("quantization_config"):
-            return str(part["quantization_config"].get("quant_method", "bitsandbytes"))
+    for part in (configuration(folder), text_configuration(folder)):
+        if found := part.get("quantization_config"):
+            if not isinstance(found, dict):
+                raise _damaged(folder / "config.json", "its quantization_config is not a group of keys")
+            return str(found.get("quant_method", "bitsandbytes"))
     return None
 
 

@@ -18,7 +18,7 @@ from reprise.models.ahead import Asked
 from reprise.models.answering import DEVICE_ERROR, Model
 from reprise.models.copies import Copy, CopyLostError, answered
 from reprise.models.failures import Failures, failures_path
-from reprise.models.first_questions import Start
+from reprise.models.first_questions import OptionShare, Start
 from reprise.models.journal import Journal, asking_alone, journal_path
 from reprise.models.keys import ModelRunKey, RunKey
 from reprise.models.lazy import PreparingModel
@@ -79,7 +79,7 @@ def ask_all(
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Ask what has no answer yet and is due of a model, or of its copies at once; rows of responses and of timings."""
     models = model if isinstance(model, Sequence) else [model]
-    asking = Asking(models, journal, failures, key.run, piece)
+    asking = Asking(models, journal, failures, key, piece)
     asking.ask_due(works)
     responses, timings = [], []
     price = key.price if isinstance(key, ModelRunKey) else None
@@ -97,13 +97,14 @@ class Asking:
     became of them is in the journal and among the failures."""
 
     def __init__(
-        self, models: Sequence[Model | Copy], journal: Journal, failures: Failures, run: str, piece: Piece
+        self, models: Sequence[Model | Copy], journal: Journal, failures: Failures, key: RunKey, piece: Piece
     ) -> None:
         self._models = models
         self._journal = journal
         self._failures = failures
+        self._share = OptionShare(key)
         self._start = Start(
-            run,
+            key.run,
             is_over=len(journal) > 0,
             answers_elsewhere=journal.count_now,
             other_pieces=None if piece == WHOLE else self._of_other_pieces,
@@ -119,12 +120,25 @@ class Asking:
         """Ask what is due: a server about many clips at a time, any other model clip by clip."""
         self._own = frozenset(entry for work in works for entry in work.entries)
         progress = ProgressLine(sum(len(work.requests) for work in works))
+        if any(map(self._is_due, self._own)):
+            self._look_at_earlier_answers(works)
+        else:
+            self._share.is_over = True  # nothing is left to be spent; the run's health says it
         if isinstance(self._models[0], ServedModel):
             self._ask_server(self._models[0], works, progress)
         else:
             self._ask_by_clip(works, progress)
         self._start.end()
+        if not self._share.is_over:
+            self._share.end()
         self._failures.write()
+
+    def _look_at_earlier_answers(self, works: Sequence[Work]) -> None:
+        for work in works:
+            for entry, request in zip(work.entries, work.requests, strict=True):
+                answer = self._journal.get(entry)
+                if answer is not None:
+                    self._share.note(work.clip.clip_id, request, answer)
 
     def _of_other_pieces(self) -> Failures:
         return self._failures.elsewhere(self._own)
@@ -174,6 +188,7 @@ class Asking:
             self._journal.add(entry, given.answer, round(given.seconds, 6), parts)
             self._start.note(given.clip.clip_id, {}, is_answered=True)
             self._failures.answered(entry)
+            self._share.note(given.clip.clip_id, given.request, given.answer)
         if self._start.is_over:
             self._failures.write()
 
@@ -232,11 +247,14 @@ class Asking:
         """What became of the questions."""
         self.asked[work.clip.clip_id] += len(pending)
         self._start.note(work.clip.clip_id, failed, is_answered=len(failed) < len(pending))
-        for entry in pending:
+        for entry, request in pending.items():
             if entry in failed:
                 self._failures.add(entry, failed[entry])
             else:
                 self._failures.answered(entry)
+            answer = self._journal.get(entry)
+            if answer is not None:
+                self._share.note(work.clip.clip_id, request, answer)
         _stop_on_lost_device(failed, self._failures)
         if self._start.is_over:
             self._failures.write()

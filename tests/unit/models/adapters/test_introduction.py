@@ -45,7 +45,7 @@ def test_a_server_says_once_what_it_is_and_the_log_keeps_it(caplog: pytest.LogCa
         asked = adapter(server)
         for _ in range(2):
             assert [one.text for one in asked.answers(BLIND, [WRITE])] == ["this"]
-        assert [one.path for one in server.looked_at] == ["/v1/models", "/version"]
+        assert [one.path for one in server.looked_at] == ["/v1/models", "/version", "/tokenize"]
         assert f"{server.url}: version {VERSION}, serves {MODEL}" in caplog.messages
 
 

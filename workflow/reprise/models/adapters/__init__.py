@@ -66,12 +66,14 @@ class AdapterInfo:
         return self.target.partition(":")[0]
 
 
+SHARE = "option_share"
 ANYTHING = ("score", "choose", "write", "similarity")
 
 ADAPTERS: dict[str, AdapterInfo] = {
     "transformers": AdapterInfo(
         "reprise.models.adapters.transformers:TransformersAdapter",
         settings=TransformersSettings,
+        beside_answers=frozenset({SHARE}),
         preparer="reprise.models.adapters.prepared:ClipPreparer",
         needs_weights=True,
         packages=("torch", "torchvision", "transformers", "av"),
@@ -89,6 +91,7 @@ ADAPTERS: dict[str, AdapterInfo] = {
         needs_weights=True,
         packages=("torch", "transformers", "tokenizers"),
         settings=TextSettings,
+        beside_answers=frozenset({SHARE}),
         heads={"vera": ("similarity",)},
         frames="never",
     ),
@@ -101,7 +104,7 @@ ADAPTERS: dict[str, AdapterInfo] = {
         asks=("choose", "write"),
         heads={"logprob_token_ids": ("score", "choose", "write")},
         chosen_by="scores",
-        beside_answers=BESIDE_ANSWERS | {"check_frames"},
+        beside_answers=BESIDE_ANSWERS | {"check_frames", SHARE},
     ),
     "anthropic": AdapterInfo(
         "reprise.models.adapters.anthropic:AnthropicAdapter",

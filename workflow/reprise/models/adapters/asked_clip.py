@@ -17,9 +17,10 @@ from reprise.models.adapters.asking import (
     written_greedily,
 )
 from reprise.models.adapters.base import Answer, AnswerError, Ready, Request
-from reprise.models.adapters.clip_inputs import TEXTUAL, placed
+from reprise.models.adapters.clip_inputs import TEXTUAL, ClipProcessor, placed
 from reprise.models.adapters.prepared import Prepared, Tokens, as_tensors
 from reprise.models.adapters.sharing import Prefix
+from reprise.models.adapters.thoughts import CUT, words_behind_thought
 from reprise.models.torch_setup import prepare
 
 prepare()
@@ -32,11 +33,11 @@ NOT_FINITE = Answer(error="not_finite")
 class AskedClip:
     """Keeps what was encoded until another clip is asked about."""
 
-    def __init__(self, model: Any, words: Any, ready: Ready, *, is_shared: bool) -> None:
+    def __init__(self, model: Any, processor: ClipProcessor, ready: Ready, *, is_shared: bool) -> None:
         value: Prepared = ready.value
         clip = replace(value.clip, tensors=as_tensors(value.clip.tensors))
         self.ready = ready
-        self._model, self._words = model, words
+        self._model, self._processor, self._words = model, processor, processor.processor.tokenizer
         self._device = device_of(model)
         self._clip = clip.on(self._device, model.dtype)
         self._questions, self._in_run = value.questions, value.asked
@@ -63,7 +64,7 @@ class AskedClip:
             if isinstance(tokens, Answer) or not self._shares(tokens):
                 found[request] = self.alone(request)
             else:
-                alike = (_start(tokens), request.ask == "score", request.max_tokens)
+                alike = (_start(tokens), request.ask == "score", self._processor.limit(request))
                 groups.setdefault(alike, {})[request] = tokens
         for group in groups.values():
             found.update(zip(group, self._group(group), strict=True))
@@ -94,7 +95,7 @@ class AskedClip:
         if request.ask == "score":
             options = option_tokens(self._words, request.options)
             return self._scored(options, self._model(**inputs, logits_to_keep=1).logits[0, -1], length)
-        return self._worded(written_greedily(self._model, inputs, request.max_tokens)[length:], length)
+        return self._worded(written_greedily(self._model, inputs, self._processor.limit(request))[length:], length)
 
     def _after_prefix(self, requests: Sequence[Request], tokens: Sequence[Tokens], rows: int) -> list[Answer]:
         """Answers to questions that are asked alike and begin with the same tokens."""
@@ -106,7 +107,7 @@ class AskedClip:
         if requests[0].ask == "score":
             options = [option_tokens(self._words, request.options) for request in requests]
             return list(map(self._scored, options, prefix.logits(ids, rows), lengths))
-        return list(map(self._worded, prefix.written(ids, requests[0].max_tokens, rows), lengths))
+        return list(map(self._worded, prefix.written(ids, self._processor.limit(requests[0]), rows), lengths))
 
     def _encoded(self, tokens: Tokens) -> Prefix:
         start = _start(tokens)
@@ -128,7 +129,9 @@ class AskedClip:
         return Answer(scores=scores, frames_shown=self._clip.frames, tokens_in=length)
 
     def _worded(self, new: Any, length: int) -> Answer:
-        text = self._words.decode(new, skip_special_tokens=True)
+        text = words_behind_thought(self._words, new, is_open=self._processor.opens_thought)
+        if text is None:
+            return Answer(error="still_thinking", message=CUT.format(len(new)))
         return Answer(text=text, frames_shown=self._clip.frames, tokens_in=length, tokens_out=len(new))
 
 

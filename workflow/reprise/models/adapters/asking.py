@@ -6,13 +6,16 @@ from contextlib import contextmanager
 from typing import Any
 
 from reprise.core.errors import UserError
-from reprise.models.adapters.base import Answer, AnswerError
+from reprise.models.adapters.base import Answer, AnswerError, ModelSpec
 from reprise.models.torch_setup import prepare
 
 prepare()
 
 import torch  # noqa: E402  prepare() must come first
 from transformers import LogitsProcessor, LogitsProcessorList  # noqa: E402
+
+# How libraries below torch say that the device is full.
+NO_ROOM = ("CUBLAS_STATUS_ALLOC_FAILED", "CUDNN_STATUS_ALLOC_FAILED")
 
 
 class NotFiniteError(Exception):
@@ -25,7 +28,9 @@ def asking() -> Iterator[None]:
     try:
         with torch.inference_mode():
             yield
-    except torch.cuda.OutOfMemoryError as error:
+    except RuntimeError as error:
+        if not isinstance(error, torch.cuda.OutOfMemoryError) and not any(words in str(error) for words in NO_ROOM):
+            raise
         torch.cuda.empty_cache()
         raise AnswerError("out_of_memory", str(error)) from error
 
@@ -91,6 +96,17 @@ def check_options(tokenizer: Any, options: Sequence[Sequence[str]]) -> None:
     """A UserError where a score is asked of options that are not one token each."""
     for some in options:
         option_tokens(tokenizer, some)
+
+
+def check_no_thought(spec: ModelSpec, *, is_open: bool) -> None:
+    """A UserError where a score is asked of a model whose first token belongs to a thought."""
+    if is_open and spec.options:
+        raise UserError(
+            f"{spec.folder}: the chat template opens a thought (<think>), so that probabilities of an answer's first "
+            "token say nothing of the options. Where the template has an argument for it, write "
+            "`template_arguments: {enable_thinking: false}` below `settings:` in the model's file; else ask this model "
+            "by a protocol with `ask: choose` or `ask: write`, and set `max_tokens` there."
+        )
 
 
 def context_of(config: Any) -> int | None:

@@ -16,6 +16,7 @@ from reprise.models.adapters.asking import check_length, context_of
 from reprise.models.adapters.base import AnswerError, Request
 from reprise.models.adapters.pixels import check_limits, pictures_in, size_for, sizes_in
 from reprise.models.adapters.prompt import Template
+from reprise.models.adapters.thoughts import opens_thought
 from reprise.models.settings import TransformersSettings
 from reprise.models.torch_setup import prepare
 
@@ -84,7 +85,7 @@ class ClipProcessor:
     def __init__(self, processor: Any, config: Any, settings: TransformersSettings) -> None:
         self.processor = processor
         self._settings = settings
-        self._template = Template(processor)
+        self._template = Template(processor, settings.template_arguments)
         self._placeholders = [number for name in PLACEHOLDERS if isinstance(number := getattr(config, name, None), int)]
         self.context = context_of(config.get_text_config())
         if settings != TransformersSettings():
@@ -212,9 +213,17 @@ class ClipProcessor:
             raise AnswerError(
                 "not_shown", f"{places} tokens of the prompt stand for frames, {clip.placeholders} are needed"
             )
-        new = 0 if request.ask == "score" else request.max_tokens
-        check_length(length, new, self.context)
+        check_length(length, self.limit(request), self.context)
         return made
+
+    def limit(self, request: Request) -> int:
+        """The most tokens that are written as an answer; none where the first one's probabilities are the answer."""
+        return 0 if request.ask == "score" else self._settings.max_tokens or request.max_tokens
+
+    @cached_property
+    def opens_thought(self) -> bool:
+        """Whether the chat template begins the answer with a thought."""
+        return opens_thought(self._text("", "", 0))
 
     def _text(self, system: str, prompt: str, frames: int) -> str:
         if frames == 0:

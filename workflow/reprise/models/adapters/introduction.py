@@ -7,9 +7,12 @@ from pydantic import BaseModel, Field, ValidationError
 from reprise.core.errors import UserError
 from reprise.core.log import log
 from reprise.core.plain import plain
+from reprise.models.adapters.thoughts import opens_thought
 from reprise.models.settings import OpenAISettings
 
 SECONDS = 10.0
+# Signs by which tokenizers write spaces and ends of lines.
+SPACES = "\u0120\u010a\u2581 \n"
 
 
 class Served(BaseModel):
@@ -53,6 +56,32 @@ async def check_introduction(client: AsyncOpenAI, settings: OpenAISettings) -> N
     log.info(f"{settings.url}: version {version or 'unknown'}, serves {served}")
 
 
+class Rendered(BaseModel):
+    """The reply of vLLM's `/tokenize` to a conversation."""
+
+    token_strs: list[str]
+
+
+async def opens_thought_at(client: AsyncOpenAI, settings: OpenAISettings) -> bool:
+    """Whether the server's chat template begins every answer with a thought, as far as it can say so."""
+    body: dict[str, object] = {
+        "model": settings.model, "messages": [{"role": "user", "content": "A question."}],
+        "add_generation_prompt": True, "return_token_strs": True,
+    }  # fmt: skip
+    if "chat_template_kwargs" in settings.body:
+        body["chat_template_kwargs"] = settings.body["chat_template_kwargs"]
+    try:
+        quickly = client.with_options(max_retries=0, timeout=SECONDS)
+        content = (await quickly.post(f"{_root(settings)}/tokenize", cast_to=httpx2.Response, body=body)).content
+        return opens_thought("".join(Rendered.model_validate_json(content).token_strs).rstrip(SPACES))
+    except (OpenAIError, ValidationError):
+        return False
+
+
+def _root(settings: OpenAISettings) -> str:
+    return settings.url.rstrip("/").removesuffix("/v1")
+
+
 async def _models(client: AsyncOpenAI) -> list[str]:
     content = await _get(client, "/models")
     try:
@@ -62,7 +91,7 @@ async def _models(client: AsyncOpenAI) -> list[str]:
 
 
 async def _version(client: AsyncOpenAI, settings: OpenAISettings) -> str:
-    content = await _get(client, f"{settings.url.rstrip('/').removesuffix('/v1')}/version")
+    content = await _get(client, f"{_root(settings)}/version")
     try:
         return plain(Version.model_validate_json(content).version)
     except ValidationError:

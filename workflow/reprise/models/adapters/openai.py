@@ -8,7 +8,7 @@ from openai import AsyncOpenAI, DefaultAioHttpClient, Omit
 from reprise.models.adapters.base import Answer, AnswerError, ModelSpec, Request
 from reprise.models.adapters.chat import Chat
 from reprise.models.adapters.images import Encoded
-from reprise.models.adapters.introduction import check_introduction
+from reprise.models.adapters.introduction import check_introduction, opens_thought_at
 from reprise.models.adapters.remote import RemoteAdapter
 from reprise.models.adapters.replies import Reply, answer_of
 from reprise.models.adapters.server import Known, Server
@@ -54,6 +54,7 @@ class OpenAIAdapter(RemoteAdapter):
         async with _client(self._settings, self._key) as client:
             if not self._known.is_introduced:
                 await check_introduction(client, self._settings)
+                self._known.thinks = not self.is_paid and await opens_thought_at(client, self._settings)
                 self._known.is_introduced = True
             yield Chats(Server(client, self._settings, self._known, self._account), self._estimates)
 
@@ -92,7 +93,8 @@ class AskedClip:
             self._estimates.learn(self._shown, reply.tokens_in)
             if fewer is not None:
                 self._compare(fewer, reply)
-        return answer_of(reply, request, tokens, chat.frames)
+        server.known.thinks |= reply.has_thought
+        return answer_of(reply, request, tokens, chat.frames, thinks=server.known.thinks)
 
     async def close(self) -> None:
         """Nothing is left at the server."""

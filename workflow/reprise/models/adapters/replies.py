@@ -1,19 +1,17 @@
 """What a chat completion says: an answer, or by name why it is none."""
 
 import math
-import re
 from collections.abc import Sequence
 from typing import Any
 
 from pydantic import BaseModel, Field, ValidationError
 
 from reprise.models.adapters.base import AnswerError, Request
+from reprise.models.adapters.thoughts import CLOSE, OPENED, behind_thought
 from reprise.models.money.prices import Used
 from reprise.models.remote_settings import RemoteSettings
 from reprise.models.served import ServedAnswer
 
-THOUGHT = re.compile(r"\A\s*(?:<think>)?(?:(?!</think>).)*</think>\s*", re.DOTALL)
-THINKS = re.compile(r"\A\s*<think>")
 NAME = "token_id:{}"
 # Of two probabilities that servers round.
 ROUNDING = 1e-4
@@ -86,6 +84,12 @@ class Reply(BaseModel):
         """Tokens of the prompt; 0 where the server does not count them."""
         return self.usage.prompt_tokens if self.usage else 0
 
+    @property
+    def has_thought(self) -> bool:
+        """Whether a thought stands in the answer: no parser of the server has taken it out."""
+        content = self.choices[0].message.content or ""
+        return CLOSE in content or OPENED.match(content) is not None
+
 
 def used_by(content: bytes) -> Used | None:
     """The tokens that a reply says it took, whatever else is wrong with it."""
@@ -120,16 +124,17 @@ def of_pinned(model: str, settings: RemoteSettings) -> None:
         raise AnswerError("other_model", f"'{model}' answered, not '{pinned}'")
 
 
-def answer_of(reply: Reply, request: Request, tokens: Sequence[int], frames: int) -> ServedAnswer:
-    """The answer in a reply: a score of these tokens, or a text."""
+def answer_of(reply: Reply, request: Request, tokens: Sequence[int], frames: int, *, thinks: bool) -> ServedAnswer:
+    """The answer in a reply: a score of these tokens, or a text; `thinks` where the server is known to leave thoughts
+    in its answers."""
     choice = reply.choices[0]
     if choice.finish_reason == "content_filter":
         raise AnswerError("content_filter", "finish_reason: content_filter")
     if choice.message.refusal:
         raise AnswerError("refused", choice.message.refusal)
     return ServedAnswer(
-        text="" if request.ask == "score" else _text(choice),
-        scores=_scores(choice, tokens) if request.ask == "score" else (),
+        text="" if request.ask == "score" else _text(choice, thinks=thinks),
+        scores=_scores(choice, tokens, thinks=thinks) if request.ask == "score" else (),
         frames_shown=frames,
         tokens_in=reply.tokens_in,
         tokens_out=reply.usage.completion_tokens if reply.usage else 0,
@@ -138,21 +143,21 @@ def answer_of(reply: Reply, request: Request, tokens: Sequence[int], frames: int
     )
 
 
-def _text(choice: Choice) -> str:
+def _text(choice: Choice, *, thinks: bool) -> str:
     """The answer without what the model thought before it."""
-    content = choice.message.content or ""
-    text = THOUGHT.sub("", content)
-    if text.strip() and not THINKS.match(text):
+    is_cut = choice.finish_reason == "length"
+    text = behind_thought(choice.message.content or "", is_open=thinks and is_cut)
+    if text is not None and text.strip():
         return text
-    if choice.finish_reason == "length":
+    if is_cut:
         raise AnswerError("still_thinking", "finish_reason: length. Set settings.max_tokens in the model's file")
     raise AnswerError("empty", f"finish_reason: {choice.finish_reason}")
 
 
-def _scores(choice: Choice, tokens: Sequence[int]) -> tuple[float, ...]:
+def _scores(choice: Choice, tokens: Sequence[int], *, thinks: bool) -> tuple[float, ...]:
     """The probability of each token at the first place of the answer."""
     message = choice.message
-    if message.reasoning or message.reasoning_content or THINKS.match(message.content or ""):
+    if thinks or message.reasoning or message.reasoning_content or OPENED.match(message.content or ""):
         raise AnswerError("no_scores", "the model thinks before it answers: its first token is no answer")
     if choice.logprobs is None or not choice.logprobs.content:
         raise AnswerError("no_scores", "the server gave no logprobs")

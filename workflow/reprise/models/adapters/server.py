@@ -30,6 +30,8 @@ class Known:
     """whether it has said what it is"""
     frames: int = 0
     """how many frames of a clip reach the model"""
+    thinks: bool = False
+    """whether its answers begin with a thought that no parser takes out"""
 
     def proven(self, frames: int, *, is_counted: bool) -> None:
         """So many frames reach the model; a server that counts no tokens cannot be tested."""

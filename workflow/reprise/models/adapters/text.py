@@ -8,6 +8,7 @@ from reprise.core.errors import UserError
 from reprise.models.adapters.asking import (
     answered,
     check_length,
+    check_no_thought,
     check_options,
     context_of,
     device_of,
@@ -17,6 +18,7 @@ from reprise.models.adapters.asking import (
 )
 from reprise.models.adapters.base import Answer, Clip, ModelSpec, Request
 from reprise.models.adapters.loading import load_model, load_part
+from reprise.models.adapters.thoughts import CUT, opens_thought, words_behind_thought
 from reprise.models.settings import TextSettings
 from reprise.models.torch_setup import prepare
 
@@ -64,37 +66,46 @@ class LanguageModel:
         self._has_encoder = bool(load_part(AutoConfig, spec).is_encoder_decoder)
         self._tokenizer = load_part(AutoTokenizer, spec)
         check_options(self._tokenizer, spec.options)
+        settings = TextSettings.model_validate(spec.settings)
+        self._limit, self._arguments = settings.max_tokens, settings.template_arguments
+        self._opens_thought = opens_thought(self._text("", "The question."))
+        check_no_thought(spec, is_open=self._opens_thought)
         self._model = load_model(AutoModelForSeq2SeqLM if self._has_encoder else AutoModelForCausalLM, spec)
 
     def answer(self, request: Request) -> Answer:
         inputs = self._inputs(request)
         tokens_in = int(inputs["input_ids"].shape[1])
         # Beside an encoder, what is written is read apart from the prompt.
-        new = 0 if request.ask == "score" or self._has_encoder else request.max_tokens
+        limit = self._limit or request.max_tokens
+        new = 0 if request.ask == "score" or self._has_encoder else limit
         check_length(tokens_in, new, context_of(self._model.config))
         if request.ask == "score":
             options = option_tokens(self._tokenizer, request.options)
             scores = option_probabilities(self._first_logits(inputs), options)
             return Answer(scores=scores, tokens_in=tokens_in)
-        written = written_greedily(self._model, inputs, request.max_tokens)
+        written = written_greedily(self._model, inputs, limit)
         # A decoder goes on after the prompt; beside an encoder it begins with one token of its own.
         new = written[1 if self._has_encoder else tokens_in :]
-        text = self._tokenizer.decode(new, skip_special_tokens=True)
+        text = words_behind_thought(self._tokenizer, new, is_open=self._opens_thought)
+        if text is None:
+            return Answer(error="still_thinking", message=CUT.format(len(new)))
         return Answer(text=text, tokens_in=tokens_in, tokens_out=len(new))
 
     def _inputs(self, request: Request) -> Any:
-        """The chat template's text where the tokenizer has one, else the plain prompt after its system text."""
-        if self._tokenizer.chat_template:
-            messages = [{"role": "system", "content": request.system}] if request.system else []
-            messages.append({"role": "user", "content": request.prompt})
-            text = self._tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
-        else:
-            text = f"{request.system}\n\n{request.prompt}" if request.system else request.prompt
         # A template writes the tokens that begin a text itself.
-        adds_own = not self._tokenizer.chat_template
+        adds_own, text = not self._tokenizer.chat_template, self._text(request.system, request.prompt)
         encoded = self._tokenizer(text, add_special_tokens=adds_own, return_tensors="pt")
         wanted = {name: encoded[name] for name in ("input_ids", "attention_mask")}
         return {name: tensor.to(device_of(self._model)) for name, tensor in wanted.items()}
+
+    def _text(self, system: str, prompt: str) -> str:
+        """The chat template's text where the tokenizer has one, else the plain prompt after its system text."""
+        if not self._tokenizer.chat_template:
+            return f"{system}\n\n{prompt}" if system else prompt
+        messages = [{"role": "system", "content": system}] if system else []
+        messages.append({"role": "user", "content": prompt})
+        given = {**self._arguments, "add_generation_prompt": True, "tokenize": False}
+        return str(self._tokenizer.apply_chat_template(messages, **given))
 
     def _first_logits(self, inputs: Any) -> Any:
         if not self._has_encoder:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from reprise.core.errors import UserError
 from reprise.core.log import log
 from reprise.models.adapters.asked_clip import AskedClip
-from reprise.models.adapters.asking import check_options, device_of
+from reprise.models.adapters.asking import check_no_thought, check_options, device_of
 from reprise.models.adapters.base import Answer, AnswerError, Clip, ModelSpec, Ready, Request
 from reprise.models.adapters.clip_inputs import ClipProcessor
 from reprise.models.adapters.loading import load_model
@@ -63,8 +63,7 @@ class TransformersAdapter:
     def answers_about(self, ready: Ready, requests: Sequence[Request]) -> Iterator[Answer]:
         """Ask about a prepared clip: question by question, or on a GPU those together that share an encoding."""
         if self.asked is None or self.asked.ready is not ready:
-            words = self.preparer.processor.processor.tokenizer
-            self.asked = AskedClip(self.model, words, ready, is_shared=self._is_shared)
+            self.asked = AskedClip(self.model, self.preparer.processor, ready, is_shared=self._is_shared)
         if self._is_shared and self._device != "cpu":
             yield from self.asked.together(tuple(requests))
             return
@@ -77,3 +76,4 @@ def _check(processor: ClipProcessor, spec: ModelSpec) -> None:
     if spec.shows_frames:
         processor.check_shows()
     check_options(processor.processor.tokenizer, spec.options)
+    check_no_thought(spec, is_open=processor.opens_thought)

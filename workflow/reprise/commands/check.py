@@ -46,6 +46,9 @@ def check_model(slug: str, questions: int, suite: str | None = None) -> None:
             f"check: '{slug}' has adapter '{model.adapter}'; only models with weights that see frames, and servers of "
             "your own, are checked."
         )
+    if ADAPTERS[model.adapter].needs_weights:
+        for line in _notes(plan, slug, model):
+            print(line)
     runs = _runs_with_data(plan, slug, model)
     problems: list[str] = []
     with _loaded(plan, slug, model) as adapter:
@@ -59,6 +62,20 @@ def check_model(slug: str, questions: int, suite: str | None = None) -> None:
     if problems:
         raise UserError(f"{slug}: " + " ".join(problems))
     print(f"{slug} sees its clips.")
+
+
+def _notes(plan: Plan, slug: str, model: Model) -> Iterator[str]:
+    """What its files say of a model; a UserError in seconds where it cannot be asked."""
+    from reprise.models.adapters.examine import differences, notes
+
+    folder = _weights(plan, slug, model)
+    spec = ModelSpec(
+        folder, "cpu", 1, model.dtype, model.attention, model.trust_remote_code, model.settings, shows_frames=True
+    )  # fmt: skip
+    found = list(differences(model.adapter, spec))
+    if found:
+        raise UserError(f"{slug}: " + " ".join(found))
+    yield from notes(spec)
 
 
 def sees_frames(model: Model) -> bool:

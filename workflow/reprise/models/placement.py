@@ -14,7 +14,7 @@ from reprise.models.weight_files import Tensor, own_dtype, tensors_of, text_conf
 GB = 10**9
 # What a device holds besides weights: what is kept of a clip's tokens, once for the clip and once for a question (more
 # copies are made where there is room), what layers compute of them, and what torch and the driver take: by the shape of
-# the model. No more than half of the weights on it, and than this, which is also what counts where the shape is unknown.
+# the model. At most half of the weights on it, and at most this; of a model of unknown shape, that much.
 MOST_ALLOWANCE = 8 * GB
 TOKENS, COPIES, ALWAYS = 16_384, 2, GB
 # A multilayer perceptron holds three rows of its inner width at a time, and a layer as many of its outer one, twice.

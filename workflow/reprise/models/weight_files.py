@@ -9,6 +9,10 @@ from typing import Any, NamedTuple
 from reprise.core.errors import UserError
 
 INDEX, SINGLE, ANY = "model.safetensors.index.json", "model.safetensors", "*.safetensors"
+# A LoRA and its kin; and endings of files that hold numbers, but for those that a training leaves to go on from.
+ADAPTER = "adapter_config.json"
+NUMBERS = frozenset({".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".gguf", ".msgpack", ".h5", ".onnx", ".npz"})
+OF_TRAINING = ("optimizer", "scheduler", "scaler", "training_args", "rng_state")
 LENGTH_BYTES = 8  # of the number at the start of a file, which says how long its header is
 MOST_HEADER_BYTES = 100_000_000  # what the format allows
 
@@ -45,6 +49,28 @@ def weight_files(folder: Path) -> list[Path]:
             )
         return [folder / name for name in names]
     return [folder / SINGLE] if (folder / SINGLE).is_file() else sorted(folder.glob(ANY))
+
+
+def check_no_adapter(folder: Path) -> None:
+    """A UserError where a checkpoint is a change of another one, or has one beside it."""
+    if (folder / ADAPTER).is_file():
+        raise UserError(
+            f"{folder / ADAPTER}: a LoRA adapter, which is not applied here: the model would answer without it. Merge "
+            "it into its base model (peft: `PeftModel.from_pretrained(base, folder).merge_and_unload()`), save that with "
+            "`save_pretrained` beside the files of its processor, and name that folder."
+        )
+
+
+def unread_files(folder: Path, *, runs_code: bool) -> list[str]:
+    """Files of a checkpoint that could change the model and are not read."""
+    read = set(weight_files(folder))
+    numbers = [
+        path
+        for path in folder.iterdir()
+        if path.suffix in NUMBERS and not path.name.startswith(OF_TRAINING) and path not in read
+    ]
+    has_code = "auto_map" in configuration(folder) and not runs_code
+    return sorted(path.name for path in [*numbers, *(folder.glob("*.py") if has_code else [])])
 
 
 def configuration(folder: Path) -> dict[str, Any]:

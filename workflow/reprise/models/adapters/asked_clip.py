@@ -90,7 +90,7 @@ class AskedClip:
         return [one if all(map(math.isfinite, one.scores)) else NOT_FINITE for one in answers]
 
     def _from_beginning(self, request: Request, tokens: Tokens) -> Answer:
-        inputs = {**self._placed(tokens), **self._clip.tensors}
+        inputs = {**self._clip.tensors, **self._placed(tokens)}
         length = int(inputs["input_ids"].shape[1])
         if request.ask == "score":
             options = option_tokens(self._words, request.options)

@@ -137,14 +137,29 @@ class ClipProcessor:
         offsets = made.pop("text_replacement_offsets", [[]])[0]
         apart = ClipInputs(
             frames=len(footage.frames),
-            tensors={name: torch.as_tensor(value) for name, value in made.items() if name not in TEXTUAL},
+            tensors={name: torch.as_tensor(value) for name, value in made.items() if name not in self._of_questions},
             replacements=tuple(one["replacement"] for one in offsets),
             placeholders=self._places_in(made["input_ids"]),
             types=tuple(name for name in TYPES if name in made),
         )
-        if self._is_apart and _equal(self._tokens(text, apart), made):
-            return apart
+        if self._is_apart:
+            tokens, names = self._tokens(text, apart), [name for name in made if name in self._of_questions]
+            if sorted(tokens) == sorted(names) and all(torch.equal(tokens[name], made[name]) for name in names):
+                return apart
         return replace(apart, tensors={}, footage=footage)
+
+    @cached_property
+    def _of_questions(self) -> frozenset[str]:
+        """The names of what belongs to a question: what is not the same in what the processor makes of the same frames
+        with two questions, one longer than the other."""
+        black = self._black(1)
+        short, long = (self._made(self._text("", prompt, 1), black) for prompt in ("", "A question. " * 8))
+        alike = {name for name, value in short.items() if name in long and _are_equal(value, long[name])}
+        return frozenset((short.keys() | long.keys()) - alike)
+
+    @staticmethod
+    def _black(frames: int) -> Footage:
+        return Footage(np.zeros((frames, *TRIED, 3), np.uint8), tuple(range(frames)), 1.0, frames)
 
     def _made(self, text: str, footage: Footage, **options: Any) -> dict[str, Any]:
         """All that the processor makes of a text and frames."""
@@ -174,11 +189,14 @@ class ClipProcessor:
 
         A class that names a number may also mean the length of its segments, so it is tried.
         """
-        named = int(getattr(self._videos, "temporal_patch_size", 1)) if self.mode == VIDEO else 1
+        named = self._named_together
         if named == 1:
             return 1
-        black = Footage(np.zeros((named, *TRIED, 3), np.uint8), tuple(range(named)), 1.0, named)
-        return named // pictures_in(self._videos(**self._given(black), return_tensors="pt"))
+        return named // pictures_in(self._videos(**self._given(self._black(named)), return_tensors="pt"))
+
+    @property
+    def _named_together(self) -> int:
+        return int(getattr(self._videos, "temporal_patch_size", 1)) if self.mode == VIDEO else 1
 
     def _check_pictures(self, made: Mapping[str, Any], footage: Footage) -> None:
         """The pictures that were made must be those of the frames: as many for each as for one alone."""
@@ -188,7 +206,9 @@ class ClipProcessor:
             alone = footage._replace(frames=footage.frames[:1], places=footage.places[:1])
             wanted *= pictures_in(self._made(self._text("", "", 1), alone))
         found = pictures_in(made)
-        if found != wanted or found == 0 or self._places_in(made["input_ids"]) == 0:
+        # Where the model itself looks at several pictures together, its processor may fill them up with the last one.
+        filled = -(-wanted // self._named_together) * self._named_together if together == 1 else wanted
+        if found not in (wanted, filled) or found == 0 or self._places_in(made["input_ids"]) == 0:
             raise AnswerError(
                 "not_shown",
                 f"{frames} frames are {wanted} pictures, {found} came out of {type(self.processor).__name__}",
@@ -251,7 +271,6 @@ class ClipProcessor:
         return {"add_special_tokens": False} if begin and text.startswith(begin) else {}
 
 
-def _equal(tokens: Mapping[str, Any], made: Mapping[str, Any]) -> bool:
-    """Whether these are the tokens of what a processor made, bit for bit."""
-    names = [name for name in TEXTUAL if name in made]
-    return sorted(tokens) == sorted(names) and all(torch.equal(tokens[name], made[name]) for name in names)
+def _are_equal(one: Any, other: Any) -> bool:
+    """Whether two values are the same, be they tensors or lists."""
+    return bool(torch.equal(torch.as_tensor(one), torch.as_tensor(other)))

@@ -9,10 +9,12 @@ from reprise.core.errors import UserError
 from reprise.media.decoder import Footage
 from reprise.models.adapters.asking import option_tokens
 from reprise.models.adapters.base import AnswerError, ModelSpec
+from reprise.models.adapters.generation import Generation
 from reprise.models.adapters.loading import load_part
 from reprise.models.adapters.prepared import clip_processor
 from reprise.models.quantised import check_named
 from reprise.models.torch_setup import prepare
+from reprise.models.weight_files import check_no_adapter, unread_files
 
 prepare()
 
@@ -22,8 +24,10 @@ from transformers import (  # noqa: E402  prepare() must come first
     AutoModelForImageTextToText,
     AutoModelForSeq2SeqLM,
     AutoTokenizer,
+    GenerationConfig,
 )
 
+GENERATION = "generation_config.json"
 # The options of protocols that ask for a score.
 OPTIONS = (("Yes", "No"), ("A", "B"))
 # A clip that is made up: as many frames as most protocols show, of a common size.
@@ -48,10 +52,37 @@ def differences(adapter: str, spec: ModelSpec) -> Iterator[str]:
     if adapter in checks:
         try:
             assert spec.folder is not None
+            check_no_adapter(spec.folder)
+            Generation.of(_generation_config(spec), spec.folder)
             check_named(spec.settings.get("quantised"), spec.folder)
             yield from checks[adapter](spec)
         except (UserError, AnswerError) as error:
             yield str(error)
+
+
+def notes(spec: ModelSpec) -> Iterator[str]:
+    """What a person may not expect of a checkpoint whose answers are right: its own settings, and files without use."""
+    assert spec.folder is not None
+    generation = Generation.of(_generation_config(spec), spec.folder)
+    for words, settings in (("kept", generation.told), ("not used", generation.replaced)):
+        if settings:
+            listed = ", ".join(f"{name}: {value}" for name, value in settings.items())
+            yield f"settings that are {words}: {listed} (of the checkpoint, for written answers)"
+    unread = unread_files(spec.folder, runs_code=spec.trust_remote_code)
+    if unread:
+        yield f"files that are not read:  {', '.join(unread)}"
+    if spec.settings.get("template_arguments"):
+        yield f"template arguments:       {spec.settings['template_arguments']}"
+    if clip_processor(spec).opens_thought:
+        yield "thoughts:                 the chat template opens one; answers are read behind it"
+
+
+def _generation_config(spec: ModelSpec) -> GenerationConfig:
+    """As transformers finds it: in a file of its own, or else among the settings of the model."""
+    assert spec.folder is not None
+    if (spec.folder / GENERATION).is_file():
+        return load_part(GenerationConfig, spec)
+    return GenerationConfig.from_model_config(load_part(AutoConfig, spec))
 
 
 def seen_by(spec: ModelSpec) -> Seen:

@@ -11,7 +11,7 @@ from reprise.models.adapters.generation import keep_to_list
 from reprise.models.placement import needed, placed
 from reprise.models.quantised import ON_LOADING, check_installed, check_named
 from reprise.models.torch_setup import prepare
-from reprise.models.weight_files import own_dtype
+from reprise.models.weight_files import check_no_adapter, own_dtype
 
 prepare()
 
@@ -29,11 +29,18 @@ from transformers import (  # noqa: E402
 )
 
 LISTED = 3
+# Kinds of models that cannot be asked here -> why.
+NOT_ASKED = {
+    "mllama": "it looks at frames by cross attention, in place of tokens, so that nothing shows whether it sees all of "
+    "them, and it was made for one image",
+}
 OWN_DTYPE = "checkpoint"
 
 
 def load_part(kind: Any, spec: ModelSpec, **options: Any) -> Any:
     """A model, processor or tokenizer of a checkpoint, by one of transformers' auto classes."""
+    assert spec.folder is not None
+    check_no_adapter(spec.folder)
     try:
         return kind.from_pretrained(
             spec.folder, trust_remote_code=spec.trust_remote_code, local_files_only=True, **options
@@ -136,8 +143,13 @@ def check_places(model: Any, rooms: Mapping[int | str, int] | None, spec: ModelS
 
 def load_processor(spec: ModelSpec) -> Any:
     """What prepares the inputs of a video-language model; it must have a tokenizer and a chat template."""
-    is_next_video = load_part(AutoConfig, spec).model_type == "llava_next_video"
-    processor = _next_video_processor(spec) if is_next_video else load_part(AutoProcessor, spec)
+    kind = load_part(AutoConfig, spec).model_type
+    if kind in NOT_ASKED:
+        raise UserError(
+            f"{spec.folder}: a model of type {kind} is not asked here: {NOT_ASKED[kind]}. Import answers that were "
+            "made elsewhere (docs/howto/import-answers.md), or ask it at a server."
+        )
+    processor = _next_video_processor(spec) if kind == "llava_next_video" else load_part(AutoProcessor, spec)
     if not hasattr(processor, "tokenizer"):
         raise UserError(
             f"{spec.folder}: the transformers adapter needs a processor for text and video, found a "

@@ -125,7 +125,12 @@ def common_start(lists: Sequence[Sequence[int]]) -> list[int]:
 
 def as_arrays(tensors: Mapping[str, Any]) -> dict[str, Any]:
     """Tensors as arrays, which pass from process to process through memory that both see."""
-    return {name: value.numpy() if isinstance(value, torch.Tensor) else value for name, value in tensors.items()}
+    return {name: _array(value) if isinstance(value, torch.Tensor) else value for name, value in tensors.items()}
+
+
+def _array(tensor: Any) -> Any:
+    """numpy has no bfloat16; the model is given its own type again."""
+    return (tensor.float() if tensor.dtype == torch.bfloat16 else tensor).numpy()
 
 
 def as_tensors(arrays: Mapping[str, Any]) -> dict[str, Any]:

@@ -41,7 +41,7 @@ class TransformersAdapter:
         """Whether the tokens that questions begin with are encoded once."""
         if settings.engine == "plain":
             return False
-        encode_once(self.model.model)
+        encode_once(getattr(self.model, "model", self.model))
         kind = self.model.config.model_type
         if kind not in PROVEN:
             log.info(f"{kind}: the frames are encoded once a clip, each question is read from its beginning")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 MODEL = "toy-1"
+DRIP_SECONDS = 0.02
 # Where a server says what it is.
 INTRODUCTIONS = ("/v1/models", "/version")
 VERSION = "0.0.1"
@@ -59,6 +60,8 @@ class Says:
     delay: float = 0
     is_cut: bool = False
     """the connection is closed in the middle of the body"""
+    drips: bool = False
+    """byte after byte follows, without end"""
 
     @property
     def content(self) -> bytes:
@@ -184,6 +187,10 @@ class ChatServer:
                 await writer.drain()
                 if says.is_cut:
                     return
+                while says.drips:
+                    await asyncio.sleep(DRIP_SECONDS)
+                    writer.write(b" ")
+                    await writer.drain()
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             return  # the client gave up, or the test ends
         finally:
@@ -204,7 +211,8 @@ async def _read(reader: asyncio.StreamReader) -> Asked | None:
 
 def _raw(says: Says) -> bytes:
     content = says.content
-    headers = {"Content-Type": "application/json", "Content-Length": str(len(content)), **says.headers}
+    length = {} if says.drips else {"Content-Length": str(len(content))}
+    headers = {"Content-Type": "application/json", **length, **says.headers}
     head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     return f"HTTP/1.1 {says.status} X\r\n{head}\r\n".encode() + (
         content[: len(content) // 2] if says.is_cut else content

@@ -56,8 +56,8 @@ def check_no_adapter(folder: Path) -> None:
     if (folder / ADAPTER).is_file():
         raise UserError(
             f"{folder / ADAPTER}: a LoRA adapter, which is not applied here: the model would answer without it. Merge "
-            "it into its base model (peft: `PeftModel.from_pretrained(base, folder).merge_and_unload()`), save that with "
-            "`save_pretrained` beside the files of its processor, and name that folder."
+            "it into its base model (peft: `PeftModel.from_pretrained(base, folder).merge_and_unload()`), save that "
+            "with `save_pretrained` beside the files of its processor, and name that folder."
         )
 
 

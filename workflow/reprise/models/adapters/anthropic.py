@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from reprise.core.plain import plain
 from reprise.models.adapters.base import Answer, AnswerError, ModelSpec, Request
+from reprise.models.adapters.bounded_client import AsyncClient
 from reprise.models.adapters.failing import PAYMENT_REQUIRED, broken, of_status, timed_out
 from reprise.models.adapters.images import Encoded
 from reprise.models.adapters.remote import RemoteAdapter
@@ -77,7 +78,10 @@ class AnthropicAdapter(RemoteAdapter):
     @asynccontextmanager
     async def connected(self) -> AsyncIterator["Messages"]:
         settings = self._settings
+        sender = AsyncClient()
+        sender.seconds = settings.timeout_s
         client = AsyncAnthropic(
+            http_client=sender,
             base_url=settings.url,
             api_key=self._key,
             timeout=settings.timeout_s,

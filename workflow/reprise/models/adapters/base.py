@@ -87,6 +87,10 @@ class AnswerError(Exception):
         self.message = message
 
 
+class ReplyError(AnswerError):
+    """A reply of a server that is not read to its end, whatever it says."""
+
+
 class ClipFailedError(AnswerError):
     """A clip could not be prepared: all questions about it count as failed."""
 

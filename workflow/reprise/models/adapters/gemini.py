@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import httpx2
 from google.genai import Client, errors, types
 
 from reprise.core.log import log
 from reprise.core.plain import plain
 from reprise.media.probe import packet_index
 from reprise.models.adapters.base import Answer, AnswerError, Clip, ModelSpec, Request
+from reprise.models.adapters.bounded_client import AsyncClient
 from reprise.models.adapters.gemini_replies import answer_of, failure_of_gemini, used_by
 from reprise.models.adapters.images import Encoded
 from reprise.models.adapters.remote import RemoteAdapter
@@ -53,7 +53,8 @@ class GeminiAdapter(RemoteAdapter):
     async def connected(self) -> AsyncIterator["Gemini"]:
         settings = self._settings
         # The SDK would send by aiohttp, where that is installed, and then tries again by itself.
-        sender = httpx2.AsyncClient(follow_redirects=True)
+        sender = AsyncClient()
+        sender.seconds = max(settings.timeout_s, settings.upload_s if self.takes_files else 0)
         options = types.HttpOptions(
             httpx_async_client=sender,
             base_url=settings.url,

@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field, ValidationError
 from reprise.core.errors import UserError
 from reprise.core.log import log
 from reprise.core.plain import plain
+from reprise.models.adapters.base import ReplyError
 from reprise.models.adapters.thoughts import opens_thought
 from reprise.models.settings import OpenAISettings
 
@@ -74,7 +75,7 @@ async def opens_thought_at(client: AsyncOpenAI, settings: OpenAISettings) -> boo
         quickly = client.with_options(max_retries=0, timeout=SECONDS)
         content = (await quickly.post(f"{_root(settings)}/tokenize", cast_to=httpx2.Response, body=body)).content
         return opens_thought("".join(Rendered.model_validate_json(content).token_strs).rstrip(SPACES))
-    except (OpenAIError, ValidationError):
+    except (OpenAIError, ReplyError, ValidationError):
         return False
 
 
@@ -102,6 +103,6 @@ async def _get(client: AsyncOpenAI, path: str) -> bytes:
     """A reply; empty where none comes: the questions find out why."""
     try:
         found = await client.with_options(max_retries=0, timeout=SECONDS).get(path, cast_to=httpx2.Response)
-    except OpenAIError:
+    except (OpenAIError, ReplyError):
         return b""
     return bytes(found.content)

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from filelock import FileLock
 
 from reprise.core.errors import UserError
+from reprise.models.adapters.base import ReplyError
 from reprise.models.money.ledger import Entry, Ledger
 from reprise.models.money.limits import Gate
 from reprise.models.money.prices import NO_BUDGET, Budget, Price, Used, needed_budget
@@ -92,7 +93,10 @@ class Calls:
         try:
             return await send()
         except Exception as error:
-            failure = self._failure_of(error)
+            cause: BaseException | None = error
+            while cause is not None and not isinstance(cause, ReplyError):
+                cause = cause.__cause__
+            failure = self._failure_of(error) if cause is None else Failure(cause, is_free=False)
             if failure is None:
                 raise
             raise _CallFailedError(failure) from error

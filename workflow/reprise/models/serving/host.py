@@ -19,6 +19,8 @@ from reprise.core.errors import MachineError, UserError
 from reprise.core.log import log
 from reprise.core.plain import plain
 from reprise.core.store import Store
+from reprise.models.adapters.base import ReplyError
+from reprise.models.adapters.bounded_client import get_bounded
 from reprise.models.serving.engine import HOST, command, environment
 from reprise.models.serving.environment import python_of
 from reprise.models.serving.keeper import GRACE_SECONDS
@@ -169,10 +171,10 @@ def free_ports() -> Iterator[int]:
 def _served(client: httpx2.Client, key: str) -> list[str]:
     """The models that a server names to who has the key, and to nobody else; none where it does not answer so."""
     try:
-        refused = client.get("/v1/models").status_code
-        reply = client.get("/v1/models", headers={"Authorization": f"Bearer {key}"})
+        refused = get_bounded(client, "/v1/models", ANSWER_SECONDS).status_code
+        reply = get_bounded(client, "/v1/models", ANSWER_SECONDS, Authorization=f"Bearer {key}")
         found = reply.json() if (refused, reply.status_code) == OURS else {}
-    except (httpx2.HTTPError, ValueError):
+    except (httpx2.HTTPError, ReplyError, ValueError):
         return []
     return [str(one["id"]) for one in _entries(found) if "id" in one]
 
@@ -185,7 +187,7 @@ def _entries(found: Any) -> list[Mapping[str, Any]]:
 def version_of(client: httpx2.Client) -> str:
     """The version that a server says; empty where it does not."""
     try:
-        found = client.get("/version").json()
-    except (httpx2.HTTPError, ValueError):
+        found = get_bounded(client, "/version", ANSWER_SECONDS).json()
+    except (httpx2.HTTPError, ReplyError, ValueError):
         return ""
     return plain(str(found.get("version", ""))) if isinstance(found, dict) else ""

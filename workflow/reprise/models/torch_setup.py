@@ -8,7 +8,10 @@ _declared: list[object] = []
 
 
 def prepare() -> None:
-    """Once a process: work offline, and let a CUDA-built torchvision load beside a CPU-built torch.
+    """Once a process: work offline, share processors, and let a CUDA-built torchvision load beside a CPU-built torch.
+
+    Threads of OpenMP spin while they wait, unless they are told not to before the library is loaded: beside other jobs
+    on the same processors that more than doubles the time of both.
 
     The wheel of torchvision that pip takes holds operators compiled against CUDA. On a CPU build of torch they cannot
     be loaded, and torchvision fails to import because it registers fake versions of undeclared operators.
@@ -16,6 +19,7 @@ def prepare() -> None:
     """
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     import torch
 
     if not _declared and torch.version.cuda is None and "+cpu" not in metadata.version("torchvision"):

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -26,10 +27,9 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("given", [None, "ACTIVE"])
-def test_threads_that_wait_leave_the_processor_to_others(given: str | None, tmp_path: os.PathLike[str]) -> None:
-    script = os.path.join(tmp_path, "job.py")
-    with open(script, "w", encoding="utf-8") as file:
-        file.write(PROGRAM)
+def test_threads_that_wait_leave_the_processor_to_others(given: str | None, tmp_path: Path) -> None:
+    script = tmp_path / "job.py"
+    script.write_text(PROGRAM, encoding="utf-8")
     environment = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
     environment |= {"OMP_DISPLAY_ENV": "TRUE", **({} if given is None else {"OMP_WAIT_POLICY": given})}
     done = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, check=True)

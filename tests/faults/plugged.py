@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from reprise.media.decoder import read_frames
-from reprise.models.adapters.base import Answer, AnswerError, Clip, ModelSpec, Request
+from reprise.models.base import Answer, AnswerError, Clip, ModelSpec, Request
 
 REGISTRATION = """
 

@@ -11,7 +11,7 @@ from multiprocessing.synchronize import Barrier
 from typing import Any, NamedTuple
 
 import torch
-from reprise.models.torch_setup import prepare
+from reprise.models.local.torch_setup import prepare
 from torch import Tensor
 from torch import multiprocessing as torch_processes
 

@@ -20,8 +20,8 @@ from reprise.construction.temporalbench.review import option_tasks, review
 from reprise.construction.temporalbench.samples import samples
 from reprise.construction.temporalbench.statistics import TABLE1, TABLE5, filter_counts, statistics
 from reprise.core.yaml_files import load_yaml
-from reprise.models.adapters.base import Answer, Clip, Request
-from reprise.models.adapters.templates import Templates
+from reprise.models.base import Answer, Clip, Request
+from reprise.models.local.stand_ins.templates import Templates
 from synthetic.reviewer import is_true, scripts, verdict
 from synthetic.toyworld.annotated_clips import annotations
 from synthetic.toyworld.generate import Dice, evaluation_stories, training_script

@@ -21,12 +21,12 @@ from reprise.construction.velociti.statistics import TABLE11, filter_counts, sta
 from reprise.core.keyfile import Key
 from reprise.core.schemas import REQUESTS, RESPONSES, table_of
 from reprise.core.yaml_files import load_yaml
-from reprise.models.adapters.base import Adapter, Answer, Clip, Request
-from reprise.models.adapters.templates import Templates
-from reprise.models.adapters.text import TextAdapter
-from reprise.models.failures import Failures
-from reprise.models.journal import Journal
+from reprise.models.asking.failures import Failures
+from reprise.models.asking.journal import Journal
+from reprise.models.base import Adapter, Answer, Clip, Request
 from reprise.models.keys import RunKey
+from reprise.models.local.stand_ins.templates import Templates
+from reprise.models.local.text import TextAdapter
 from reprise.stages.infer import ask_all, gather_text_work
 from synthetic.reviewer import is_true, scripts, verdict
 from synthetic.toyworld.generate import Dice, evaluation_stories, training_script

@@ -28,9 +28,9 @@ from reprise.core.schemas import RESPONSES, table_of
 from reprise.core.store import Store
 from reprise.core.yaml_files import load_yaml
 from reprise.fetch.settings import ReleaseFolder
-from reprise.models import embeddings
-from reprise.models.adapters.base import Clip, Request
-from reprise.models.adapters.templates import Templates
+from reprise.models.base import Clip, Request
+from reprise.models.local import embeddings
+from reprise.models.local.stand_ins.templates import Templates
 from reprise.stages.construction_samples import vectors_of
 from synthetic.reviewer import is_true, scripts
 

@@ -17,10 +17,10 @@ from reprise.core.files import file_digest
 from reprise.core.schemas import FRAME_PLAN, read_table, write_table
 from reprise.core.store import Store, append_line, read_lines
 from reprise.core.tabular import listed_files
-from reprise.models.adapters.base import Answer
-from reprise.models.journal import Journal, entry_id, journal_path
+from reprise.models.asking.journal import Journal, entry_id, journal_path
+from reprise.models.base import Answer
 from reprise.models.keys import ModelRunKey
-from reprise.models.weights import record_files, snapshot_folder, weights_folder
+from reprise.models.local.weights import record_files, snapshot_folder, weights_folder
 
 ROWS = [{"clip_id": f"c{n}", "indices": [n, n + 1], "times_s": [n / 3], "note": ""} for n in range(50)]
 KEYS = {"results/demo/keys/frames/toy/fps1.json": "0123456789abcdef"}

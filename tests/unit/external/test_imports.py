@@ -21,7 +21,7 @@ from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, write_table
 from reprise.external import load_importer
 from reprise.external.answers import ImportedAnswers, of_frames, read_records, write_problems
 from reprise.external.mmbench_video import rating_files, read_ratings
-from reprise.models.adapters.base import Answer
+from reprise.models.base import Answer
 from reprise.plan.keys import write_keys
 from reprise.plan.runs import Plan
 from reprise.stages import metrics

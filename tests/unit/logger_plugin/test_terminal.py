@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from reprise.core.errors import UserError
-from reprise.models.progress import ProgressLine
+from reprise.models.asking.progress import ProgressLine
 from snakemake.exceptions import (
     InputFunctionException,
     WorkflowError,

@@ -11,13 +11,13 @@ import pytest
 from reprise.core.errors import MachineError, UserError
 from reprise.core.store import Store
 from reprise.models.adapters import ADAPTERS, AdapterInfo
-from reprise.models.adapters.base import Clip, Ready, Request
-from reprise.models.ahead import AHEAD, Ahead, Asked
-from reprise.models.failures import Failures
-from reprise.models.journal import Journal
+from reprise.models.asking.ahead import AHEAD, Ahead, Asked
+from reprise.models.asking.failures import Failures
+from reprise.models.asking.journal import Journal
+from reprise.models.asking.lazy import LazyModel
+from reprise.models.asking.preparing import Worker
+from reprise.models.base import Clip, Ready, Request
 from reprise.models.keys import ModelRunKey
-from reprise.models.lazy import LazyModel
-from reprise.models.preparing import Worker
 from reprise.stages.infer import ask_all
 from reprise.stages.works import Work
 

@@ -16,15 +16,15 @@ import pytest
 from reprise.core.errors import MachineError, UserError
 from reprise.core.schemas import RESPONSES, write_table
 from reprise.core.store import Store
-from reprise.models.adapters.base import Clip
-from reprise.models.copies import Copy
-from reprise.models.devices import free_memory
-from reprise.models.failures import Failures
-from reprise.models.journal import Journal
+from reprise.models.asking.copies import Copy
+from reprise.models.asking.failures import Failures
+from reprise.models.asking.journal import Journal
+from reprise.models.asking.lazy import LazyModel
+from reprise.models.asking.machine import model_on
+from reprise.models.base import Clip
 from reprise.models.keys import ModelRunKey, RunKey
-from reprise.models.lazy import LazyModel
-from reprise.models.machine import model_on
-from reprise.models.placement import GB, Needed, groups_of
+from reprise.models.local.devices import free_memory
+from reprise.models.local.placement import GB, Needed, groups_of
 from reprise.stages.infer import ask_all
 from reprise.stages.works import Work, shares_of
 
@@ -35,7 +35,7 @@ from tests.unit.videos import barcode_video
 
 KEY = RunKey.model_validate({"run": "b/p/s/m", "key": "k", "answers": {"adapter": "a", "sampling": {}}})
 QUESTIONS = [request(f"Does the red circle {deed}?", "score", ("Yes", "No")) for deed in ("slide", "spin", "grow")]
-LOADED = ("reprise.models.adapters.transformers",)
+LOADED = ("reprise.models.local.transformers",)
 NAMES = [f"c{number}" for number in range(9)]
 
 

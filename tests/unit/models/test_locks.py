@@ -10,15 +10,15 @@ from socket import gethostname
 
 import pytest
 from reprise.core.store import Store
-from reprise.models.devices import take_gpus
-from reprise.models.journal import asking_alone
+from reprise.models.asking.journal import asking_alone
+from reprise.models.local.devices import take_gpus
 
 PROGRAM = """\
 import sys, time
 from pathlib import Path
 from reprise.core.store import Store
-from reprise.models.devices import take_gpus
-from reprise.models.journal import asking_alone
+from reprise.models.local.devices import take_gpus
+from reprise.models.asking.journal import asking_alone
 folder = Path(sys.argv[1])
 locks = take_gpus(2, folder / "locks")
 with asking_alone(Store(folder), "k"):
@@ -62,7 +62,7 @@ def test_a_gpu_of_another_node_is_not_waited_for(tmp_path: Path, monkeypatch: py
     held = take_gpus(1, tmp_path)
     monkeypatch.setenv("SLURM_JOB_ID", "18")
     assert len(held) == len(take_gpus(1, tmp_path)) == 1
-    monkeypatch.setattr("reprise.models.devices.gethostname", lambda: "node2")  # without Slurm too
+    monkeypatch.setattr("reprise.models.local.devices.gethostname", lambda: "node2")  # without Slurm too
     assert len(take_gpus(1, tmp_path)) == 1
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import torch
 from reprise.core.errors import UserError
-from reprise.models.devices import free_memory, take_gpus, visible_gpus
-from reprise.models.placement import GB, Needed, groups_of, needed, needed_by, placed
-from reprise.models.weight_files import Tensor, tensors_of
+from reprise.models.local.devices import free_memory, take_gpus, visible_gpus
+from reprise.models.local.placement import GB, Needed, groups_of, needed, needed_by, placed
+from reprise.models.local.weight_files import Tensor, tensors_of
 from safetensors.torch import save_file
 
 # Weights and their largest layer, in GB, of checkpoints that the papers' tables name, in bfloat16.

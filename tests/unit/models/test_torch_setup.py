@@ -10,11 +10,11 @@ import pytest
 # OpenMP says how it is set when it is loaded; a process of the job's says what it has.
 PROGRAM = """
 import multiprocessing
-from reprise.models.torch_setup import prepare
+from reprise.models.local.torch_setup import prepare
 
 def waits():
     import os
-    from reprise.models.torch_setup import prepare
+    from reprise.models.local.torch_setup import prepare
     prepare()
     print("worker", os.environ["OMP_WAIT_POLICY"], flush=True)
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from reprise.core.errors import UserError
 from reprise.core.store import Store
-from reprise.models.adapters.base import Clip, Request
-from reprise.models.failures import Failures
-from reprise.models.journal import Journal
+from reprise.models.asking.failures import Failures
+from reprise.models.asking.journal import Journal
+from reprise.models.asking.lazy import LazyModel
+from reprise.models.base import Clip, Request
 from reprise.models.keys import ModelRunKey
-from reprise.models.lazy import LazyModel
 from reprise.stages.infer import ask_all
 from reprise.stages.works import Work
 

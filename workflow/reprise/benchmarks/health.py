@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from reprise.models.reasons import REASONS
+from reprise.models.asking.reasons import REASONS
 
 PREFIX = "health_"
 OPTION, RIGHT_OPTION = f"{PREFIX}option", f"{PREFIX}right_option"

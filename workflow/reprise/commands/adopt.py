@@ -14,10 +14,10 @@ from reprise.core.keyfile import read_key
 from reprise.core.paths import Run
 from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, RESPONSES, read_table
 from reprise.core.store import append_line, read_lines
-from reprise.models.answering import ask
-from reprise.models.journal import Journal, entry_id, journal_path
+from reprise.models.asking.journal import Journal, entry_id, journal_path
+from reprise.models.asking.lazy import LazyModel, lazy_model
+from reprise.models.asking.outcomes import ask
 from reprise.models.keys import ModelRunKey
-from reprise.models.lazy import LazyModel, lazy_model
 from reprise.plan.keys import write_keys
 from reprise.plan.runs import Plan
 from reprise.stages.works import Work, gather_text_work, gather_work, prompt_digest

@@ -15,17 +15,17 @@ from reprise.core.errors import UserError, unknown
 from reprise.core.paths import Run
 from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, read_table
 from reprise.models.adapters import ADAPTERS, SHARE, load_adapter
-from reprise.models.adapters.base import Adapter, ModelSpec
-from reprise.models.ahead import Asked
-from reprise.models.devices import take_gpus
-from reprise.models.money.calls import Account
-from reprise.models.money.prices import NO_BUDGET
-from reprise.models.reasons import REASONS
-from reprise.models.served import ServedSpec
-from reprise.models.serving.host import Host
+from reprise.models.asking.ahead import Asked
+from reprise.models.asking.money.calls import Account
+from reprise.models.asking.money.prices import NO_BUDGET
+from reprise.models.asking.reasons import REASONS
+from reprise.models.asking.served import ServedSpec
+from reprise.models.asking.sight import PLAN, Sight, sight_of
+from reprise.models.base import Adapter, ModelSpec
+from reprise.models.local.devices import take_gpus
+from reprise.models.local.weights import WEIGHTS, snapshot_folder
+from reprise.models.remote.serving.host import Host
 from reprise.models.settings import HALF
-from reprise.models.sight import PLAN, Sight, sight_of
-from reprise.models.weights import WEIGHTS, snapshot_folder
 from reprise.plan.identity import server_of, weights_identity
 from reprise.plan.runs import Plan
 from reprise.stages.works import Work, gather_work
@@ -66,7 +66,7 @@ def check_model(slug: str, questions: int, suite: str | None = None) -> None:
 
 def _notes(plan: Plan, slug: str, model: Model) -> Iterator[str]:
     """What its files say of a model; a UserError in seconds where it cannot be asked."""
-    from reprise.models.adapters.examine import differences, notes
+    from reprise.models.local.examine import differences, notes
 
     folder = _weights(plan, slug, model)
     spec = ModelSpec(

@@ -8,7 +8,7 @@ import polars as pl
 from reprise.core.plain import plain
 from reprise.fetch.outcome import PERMANENT, TRANSIENT
 from reprise.media.errors import STATUSES
-from reprise.models.reasons import REASONS
+from reprise.models.asking.reasons import REASONS
 
 SHOWN = 3
 MEANINGS = STATUSES | REASONS | TRANSIENT | PERMANENT

@@ -11,8 +11,8 @@ from reprise.core.errors import UserError
 from reprise.core.schemas import CLIP_LEDGER, CLIPS, FRAME_PLAN, REQUESTS, RESPONSES, TIMINGS, read_table
 from reprise.core.settings import Settings
 from reprise.media.sampling import frames_shown
-from reprise.models.failures import Failures, failures_path
-from reprise.models.journal import Journal, journal_path
+from reprise.models.asking.failures import Failures, failures_path
+from reprise.models.asking.journal import Journal, journal_path
 from reprise.models.keys import RunKey
 from reprise.plan.answers import Job, asked_jobs, writer_jobs
 from reprise.plan.construction import WRITING

@@ -14,8 +14,8 @@ from reprise.config.model import Model
 from reprise.core.errors import UserError
 from reprise.core.files import write_text
 from reprise.core.names import SLUG, SLUG_IN_WORDS
-from reprise.models.devices import visible_gpus
-from reprise.models.weights import WEIGHTS
+from reprise.models.local.devices import visible_gpus
+from reprise.models.local.weights import WEIGHTS
 from reprise.plan.identity import UNPINNED
 from reprise.plan.repositories import model_differences, sizes_of, weights_bytes
 
@@ -88,8 +88,8 @@ def _written(content: Mapping[str, Any]) -> str:
 
 def _look_at(file: Path, source: str) -> None:
     """Stop at a checkpoint that the adapter cannot ask; its weights are not loaded."""
-    from reprise.models.adapters.base import ModelSpec
-    from reprise.models.adapters.examine import differences
+    from reprise.models.base import ModelSpec
+    from reprise.models.local.examine import differences
 
     model = Model.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))
     if model.repo is not None:

@@ -10,7 +10,7 @@ from reprise.commands.plan_money import Bill, money
 from reprise.commands.plans import call_for
 from reprise.config.model import Model
 from reprise.core.paths import Scored
-from reprise.models.placement import allowance
+from reprise.models.local.placement import allowance
 from reprise.plan.asking import Asking, Askings
 from reprise.plan.construction import WRITING
 from reprise.plan.costs import Estimate, Range, Sure

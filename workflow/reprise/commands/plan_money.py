@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from reprise.core.paths import Scored
 from reprise.models.adapters import ADAPTERS
-from reprise.models.money.ledger import Ledger
-from reprise.models.money.prices import Price, Used
+from reprise.models.asking.money.ledger import Ledger
+from reprise.models.asking.money.prices import Price, Used
 from reprise.plan.answers import Job
 from reprise.plan.construction import WRITING, written
 from reprise.plan.runs import Plan

@@ -15,7 +15,7 @@ from reprise.core.schemas import read_table
 from reprise.fetch.outcome import PERMANENT, TRANSIENT
 from reprise.fetch.records import forget_failures
 from reprise.media.errors import STATUSES
-from reprise.models.reasons import REASONS
+from reprise.models.asking.reasons import REASONS
 from reprise.plan.answers import asked_jobs, failed_answers
 from reprise.plan.runs import Plan
 from reprise.plan.upkeep import LEDGERS

@@ -11,7 +11,7 @@ from reprise.core.clones import is_running
 from reprise.core.files import read_json
 from reprise.core.paths import OVERVIEW, Scored, overview_file, table_file
 from reprise.core.plain import safe
-from reprise.models.journal import Journal, journal_path
+from reprise.models.asking.journal import Journal, journal_path
 from reprise.plan.keys import collect_keys
 from reprise.plan.runs import Plan
 from reprise.plan.states import State, States

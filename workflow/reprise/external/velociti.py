@@ -23,7 +23,7 @@ from reprise.external.answers import (
     need_columns,
     read_records,
 )
-from reprise.models.adapters.base import Answer
+from reprise.models.base import Answer
 from reprise.reading.readers import OTHER
 
 IDENTITY = ("test_name", "video_id", "event")

@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from reprise.external.answers import OTHER_FRAMES, OTHER_PROMPT, Problem, frames_in_name
-from reprise.models.adapters.base import Answer
+from reprise.models.base import Answer
 
 OTHER_PACKING = "packed otherwise than here (pack: all questions of a video at once)"
 

@@ -9,8 +9,8 @@ from reprise.core.files import value_digest
 from reprise.core.keyfile import Key
 from reprise.core.settings import Settings
 from reprise.models.adapters import ADAPTERS
-from reprise.models.money.prices import Price
-from reprise.models.serving.settings import Hosting, Serving
+from reprise.models.asking.money.prices import Price
+from reprise.models.remote.serving.settings import Hosting, Serving
 
 
 class Answers(Key):
@@ -42,10 +42,10 @@ class ModelAnswers(Answers):
     CARRIERS = (
         "reprise.core.*",
         "reprise.models.settings",
-        "reprise.models.remote_settings",
-        "reprise.models.money.*",
+        "reprise.models.remote.settings",
+        "reprise.models.asking.money.*",
         "reprise.models.adapters",
-        "reprise.models.adapters.sending",
+        "reprise.models.remote.sending",
     )
     model_config = ConfigDict(extra="forbid", frozen=True)
     model: dict[str, str]

@@ -6,8 +6,8 @@ from typing import Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from reprise.core.settings import Settings, mistake
-from reprise.models.quantised import Quantised
-from reprise.models.remote_settings import RemoteSettings
+from reprise.models.local.quantised import Quantised
+from reprise.models.remote.settings import RemoteSettings
 
 # Fields of a request that other settings, or the question, determine.
 OWN_FIELDS = frozenset({

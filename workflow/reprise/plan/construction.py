@@ -38,7 +38,7 @@ from reprise.core.names import UNFILTERED, one_of
 from reprise.core.paths import Run
 from reprise.fetch.keys import ReleaseKey
 from reprise.fetch.settings import ReleaseFolder
-from reprise.models.embeddings import DISTRIBUTION
+from reprise.models.local.embeddings import DISTRIBUTION
 from reprise.plan.identity import local_weights
 from reprise.plan.runs import Plan
 

@@ -28,8 +28,8 @@ from reprise.figures.keys import FigureKey
 from reprise.media.keys import ClipsKey, FactsKey, FramesKey
 from reprise.media.sampling import frames_shown
 from reprise.models.adapters import ADAPTERS
-from reprise.models.embeddings import DISTRIBUTION as EMBEDDER
 from reprise.models.keys import ModelAnswers, ModelRunKey, RunKey
+from reprise.models.local.embeddings import DISTRIBUTION as EMBEDDER
 from reprise.people.keys import PeopleFiles, PeopleRunKey
 from reprise.plan.agreement import agreement_key
 from reprise.plan.changes import remember

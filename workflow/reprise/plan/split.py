@@ -6,7 +6,7 @@ from typing import Any
 from reprise.config.model import Model
 from reprise.core.names import one_of
 from reprise.core.paths import TIMINGS, Run
-from reprise.models.pieces import Piece, pieces_of
+from reprise.models.asking.pieces import Piece, pieces_of
 from reprise.plan.runs import Plan
 
 Wildcards = Any

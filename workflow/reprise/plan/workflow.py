@@ -29,7 +29,7 @@ from reprise.core.paths import (
     table_file,
 )
 from reprise.fetch.settings import Remote
-from reprise.models.pieces import NAME
+from reprise.models.asking.pieces import NAME
 from reprise.plan.agreement import compared
 from reprise.plan.answers import failed_answers, summary
 from reprise.plan.captioned import Captioned

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from reprise.models.reasons import REASONS
+from reprise.models.asking.reasons import REASONS
 from reprise.report.runs import metrics_of
 from reprise.report.scripts import shown
 

@@ -13,21 +13,21 @@ from reprise.core.errors import MachineError, run_command
 from reprise.core.keyfile import read_key
 from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, RESPONSES, TIMINGS, read_table
 from reprise.core.store import Store
-from reprise.models.adapters.base import Answer, Clip, Request
-from reprise.models.ahead import Asked
-from reprise.models.answering import DEVICE_ERROR, Model
-from reprise.models.copies import Copy, CopyLostError, answered
-from reprise.models.failures import Failures, failures_path
-from reprise.models.first_questions import OptionShare, Start
-from reprise.models.journal import Journal, asking_alone, journal_path
+from reprise.models.asking.ahead import Asked
+from reprise.models.asking.copies import Copy, CopyLostError, answered
+from reprise.models.asking.failures import Failures, failures_path
+from reprise.models.asking.first_questions import OptionShare, Start
+from reprise.models.asking.journal import Journal, asking_alone, journal_path
+from reprise.models.asking.lazy import PreparingModel
+from reprise.models.asking.machine import model_on
+from reprise.models.asking.money.prices import Budget, Price
+from reprise.models.asking.outcomes import DEVICE_ERROR, Model
+from reprise.models.asking.pieces import WHOLE, Piece
+from reprise.models.asking.progress import ProgressLine
+from reprise.models.asking.served import Arrived, Due, ServedModel, served_by, used_by
+from reprise.models.asking.suspects import Suspects
+from reprise.models.base import Answer, Clip, Request
 from reprise.models.keys import ModelRunKey, RunKey
-from reprise.models.lazy import PreparingModel
-from reprise.models.machine import model_on
-from reprise.models.money.prices import Budget, Price
-from reprise.models.pieces import WHOLE, Piece
-from reprise.models.progress import ProgressLine
-from reprise.models.served import Arrived, Due, ServedModel, served_by, used_by
-from reprise.models.suspects import Suspects
 from reprise.stages.answers import write_answers
 from reprise.stages.arguments import arguments
 from reprise.stages.works import Work, about, gather_text_work, gather_work, of_piece, scored_options, shares_of

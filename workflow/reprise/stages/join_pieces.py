@@ -8,8 +8,8 @@ import polars as pl
 from reprise.core.errors import UserError, run_command
 from reprise.core.keyfile import read_key
 from reprise.core.schemas import REQUESTS, RESPONSES, TIMINGS, check_key, read_table
+from reprise.models.asking.pieces import Piece, pieces_of
 from reprise.models.keys import RunKey
-from reprise.models.pieces import Piece, pieces_of
 from reprise.stages.answers import write_answers
 from reprise.stages.arguments import arguments
 

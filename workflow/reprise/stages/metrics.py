@@ -32,7 +32,7 @@ from reprise.core.schemas import (
     write_table,
 )
 from reprise.media.sampling import frames_shown
-from reprise.models.reasons import REASONS
+from reprise.models.asking.reasons import REASONS
 from reprise.stages.arguments import arguments
 from reprise.stages.key_views import MetricsView, RunView, read_view
 from reprise.stats.measures import Measure

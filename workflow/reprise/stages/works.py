@@ -11,10 +11,10 @@ from reprise.benchmarks.prompts import final_prompt_digest, with_frame_count
 from reprise.core.errors import UserError
 from reprise.core.store import Store
 from reprise.media.ledgers import clip_file
-from reprise.models.adapters.base import Clip, Request
-from reprise.models.journal import entry_id
-from reprise.models.lazy import Options
-from reprise.models.pieces import WHOLE, Piece
+from reprise.models.asking.journal import entry_id
+from reprise.models.asking.lazy import Options
+from reprise.models.asking.pieces import WHOLE, Piece
+from reprise.models.base import Clip, Request
 
 NO_CLIP = ""
 

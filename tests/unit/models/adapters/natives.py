@@ -9,8 +9,8 @@ import numpy.typing as npt
 import torch
 from PIL import Image
 from reprise.media.decoder import read_frames
-from reprise.models.adapters.base import Answer, Clip, Request
-from reprise.models.adapters.transformers import TransformersAdapter
+from reprise.models.base import Answer, Clip, Request
+from reprise.models.local.transformers import TransformersAdapter
 from transformers import AutoModelForImageTextToText, AutoProcessor
 
 from tests.unit.asked import request, spec

@@ -9,11 +9,11 @@ from typing import Any
 import httpx2
 import pytest
 from reprise.core.bounded import BoundedReader, PackedError, TooLargeError
-from reprise.models.adapters.anthropic import AnthropicAdapter
-from reprise.models.adapters.base import Answer, ReplyError
-from reprise.models.adapters.bounded_client import MOST_BYTES, get_bounded
-from reprise.models.adapters.gemini import GeminiAdapter
-from reprise.models.adapters.openai import OpenAIAdapter
+from reprise.models.base import Answer, ReplyError
+from reprise.models.remote.anthropic import AnthropicAdapter
+from reprise.models.remote.bounded_client import MOST_BYTES, get_bounded
+from reprise.models.remote.gemini import GeminiAdapter
+from reprise.models.remote.openai import OpenAIAdapter
 
 from tests.unit.asked import BLIND, request, spec
 from tests.unit.models.chat_server import MODEL, Asked, ChatServer, Says, completion

@@ -11,12 +11,12 @@ import pytest
 import torch
 from reprise.core.errors import UserError
 from reprise.media.decoder import read_frames
-from reprise.models.adapters.base import Answer, Clip
-from reprise.models.adapters.generation import KEPT, Generation
-from reprise.models.adapters.prepared import Tokens
-from reprise.models.adapters.sharing import Prefix
-from reprise.models.adapters.text import TextAdapter
-from reprise.models.adapters.transformers import TransformersAdapter
+from reprise.models.base import Answer, Clip
+from reprise.models.local.generation import KEPT, Generation
+from reprise.models.local.prepared import Tokens
+from reprise.models.local.sharing import Prefix
+from reprise.models.local.text import TextAdapter
+from reprise.models.local.transformers import TransformersAdapter
 from training.prompts import rendered
 from transformers import (
     AutoModelForCausalLM,

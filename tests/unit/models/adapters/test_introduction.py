@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from reprise.core.errors import UserError
-from reprise.models.adapters.openai import OpenAIAdapter
+from reprise.models.remote.openai import OpenAIAdapter
 
 from tests.unit.asked import BLIND, request, spec
 from tests.unit.models.chat_server import (

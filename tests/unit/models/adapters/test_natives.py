@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import torch
 from reprise.core.errors import UserError
-from reprise.models.adapters.examine import differences
-from reprise.models.adapters.transformers import TransformersAdapter
+from reprise.models.local.examine import differences
+from reprise.models.local.transformers import TransformersAdapter
 
 from tests.unit.asked import request, shown, spec
 from tests.unit.models.adapters.natives import Native, check, load

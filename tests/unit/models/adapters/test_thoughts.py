@@ -11,16 +11,16 @@ import torch
 from pydantic import ValidationError
 from reprise.core.errors import UserError
 from reprise.core.store import Store
-from reprise.models.adapters.base import Adapter, Answer, Clip, Request
-from reprise.models.adapters.examine import differences, notes
-from reprise.models.adapters.text import TextAdapter
-from reprise.models.adapters.thoughts import behind_thought
-from reprise.models.adapters.transformers import TransformersAdapter
-from reprise.models.failures import Failures
-from reprise.models.journal import Journal
+from reprise.models.asking.failures import Failures
+from reprise.models.asking.journal import Journal
+from reprise.models.asking.lazy import LazyModel
+from reprise.models.base import Adapter, Answer, Clip, Request
 from reprise.models.keys import ModelRunKey
-from reprise.models.lazy import LazyModel
+from reprise.models.local.examine import differences, notes
+from reprise.models.local.text import TextAdapter
+from reprise.models.local.transformers import TransformersAdapter
 from reprise.models.settings import TransformersSettings
+from reprise.models.thoughts import behind_thought
 from reprise.stages.infer import ask_all
 from reprise.stages.works import Work
 from transformers import AutoProcessor, AutoTokenizer

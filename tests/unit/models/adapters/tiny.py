@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from reprise.models.torch_setup import prepare
+from reprise.models.local.torch_setup import prepare
 
 prepare()
 

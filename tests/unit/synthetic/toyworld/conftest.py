@@ -1,7 +1,7 @@
 """What the toy world's tests share."""
 
 import pytest
-from reprise.models.torch_setup import prepare
+from reprise.models.local.torch_setup import prepare
 from synthetic.toyworld.generate import evaluation_sources
 from synthetic.toyworld.script import Script
 

@@ -1,0 +1,132 @@
+"""What an adapter is given and what it gives back: the seam between the inference job and a model."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True)
+class Request:
+    """One question about one clip, ready to be asked."""
+
+    request_id: str
+    item_id: str
+    role: str
+    ask: str
+    system: str
+    prompt: str
+    options: tuple[str, ...]
+    expected: str
+    max_tokens: int
+
+
+@dataclass(frozen=True)
+class Clip:
+    """A clip and the frames that its plan shows of it; no path and no indices for a blind run."""
+
+    clip_id: str
+    path: Path | None
+    indices: tuple[int, ...]
+    times_s: tuple[float, ...]
+    questions: int = 0
+    """how many the run has about it, answered or not"""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A model's answer: text, or a score per option, or an error class with a message and nothing else."""
+
+    text: str = ""
+    scores: tuple[float, ...] = ()
+    frames_shown: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    error: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """The `model` part of a run's key, as the adapter needs it."""
+
+    folder: Path | None
+    device: str
+    threads: int
+    dtype: str
+    attention: str
+    trust_remote_code: bool
+    settings: dict[str, Any]
+    prompt_start: str = ""
+    """what all prompts of the run begin with"""
+    memory: Mapping[int | str, int] | None = None
+    """devices, by their number or name, and the bytes that are free on each; by default what is found"""
+    shows_frames: bool = False
+    """whether the run shows frames, so that a checkpoint that takes none is refused before its weights are loaded"""
+    options: tuple[tuple[str, ...], ...] = ()
+    """of the run's questions that ask for a score; refused like that where one is several tokens"""
+
+
+class Ready:
+    """A clip that is prepared for its model with the questions about it, and how long each part of that took."""
+
+    def __init__(self, value: Any, requests: Sequence[Request], seconds: dict[str, float]) -> None:
+        self.value = value
+        self.requests = tuple(requests)
+        self.seconds = seconds
+        self.bytes = 0
+        """of the memory that it passed through, where another process prepared it"""
+
+
+class AnswerError(Exception):
+    """A question failed for a reason that `models/asking/failures.py` names; only that question counts as failed."""
+
+    def __init__(self, status: str, message: str) -> None:
+        super().__init__(f"{status}: {message}")
+        self.status = status
+        self.message = message
+
+
+class ReplyError(AnswerError):
+    """A reply of a server that is not read to its end, whatever it says."""
+
+
+class ClipFailedError(AnswerError):
+    """A clip could not be prepared: all questions about it count as failed."""
+
+
+class Preparer(Protocol):
+    """Makes of a clip's frames and questions what a model is given; the same in every process, without the model."""
+
+    def __init__(self, spec: ModelSpec) -> None: ...
+
+    def read(self, clip: Clip) -> Any:
+        """The frames of a clip, decoded."""
+        ...
+
+    def prepare(self, clip: Clip, frames: Any, requests: Sequence[Request]) -> Any:
+        """What the model is given of them; passes from process to process, so tensors are numpy arrays."""
+        ...
+
+
+class Adapter(Protocol):
+    """A model that answers all questions of a clip; loaded once a job, asked clip by clip.
+
+    An error that it raises fails the question that it was asked last; the others are asked again without it.
+    """
+
+    def __init__(self, spec: ModelSpec) -> None: ...
+
+    def answers(self, clip: Clip, requests: Sequence[Request]) -> Iterator[Answer]:
+        """One answer per request, in order, each yielded as soon as it is ready."""
+        ...
+
+
+class PreparingAdapter(Adapter, Protocol):
+    """An adapter whose clips can be prepared ahead, by the preparer that `AdapterInfo.preparer` names."""
+
+    preparer: Preparer
+
+    def answers_about(self, ready: Ready, requests: Sequence[Request]) -> Iterator[Answer]:
+        """The same about a clip that is prepared."""
+        ...

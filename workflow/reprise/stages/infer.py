@@ -14,11 +14,10 @@ from reprise.core.keyfile import read_key
 from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, RESPONSES, TIMINGS, read_table
 from reprise.core.store import Store
 from reprise.models.asking.ahead import Asked
-from reprise.models.asking.copies import Copy, CopyLostError, answered
+from reprise.models.asking.copies import CopyLostError, answered, tell
 from reprise.models.asking.failures import Failures, failures_path
 from reprise.models.asking.first_questions import OptionShare, Start
 from reprise.models.asking.journal import Journal, asking_alone, journal_path
-from reprise.models.asking.lazy import PreparingModel
 from reprise.models.asking.machine import model_on
 from reprise.models.asking.money.prices import Budget, Price
 from reprise.models.asking.outcomes import DEVICE_ERROR, Model
@@ -26,6 +25,7 @@ from reprise.models.asking.pieces import WHOLE, Piece
 from reprise.models.asking.progress import ProgressLine
 from reprise.models.asking.served import Arrived, Due, ServedModel, served_by, used_by
 from reprise.models.asking.suspects import Suspects
+from reprise.models.asking.workers import Worker
 from reprise.models.base import Answer, Clip, Request
 from reprise.models.keys import ModelRunKey, RunKey
 from reprise.stages.answers import write_answers
@@ -71,7 +71,7 @@ def main() -> None:
 
 def ask_all(
     works: Sequence[Work],
-    model: Model | Sequence[Copy],
+    model: Model | Sequence[Worker],
     journal: Journal,
     failures: Failures,
     key: RunKey,
@@ -97,7 +97,7 @@ class Asking:
     became of them is in the journal and among the failures."""
 
     def __init__(
-        self, models: Sequence[Model | Copy], journal: Journal, failures: Failures, key: RunKey, piece: Piece
+        self, models: Sequence[Model | Worker], journal: Journal, failures: Failures, key: RunKey, piece: Piece
     ) -> None:
         self._models = models
         self._journal = journal
@@ -149,8 +149,7 @@ class Asking:
         suspects.count(self._failures)
         shares = shares_of(works, len(self._models))
         for model, share in zip(self._models, shares, strict=True):
-            if isinstance(model, PreparingModel | Copy):
-                model.expect(one for one in map(self._upcoming, share) if one.requests)
+            tell(model, (one for one in map(self._upcoming, share) if one.requests))
         with suspects.noted():
             if len(shares) == 1:
                 self._ask_share(0, works, progress)
@@ -204,7 +203,7 @@ class Asking:
             except BaseException:  # such as Ctrl-C
                 self._is_ending = True
                 for model in self._models:
-                    if isinstance(model, Copy):
+                    if isinstance(model, Worker):
                         model.close()
                 raise
         for one in asked:
@@ -274,7 +273,7 @@ def _is_ended_early(asked: Sequence[Future[None]]) -> bool:
             return bool(busy)
 
 
-def ask_clip(clip: Clip, pending: Mapping[str, Request], model: Model | Copy, journal: Journal) -> dict[str, Answer]:
+def ask_clip(clip: Clip, pending: Mapping[str, Request], model: Model | Worker, journal: Journal) -> dict[str, Answer]:
     """Ask about one clip and journal the answers; returns the failures."""
     failed: dict[str, Answer] = {}
     entries = {request.request_id: entry for entry, request in pending.items()}

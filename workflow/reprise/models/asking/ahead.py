@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple, Self
 
-from reprise.models.asking.preparing import Outcome, Worker
+from reprise.models.asking.preparing import Outcome, outcome_by, worker_for
 from reprise.models.base import Clip, ModelSpec, Ready, Request
 
 # Prepared clips that wait, or are being prepared, for each worker; and what those that wait may take of memory.
@@ -32,7 +32,7 @@ class Ahead:
     """Keeps workers busy with the clips to come, as far ahead as its bounds allow."""
 
     def __init__(self, target: str, spec: ModelSpec, workers: int, largest_bytes: int = LARGEST_BYTES) -> None:
-        self._workers = [Worker(target, spec) for _ in range(workers)]
+        self._workers = [worker_for(target, spec) for _ in range(workers)]
         self._free = deque(self._workers)
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="preparing")
         self._most, self._largest_bytes = AHEAD * workers, largest_bytes
@@ -56,7 +56,7 @@ class Ahead:
         """End all workers, whatever they do."""
         self._threads.shutdown(wait=False, cancel_futures=True)
         for worker in self._workers:
-            worker.kill()
+            worker.close()
         self._threads.shutdown()
 
     def __enter__(self) -> Self:
@@ -95,7 +95,7 @@ class Ahead:
         with self._lock:
             worker = self._free.popleft()
         try:
-            outcome = worker.outcome(*asked)
+            outcome = outcome_by(worker, *asked)
         finally:
             with self._lock:
                 self._free.append(worker)

@@ -9,10 +9,11 @@ from pathlib import Path
 from reprise.core.log import log
 from reprise.core.store import Store
 from reprise.models.adapters import ADAPTERS
-from reprise.models.asking.copies import Copy
+from reprise.models.asking.copies import copy_of
 from reprise.models.asking.lazy import Given, LazyModel, Options, lazy_model
 from reprise.models.asking.money.prices import NO_BUDGET, Budget
 from reprise.models.asking.outcomes import Model
+from reprise.models.asking.workers import Worker
 from reprise.models.keys import ModelRunKey
 from reprise.models.local.devices import free_memory, take_gpus
 from reprise.models.local.placement import groups_of, needed
@@ -29,7 +30,7 @@ def model_on(
     options: Options = (),
     budget: Budget = NO_BUDGET,
     server_log: Path | None = None,
-) -> Iterator[Model | Sequence[Copy]]:
+) -> Iterator[Model | Sequence[Worker]]:
     """A run's model, or a copy of it on each of the devices, or groups of them, that hold one.
 
     A server that the job starts spreads its model itself.
@@ -52,7 +53,7 @@ def model_on(
             make = partial(LazyModel, key, store, each, each, given, options)
             modules = (ADAPTERS[key.answers.adapter].module,)
             order = {"CUDA_DEVICE_ORDER": os.environ["CUDA_DEVICE_ORDER"]}
-            copies = [Copy(make, order | {"CUDA_VISIBLE_DEVICES": ",".join(group)}, modules) for group in groups]
+            copies = [copy_of(make, order | {"CUDA_VISIBLE_DEVICES": ",".join(group)}, modules) for group in groups]
             yield [ends.enter_context(closing(copy)) for copy in copies]
 
 

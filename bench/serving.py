@@ -14,8 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from reprise.models.asking.served import Due
-from reprise.models.base import Clip, ModelSpec
+from reprise.models.base import Clip, Due, ModelSpec
 from reprise.models.remote.openai import OpenAIAdapter
 
 from bench.engine import clip_of, questions

@@ -12,10 +12,8 @@ import psutil
 import pytest
 from reprise.core.schemas import RESPONSES, read_table
 from reprise.core.store import Store
-from reprise.models.asking.money.calls import Account
-from reprise.models.asking.money.prices import NO_BUDGET
-from reprise.models.asking.served import ServedSpec
-from reprise.models.base import Answer
+from reprise.models.asking.money.prices import NO_BUDGET, Account
+from reprise.models.base import Answer, ServedSpec
 from reprise.models.keys import ModelRunKey
 from reprise.models.local.transformers import TransformersAdapter
 from reprise.models.remote.openai import OpenAIAdapter

@@ -16,10 +16,10 @@ from reprise.models.asking.failures import Failures
 from reprise.models.asking.journal import Journal
 from reprise.models.asking.lazy import LazyModel
 from reprise.models.asking.preparing import outcome_by, worker_for
+from reprise.models.asking.work import Work
 from reprise.models.base import Clip, Ready, Request
 from reprise.models.keys import ModelRunKey
 from reprise.stages.infer import ask_all
-from reprise.stages.works import Work
 
 from tests.unit.asked import request, spec
 from tests.unit.models import preparers

@@ -22,10 +22,10 @@ from reprise.models.asking.first_questions import FIRST_QUESTIONS
 from reprise.models.asking.journal import Journal
 from reprise.models.asking.lazy import LazyModel
 from reprise.models.asking.outcomes import ask
+from reprise.models.asking.work import Work
 from reprise.models.base import Adapter, Answer, AnswerError, Clip, ModelSpec, Request
 from reprise.models.keys import ModelRunKey, RunKey
 from reprise.stages.infer import ask_all
-from reprise.stages.works import Work
 
 from tests.unit.asked import request, spec
 

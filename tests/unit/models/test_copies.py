@@ -21,12 +21,12 @@ from reprise.models.asking.failures import Failures
 from reprise.models.asking.journal import Journal
 from reprise.models.asking.lazy import LazyModel
 from reprise.models.asking.machine import model_on
+from reprise.models.asking.work import Work, shares_of
 from reprise.models.base import Clip
 from reprise.models.keys import ModelRunKey, RunKey
 from reprise.models.local.devices import free_memory
 from reprise.models.local.placement import GB, Needed, groups_of
 from reprise.stages.infer import ask_all
-from reprise.stages.works import Work, shares_of
 
 from tests.unit.asked import request, shown
 from tests.unit.models.adapters import tiny

@@ -15,10 +15,10 @@ from reprise.models.asking.failures import Failures, failures_path
 from reprise.models.asking.journal import Journal, entry_id, journal_path
 from reprise.models.asking.lazy import lazy_model
 from reprise.models.asking.money.prices import Budget
+from reprise.models.asking.work import Work, prompt_digest
 from reprise.models.base import Clip
 from reprise.models.keys import ModelRunKey
 from reprise.stages.infer import ask_all
-from reprise.stages.works import Work, prompt_digest
 
 from tests.unit.asked import request
 from tests.unit.models.chat_server import MODEL, ChatServer

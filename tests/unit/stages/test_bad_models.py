@@ -13,10 +13,10 @@ from reprise.core.store import Store
 from reprise.models.asking.failures import Failures
 from reprise.models.asking.journal import Journal
 from reprise.models.asking.lazy import LazyModel
+from reprise.models.asking.work import Work
 from reprise.models.base import Clip, Request
 from reprise.models.keys import ModelRunKey
 from reprise.stages.infer import ask_all
-from reprise.stages.works import Work
 
 from tests.unit.asked import request, shown
 from tests.unit.models.adapters import tiny

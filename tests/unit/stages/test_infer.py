@@ -22,13 +22,14 @@ from reprise.core.store import Store, append_line, read_lines
 from reprise.fetch.keys import ReleaseKey
 from reprise.models.asking.failures import Failures
 from reprise.models.asking.journal import Journal
+from reprise.models.asking.work import Work
 from reprise.models.base import Answer, AnswerError, Clip, Request
 from reprise.models.keys import RunKey
 from reprise.models.local.devices import take_gpus
 from reprise.models.local.stand_ins.baselines import Constant, Oracle, Random
 from reprise.stages.infer import ask_all
 from reprise.stages.release import release_folder
-from reprise.stages.works import Work, gather_work
+from reprise.stages.works import gather_work
 
 from tests.unit.asked import request, spec
 from tests.unit.rows import request_row

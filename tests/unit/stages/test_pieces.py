@@ -16,10 +16,11 @@ from reprise.models.asking.first_questions import FIRST_QUESTIONS
 from reprise.models.asking.journal import Journal, asking_alone
 from reprise.models.asking.pieces import MOST_PIECES, PLACES, WHOLE, Piece, pieces_of
 from reprise.models.asking.suspects import Suspects
+from reprise.models.asking.work import Work
 from reprise.models.base import Answer, Clip, Request
 from reprise.stages.infer import ask_all
 from reprise.stages.join_pieces import check_all_are_there, joined
-from reprise.stages.works import Work, of_piece
+from reprise.stages.works import of_piece
 
 from tests.unit.stages.test_infer import KEY, Counting, yes_or_no
 

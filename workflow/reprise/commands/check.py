@@ -16,19 +16,18 @@ from reprise.core.paths import Run
 from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, read_table
 from reprise.models.adapters import ADAPTERS, SHARE, load_adapter
 from reprise.models.asking.ahead import Asked
-from reprise.models.asking.money.calls import Account
-from reprise.models.asking.money.prices import NO_BUDGET
+from reprise.models.asking.money.prices import NO_BUDGET, Account
 from reprise.models.asking.reasons import REASONS
-from reprise.models.asking.served import ServedSpec
 from reprise.models.asking.sight import PLAN, Sight, sight_of
-from reprise.models.base import Adapter, ModelSpec
+from reprise.models.asking.work import Work
+from reprise.models.base import Adapter, ModelSpec, ServedSpec
 from reprise.models.local.devices import take_gpus
 from reprise.models.local.weights import WEIGHTS, snapshot_folder
 from reprise.models.remote.serving.host import Host
 from reprise.models.settings import HALF
 from reprise.plan.identity import server_of, weights_identity
 from reprise.plan.runs import Plan
-from reprise.stages.works import Work, gather_work
+from reprise.stages.works import gather_work
 
 CLIPS = 12
 ASKED = ("score", "choose")

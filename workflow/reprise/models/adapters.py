@@ -26,7 +26,7 @@ class AdapterInfo:
     """What the workflow must know of an adapter before any of its code is imported."""
 
     target: str
-    """module:class, imported in the job that needs it"""
+    """module:class, imported in the job that needs it; none where answers are read from files"""
     settings: type[Settings] = NoSettings
     """what `settings:` of a model's file can say"""
     needs_weights: bool = False
@@ -124,7 +124,7 @@ ADAPTERS: dict[str, AdapterInfo] = {
     ),
     "wordmatch": AdapterInfo("reprise.models.local.stand_ins.wordmatch:WordMatch", WordMatchSettings, asks=("write",)),
     "templates": AdapterInfo("reprise.models.local.stand_ins.templates:Templates", TemplatesSettings, asks=("write",)),
-    "import": AdapterInfo("reprise.stages.import_answers:main", ImportSettings, is_import=True),
+    "import": AdapterInfo("", ImportSettings, is_import=True),
     "lastletter": AdapterInfo("reprise.models.local.stand_ins.lastletter:LastLetter", asks=("write",)),
     "oracle": AdapterInfo("reprise.models.local.stand_ins.baselines:Oracle", asks=ANYTHING),
     "constant": AdapterInfo("reprise.models.local.stand_ins.baselines:Constant", ConstantSettings, asks=ANYTHING),

@@ -13,8 +13,7 @@ from pydantic import ValidationError
 from reprise.core.errors import UserError
 from reprise.media.decoder import read_frames
 from reprise.models.asking.money.vendors import LIMITS, Shown
-from reprise.models.asking.served import ServedAnswer
-from reprise.models.base import Answer, Clip, Request
+from reprise.models.base import Answer, Clip, Request, ServedAnswer
 from reprise.models.remote.anthropic import AnthropicAdapter
 from reprise.models.remote.settings import AnthropicSettings
 

@@ -13,10 +13,8 @@ from google.genai import types
 from PIL import Image as Picture
 from reprise.core.errors import UserError
 from reprise.media.decoder import read_frames
-from reprise.models.asking.money.calls import Account
-from reprise.models.asking.money.prices import Budget
-from reprise.models.asking.served import Due, ServedAnswer, ServedSpec
-from reprise.models.base import Answer, Clip, Request
+from reprise.models.asking.money.prices import Account, Budget
+from reprise.models.base import Answer, Clip, Due, Request, ServedAnswer, ServedSpec
 from reprise.models.remote.gemini import GeminiAdapter
 from reprise.models.remote.uploads import own_uploads
 

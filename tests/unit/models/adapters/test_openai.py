@@ -18,8 +18,7 @@ from pydantic import ValidationError
 from reprise.core.errors import UserError
 from reprise.core.plain import HIDDEN
 from reprise.media.decoder import read_frames
-from reprise.models.asking.served import Due, ServedAnswer
-from reprise.models.base import Answer, Clip, Request
+from reprise.models.base import Answer, Clip, Due, Request, ServedAnswer
 from reprise.models.remote.openai import OpenAIAdapter
 from reprise.models.remote.sending import Slots
 from reprise.models.settings import OpenAISettings

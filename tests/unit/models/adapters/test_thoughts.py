@@ -14,6 +14,7 @@ from reprise.core.store import Store
 from reprise.models.asking.failures import Failures
 from reprise.models.asking.journal import Journal
 from reprise.models.asking.lazy import LazyModel
+from reprise.models.asking.work import Work
 from reprise.models.base import Adapter, Answer, Clip, Request
 from reprise.models.keys import ModelRunKey
 from reprise.models.local.examine import differences, notes
@@ -22,7 +23,6 @@ from reprise.models.local.transformers import TransformersAdapter
 from reprise.models.settings import TransformersSettings
 from reprise.models.thoughts import behind_thought
 from reprise.stages.infer import ask_all
-from reprise.stages.works import Work
 from transformers import AutoProcessor, AutoTokenizer
 
 from tests.unit.asked import BLIND, request, spec

@@ -13,8 +13,7 @@ from reprise.core.files import canonical_json, value_digest
 from reprise.core.log import log
 from reprise.core.store import Store, append_line, read_lines
 from reprise.models.asking.pieces import WHOLE, Piece
-from reprise.models.asking.served import ServedAnswer, served_by, used_by
-from reprise.models.base import Answer
+from reprise.models.base import Answer, ServedAnswer, served_by, used_by
 
 # A power cut loses the answers of at most this long, a kill none. Waiting for the disk after each takes longer than a
 # quick model's answer.

@@ -11,12 +11,22 @@ from reprise.core.log import log
 from reprise.core.store import Store
 from reprise.models.adapters import ADAPTERS, load_adapter
 from reprise.models.asking.ahead import Ahead, Asked, serves
-from reprise.models.asking.money.calls import Account
-from reprise.models.asking.money.prices import NO_BUDGET, Budget
+from reprise.models.asking.money.prices import NO_BUDGET, Account, Budget
 from reprise.models.asking.outcomes import Batch, described
 from reprise.models.asking.preparing import Outcome, outcome_of, ready
-from reprise.models.asking.served import Arrived, Due, ServedModel, ServedSpec
-from reprise.models.base import Adapter, Answer, Clip, ModelSpec, PreparingAdapter, Ready, Request
+from reprise.models.base import (
+    Adapter,
+    Answer,
+    Arrived,
+    Clip,
+    Due,
+    ModelSpec,
+    PreparingAdapter,
+    Ready,
+    Request,
+    ServedModel,
+    ServedSpec,
+)
 from reprise.models.keys import ModelRunKey
 from reprise.models.local.devices import take_gpus
 from reprise.models.local.weights import weights_folder

@@ -9,11 +9,10 @@ from typing import Protocol
 
 from reprise.core.errors import UserError
 from reprise.models.asking.ahead import Ahead, Asked
-from reprise.models.asking.money.calls import Account
+from reprise.models.asking.money.prices import Account
 from reprise.models.asking.money.vendors import ImageLimits
 from reprise.models.asking.preparing import outcome_of, ready
-from reprise.models.asking.served import Arrived, Due, ServedSpec
-from reprise.models.base import Answer, AnswerError, Clip, ModelSpec, Request
+from reprise.models.base import Answer, AnswerError, Arrived, Clip, Due, ModelSpec, Request, ServedSpec
 from reprise.models.remote.images import Encoded, ImagesPreparer
 from reprise.models.remote.sending import Opened, send
 from reprise.models.remote.settings import RemoteSettings

@@ -15,8 +15,7 @@ from reprise.models.asking.money.calls import Calls, Failure
 from reprise.models.asking.money.estimates import Estimates
 from reprise.models.asking.money.prices import Used
 from reprise.models.asking.money.vendors import Shown, limits_of
-from reprise.models.asking.served import Due, ServedAnswer
-from reprise.models.base import Answer, AnswerError, ModelSpec, Request
+from reprise.models.base import Answer, AnswerError, Due, ModelSpec, Request, ServedAnswer
 from reprise.models.remote.adapter import RemoteAdapter
 from reprise.models.remote.bounded_client import AsyncClient
 from reprise.models.remote.errors import PAYMENT_REQUIRED, broken, of_status, timed_out

@@ -20,8 +20,7 @@ from reprise.media.probe import packet_index
 from reprise.models.asking.money.calls import Calls
 from reprise.models.asking.money.estimates import Estimates
 from reprise.models.asking.money.vendors import Shown, limits_of
-from reprise.models.asking.served import Due
-from reprise.models.base import Answer, AnswerError, Clip, ModelSpec, Request
+from reprise.models.base import Answer, AnswerError, Clip, Due, ModelSpec, Request
 from reprise.models.remote.adapter import RemoteAdapter
 from reprise.models.remote.bounded_client import AsyncClient
 from reprise.models.remote.gemini_replies import answer_of, failure_of_gemini, used_by

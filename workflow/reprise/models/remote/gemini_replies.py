@@ -9,8 +9,7 @@ from google.genai import errors, types
 from reprise.core.plain import plain
 from reprise.models.asking.money.calls import Failure
 from reprise.models.asking.money.prices import Used
-from reprise.models.asking.served import ServedAnswer
-from reprise.models.base import AnswerError
+from reprise.models.base import AnswerError, ServedAnswer
 from reprise.models.remote.errors import PAYMENT_REQUIRED, broken, malformed, of_status, timed_out
 from reprise.models.remote.openai_replies import of_pinned
 from reprise.models.remote.settings import GeminiSettings

@@ -8,8 +8,7 @@ from openai import AsyncOpenAI, Omit
 from reprise.models.asking.money.estimates import Estimates
 from reprise.models.asking.money.prices import Used
 from reprise.models.asking.money.vendors import Shown, limits_of
-from reprise.models.asking.served import Due
-from reprise.models.base import Answer, AnswerError, ModelSpec, Request
+from reprise.models.base import Answer, AnswerError, Due, ModelSpec, Request
 from reprise.models.remote.adapter import RemoteAdapter
 from reprise.models.remote.bounded_client import AioClient
 from reprise.models.remote.chat import Chat

@@ -7,8 +7,7 @@ from typing import Any
 from pydantic import BaseModel, Field, ValidationError
 
 from reprise.models.asking.money.prices import Used
-from reprise.models.asking.served import ServedAnswer
-from reprise.models.base import AnswerError, Request
+from reprise.models.base import AnswerError, Request, ServedAnswer
 from reprise.models.remote.settings import RemoteSettings
 from reprise.models.thoughts import CLOSE, OPENED, behind_thought
 

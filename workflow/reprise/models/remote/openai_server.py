@@ -13,8 +13,8 @@ from pydantic import BaseModel, ValidationError
 
 from reprise.core.errors import UserError
 from reprise.core.log import log
-from reprise.models.asking.money.calls import Account, Calls
-from reprise.models.asking.money.prices import Used
+from reprise.models.asking.money.calls import Calls
+from reprise.models.asking.money.prices import Account, Used
 from reprise.models.remote.openai_errors import failure_of_server
 from reprise.models.remote.openai_replies import Reply, read_reply, used_by
 from reprise.models.settings import OpenAISettings

@@ -18,8 +18,7 @@ from reprise.core.errors import UserError
 from reprise.core.log import log
 from reprise.models.asking.outcomes import checked, failure_of, place_of
 from reprise.models.asking.reasons import TRANSIENT
-from reprise.models.asking.served import Arrived, Due
-from reprise.models.base import Answer, Request
+from reprise.models.base import Answer, Arrived, Due, Request
 
 # Of the clips that are open.
 LARGEST_BYTES = 1 << 30

@@ -3,8 +3,6 @@ that may help. All adapters of servers send through this."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from pathlib import Path
 from random import SystemRandom
 from typing import NamedTuple, TypeVar
 from urllib.parse import urlsplit
@@ -14,7 +12,7 @@ from filelock import FileLock
 from reprise.core.errors import UserError
 from reprise.models.asking.money.ledger import Entry, Ledger
 from reprise.models.asking.money.limits import Gate
-from reprise.models.asking.money.prices import NO_BUDGET, Budget, Price, Used, needed_budget
+from reprise.models.asking.money.prices import Account, Used, needed_budget
 from reprise.models.base import ReplyError
 from reprise.models.remote.settings import RemoteSettings
 
@@ -24,19 +22,6 @@ FIRST_WAIT_S, LONGEST_WAIT_S, LONGEST_ASKED_S = 0.5, 30.0, 60.0
 LOOK_S = 0.02
 JITTER = SystemRandom()
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Account:
-    """Who pays for a run's questions, and out of what."""
-
-    store: Path
-    name: str
-    """of the run, in the ledger"""
-    price: Price | None = None
-    budget: Budget = NO_BUDGET
-    is_paid: bool = True
-    """not where the server is the job's own, whatever its key"""
 
 
 class Failure(NamedTuple):

@@ -1,7 +1,9 @@
 """Prices of a vendor's models, and what a request takes of a budget. Imports no SDK, so that a configuration can."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 from pydantic import Field
@@ -66,6 +68,19 @@ class Budget(NamedTuple):
 
 
 NO_BUDGET = Budget()
+
+
+@dataclass(frozen=True)
+class Account:
+    """Who pays for a run's questions, and out of what."""
+
+    store: Path
+    name: str
+    """of the run, in the ledger"""
+    price: Price | None = None
+    budget: Budget = NO_BUDGET
+    is_paid: bool = True
+    """not where the server is the job's own, whatever its key"""
 
 
 def needed_budget(price: Price | None) -> str:

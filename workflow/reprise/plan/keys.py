@@ -30,6 +30,7 @@ from reprise.media.sampling import frames_shown
 from reprise.models.adapters import ADAPTERS
 from reprise.models.keys import ModelAnswers, ModelRunKey, RunKey
 from reprise.models.local.embeddings import DISTRIBUTION as EMBEDDER
+from reprise.models.same_answers import known_code
 from reprise.people.keys import PeopleFiles, PeopleRunKey
 from reprise.plan.agreement import agreement_key
 from reprise.plan.changes import remember
@@ -246,6 +247,7 @@ class _Keys:
                 **asked,
             )
         )
+        answers = answers.model_copy(update={"code": known_code(answers.code, model.checkpoint)})
         return ModelRunKey(
             run=name,
             key=answers.digest(),

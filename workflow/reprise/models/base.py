@@ -130,7 +130,7 @@ class PreparingAdapter(Adapter, Protocol):
     preparer: Preparer
 
     def answers_about(self, ready: Ready, requests: Sequence[Request]) -> Iterator[Answer]:
-        """The same about a clip that is prepared."""
+        """The answers about a clip that is prepared, in the order of the requests."""
         ...
 
 

@@ -21,7 +21,7 @@ def behind_thought(text: str, *, is_open: bool) -> str | None:
 
 
 def words_behind_thought(tokenizer: Any, new: Any, *, is_open: bool) -> str | None:
-    """The same of tokens; the marks of a thought may be special tokens."""
+    """What tokens say behind a thought, whose marks may be special tokens; None where it did not end."""
     whole = tokenizer.decode(new)
     found = behind_thought(whole, is_open=is_open)
     if found is None or found is whole:

@@ -16,7 +16,7 @@ from reprise.models.settings import HALF
 FIRST_QUESTIONS = 8
 
 
-class Start:
+class FirstFailures:
     """What became of them until one of them is answered."""
 
     def __init__(
@@ -41,11 +41,11 @@ class Start:
             return
         self.is_over = is_answered
         self._failed += [(clip, answer) for answer in failed.values() if answer.error not in MEDIA_STATUSES]
-        if self._are_many():
+        if len(self._failed) >= FIRST_QUESTIONS and len({name for name, _ in self._failed}) > 1:
             self._decide()
 
     def end(self) -> None:
-        """The same after the last question, be they few: but a piece's few count with those of the run's others."""
+        """A UserError if all failed alike, be they few: but a piece's few count with those of the run's others."""
         if self.is_over:
             return
         if self._other_pieces is None or len(self._failed) >= FIRST_QUESTIONS:
@@ -57,9 +57,6 @@ class Start:
             self._failed += failed
             self._decide(others)
         self.is_over = True
-
-    def _are_many(self) -> bool:
-        return len(self._failed) >= FIRST_QUESTIONS and len({name for name, _ in self._failed}) > 1
 
     def _decide(self, others: Failures | None = None) -> None:
         """A UserError if nothing was answered and all that failed did so alike."""
@@ -99,7 +96,7 @@ class OptionShare:
             self.end()
 
     def end(self) -> None:
-        """The same after the last question, be they few."""
+        """A UserError if the options of the questions so far hold too little, be they few."""
         self.is_over = True
         share = mean(self._shares) if self._shares else 1.0
         if share < self._least:

@@ -9,7 +9,7 @@ from reprise.core.errors import MachineError
 from reprise.models.asking.ahead import Asked
 from reprise.models.asking.copies import CopyLostError, answered, tell
 from reprise.models.asking.failures import Failures
-from reprise.models.asking.first_questions import OptionShare, Start
+from reprise.models.asking.first_questions import FirstFailures, OptionShare
 from reprise.models.asking.journal import Journal
 from reprise.models.asking.outcomes import DEVICE_ERROR, Model
 from reprise.models.asking.pieces import WHOLE, Piece
@@ -34,7 +34,7 @@ class Asking:
         self._journal = journal
         self._failures = failures
         self._share = OptionShare(key)
-        self._start = Start(
+        self._first = FirstFailures(
             key.run,
             is_over=len(journal) > 0,
             answers_elsewhere=journal.count_now,
@@ -59,7 +59,7 @@ class Asking:
             self._ask_server(self._models[0], works, progress)
         else:
             self._ask_by_clip(works, progress)
-        self._start.end()
+        self._first.end()
         if not self._share.is_over:
             self._share.end()
         self._failures.write()
@@ -111,15 +111,15 @@ class Asking:
     def _keep(self, entry: str, given: Arrived) -> None:
         """Write an answer or a failure down."""
         if given.answer.error:
-            self._start.note(given.clip.clip_id, {entry: given.answer}, is_answered=False)
+            self._first.note(given.clip.clip_id, {entry: given.answer}, is_answered=False)
             self._failures.add(entry, given.answer)
         else:
             parts = {name: round(value, 6) for name, value in given.parts.items()}
             self._journal.add(entry, given.answer, round(given.seconds, 6), parts)
-            self._start.note(given.clip.clip_id, {}, is_answered=True)
+            self._first.note(given.clip.clip_id, {}, is_answered=True)
             self._failures.answered(entry)
             self._share.note(given.clip.clip_id, given.request, given.answer)
-        if self._start.is_over:
+        if self._first.is_over:
             self._failures.write()
 
     def _upcoming(self, work: Work) -> Asked:
@@ -176,7 +176,7 @@ class Asking:
     def _note(self, work: Work, pending: Mapping[str, Request], failed: Mapping[str, Answer]) -> None:
         """What became of the questions."""
         self.asked[work.clip.clip_id] += len(pending)
-        self._start.note(work.clip.clip_id, failed, is_answered=len(failed) < len(pending))
+        self._first.note(work.clip.clip_id, failed, is_answered=len(failed) < len(pending))
         for entry, request in pending.items():
             if entry in failed:
                 self._failures.add(entry, failed[entry])
@@ -186,7 +186,7 @@ class Asking:
             if answer is not None:
                 self._share.note(work.clip.clip_id, request, answer)
         _stop_on_lost_device(failed, self._failures)
-        if self._start.is_over:
+        if self._first.is_over:
             self._failures.write()
 
     def _due(self, questions: Mapping[str, Request]) -> dict[str, Request]:

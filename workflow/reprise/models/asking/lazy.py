@@ -47,14 +47,14 @@ class PreparingModel(Protocol):
     def spent(self) -> dict[str, float]: ...
 
 
-class Latest(NamedTuple):
+class PreparedNow(NamedTuple):
     """The clip that is asked about now: questions that are asked again need no other preparation."""
 
     asked: Asked
     outcome: Outcome
 
 
-class Given(NamedTuple):
+class Taken(NamedTuple):
     """What a job has seen to already: its GPUs are taken, and its weights are whole."""
 
     weights: Path | None
@@ -69,16 +69,16 @@ class LazyModel:
         store: Store,
         threads: int,
         workers: int = 0,
-        given: Given | None = None,
+        taken: Taken | None = None,
         options: Options = (),
         budget: Budget = NO_BUDGET,
     ) -> None:
         self._key, self._store, self._threads, self._workers = key, store, threads, workers
-        self._given, self._options, self._budget = given, options, budget
+        self._taken, self._options, self._budget = taken, options, budget
         self._adapter: Adapter | None = None
         self._ahead: Ahead | None = None
         self._prepare: Callable[[Clip, Sequence[Request]], Outcome] | None = None
-        self._latest: Latest | None = None
+        self._now: PreparedNow | None = None
         self._upcoming: Iterator[Asked] = iter(())
 
     def expect(self, upcoming: Iterator[Asked]) -> None:
@@ -93,19 +93,19 @@ class LazyModel:
             return adapter.answers(clip, requests)
         # To look at a batch is to take its questions, which the adapter does.
         asked = Asked(clip, requests.requests if isinstance(requests, Batch) else requests)
-        if self._latest is None or not serves(self._latest.asked, asked):
+        if self._now is None or not serves(self._now.asked, asked):
             start = time.monotonic()
-            self._latest = Latest(asked, self._prepare(*asked))
-            if isinstance(self._latest.outcome, Ready):
-                self._latest.outcome.seconds["waiting"] = time.monotonic() - start
-        return cast(PreparingAdapter, adapter).answers_about(ready(self._latest.outcome), requests)
+            self._now = PreparedNow(asked, self._prepare(*asked))
+            if isinstance(self._now.outcome, Ready):
+                self._now.outcome.seconds["waiting"] = time.monotonic() - start
+        return cast(PreparingAdapter, adapter).answers_about(ready(self._now.outcome), requests)
 
     def spent(self) -> dict[str, float]:
         """Seconds of what was done for the clip beside its questions, since this was asked last."""
-        if self._latest is None or not isinstance(self._latest.outcome, Ready):
+        if self._now is None or not isinstance(self._now.outcome, Ready):
             return {}
-        seconds = dict(self._latest.outcome.seconds)
-        self._latest.outcome.seconds.clear()
+        seconds = dict(self._now.outcome.seconds)
+        self._now.outcome.seconds.clear()
         return seconds
 
     def close(self) -> None:
@@ -126,10 +126,10 @@ class LazyModel:
 
     def _load(self) -> Adapter:
         answers = self._key.answers
-        if self._given is None:
+        if self._taken is None:
             self._locks = take_gpus(self._key.gpus, self._store.root / "locks")
-            self._given = Given(weights_folder(self._key, self._store))
-        spec = self._spec(self._given)
+            self._taken = Taken(weights_folder(self._key, self._store))
+        spec = self._spec(self._taken)
         log.info(f"loading the model of {self._key.run} by adapter {answers.adapter}")
         self._prepare_ahead(spec)
         try:
@@ -146,21 +146,21 @@ class LazyModel:
             self._prepare = partial(outcome_of, cast(PreparingAdapter, adapter).preparer)
         return adapter
 
-    def _found_settings(self, given: Given) -> dict[str, Any]:
+    def _found_settings(self, taken: Taken) -> dict[str, Any]:
         """Settings of the adapter that only the job knows."""
-        del given  # for a model that this process loads there are none
+        del taken  # for a model that this process loads there are none
         return {}
 
-    def _spec(self, given: Given) -> ModelSpec:
+    def _spec(self, taken: Taken) -> ModelSpec:
         answers = self._key.answers
         return ModelSpec(
-            folder=given.weights,
+            folder=taken.weights,
             device="cuda" if self._key.gpus else "cpu",
             threads=self._threads,
             dtype=answers.dtype,
             attention=answers.attention,
             trust_remote_code=answers.trust_remote_code,
-            settings=answers.settings | self._key.serving | self._found_settings(given),
+            settings=answers.settings | self._key.serving | self._found_settings(taken),
             prompt_start=constant_start(answers.prompt.get("user", "")),
             shows_frames=answers.sampling.get("rule") != BLIND,
             options=self._options,
@@ -176,20 +176,20 @@ class LazyModel:
 
 
 class LazyServedModel(LazyModel):
-    """The same for a model on a server: it is asked about many clips at a time."""
+    """The model of a run on a server: connected at the first question, asked about many clips at a time."""
 
     def answers_in_any_order(self, dues: Sequence[Due]) -> Iterator[Arrived]:
         """Every answer as soon as it is there; a run without questions needs no key."""
         return cast(ServedModel, self._loaded()).answers_in_any_order(dues) if dues else iter(())
 
-    def _spec(self, given: Given) -> ModelSpec:
+    def _spec(self, taken: Taken) -> ModelSpec:
         is_own = self._key.hosting is not None
         account = Account(self._store.root, self._key.run, self._key.price, self._budget, is_paid=not is_own)
-        return ServedSpec(**vars(super()._spec(given)), account=account)
+        return ServedSpec(**vars(super()._spec(taken)), account=account)
 
 
 class LazyHostedModel(LazyServedModel):
-    """The same for a model whose server this job starts when the first answer is missing."""
+    """The model of a run whose server this job starts when the first answer is missing."""
 
     def __init__(self, key: ModelRunKey, store: Store, threads: int, budget: Budget, server_log: Path) -> None:
         super().__init__(key, store, threads, budget=budget)
@@ -209,13 +209,13 @@ class LazyHostedModel(LazyServedModel):
         if self._host is not None:
             self._host.close()
 
-    def _found_settings(self, given: Given) -> dict[str, Any]:
+    def _found_settings(self, taken: Taken) -> dict[str, Any]:
         serving, hosting = self._key.answers.serving, self._key.hosting
-        assert serving is not None and hosting is not None and given.weights is not None
+        assert serving is not None and hosting is not None and taken.weights is not None
         self._host = Host(
             serving,
             hosting,
-            weights=given.weights,
+            weights=taken.weights,
             name=self._key.answers.settings["model"],
             store=self._store,
             log_file=self._server_log,

@@ -10,7 +10,7 @@ from reprise.core.log import log
 from reprise.core.store import Store
 from reprise.models.adapters import ADAPTERS
 from reprise.models.asking.copies import copy_of
-from reprise.models.asking.lazy import Given, LazyModel, Options, lazy_model
+from reprise.models.asking.lazy import LazyModel, Options, Taken, lazy_model
 from reprise.models.asking.money.prices import NO_BUDGET, Budget
 from reprise.models.asking.outcomes import Model
 from reprise.models.asking.workers import Worker
@@ -43,24 +43,24 @@ def model_on(
     with ExitStack() as ends:
         for lock in take_gpus(key.gpus, store.root / "locks"):
             ends.callback(lock.release)
-        given = Given(weights_folder(key, store))
-        groups = _groups(key, given)
+        taken = Taken(weights_folder(key, store))
+        groups = _groups(key, taken)
         if len(groups) < 2:
-            yield ends.enter_context(LazyModel(key, store, threads, workers, given, options))
+            yield ends.enter_context(LazyModel(key, store, threads, workers, taken, options))
         else:
             log.info(f"{len(groups)} copies of the model are asked side by side, each about a share of the clips")
             each = max(1, threads // len(groups))
-            make = partial(LazyModel, key, store, each, each, given, options)
+            make = partial(LazyModel, key, store, each, each, taken, options)
             modules = (ADAPTERS[key.answers.adapter].module,)
             order = {"CUDA_DEVICE_ORDER": os.environ["CUDA_DEVICE_ORDER"]}
             copies = [copy_of(make, order | {"CUDA_VISIBLE_DEVICES": ",".join(group)}, modules) for group in groups]
             yield [ends.enter_context(closing(copy)) for copy in copies]
 
 
-def _groups(key: ModelRunKey, given: Given) -> list[tuple[str, ...]]:
+def _groups(key: ModelRunKey, taken: Taken) -> list[tuple[str, ...]]:
     names = os.environ["CUDA_VISIBLE_DEVICES"].split(",")
     free = free_memory(names)
-    if free is None or given.weights is None:
+    if free is None or taken.weights is None:
         return [tuple(names)]
-    need = needed(given.weights, key.answers.dtype, key.answers.settings.get("quantised"))
-    return groups_of(need, names, free, str(given.weights))
+    need = needed(taken.weights, key.answers.dtype, key.answers.settings.get("quantised"))
+    return groups_of(need, names, free, str(taken.weights))

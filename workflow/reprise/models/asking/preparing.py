@@ -37,7 +37,7 @@ def prepare(preparer: Preparer, clip: Clip, requests: Sequence[Request]) -> Read
 
 
 def outcome_of(preparer: Preparer, clip: Clip, requests: Sequence[Request]) -> Outcome:
-    """The same, with a failure as a value that passes from process to process; a UserError ends the job."""
+    """A prepared clip, or its failure as a value that passes from process to process; a UserError ends the job."""
     try:
         return prepare(preparer, clip, requests)
     except (KeyboardInterrupt, UserError):

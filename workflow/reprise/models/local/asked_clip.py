@@ -56,7 +56,7 @@ class AskedClip:
         return answered(partial(self._from_beginning, request, tokens))
 
     def together(self, requests: Sequence[Request]) -> list[Answer]:
-        """The same for all of them, those at once that share an encoding and are asked alike."""
+        """The answers to all these questions, at once to those that share an encoding and are asked alike."""
         found: dict[Request, Answer] = {}
         groups: dict[tuple[object, ...], dict[Request, Tokens]] = {}
         for request in requests:

@@ -54,7 +54,7 @@ class ClipInputs:
     """the frames themselves, for a processor that cannot prepare a clip apart from a question"""
 
     def on(self, device: str, dtype: Any) -> "ClipInputs":
-        """The same on a device, its pixels in the model's type."""
+        """These inputs on a device, their pixels in the model's type."""
         return replace(self, tensors=placed(self.tensors, device, dtype))
 
 
@@ -154,7 +154,11 @@ class ClipProcessor:
         with two questions, one longer than the other."""
         black = self._black(1)
         short, long = (self._made(self._text("", prompt, 1), black) for prompt in ("", "A question. " * 8))
-        alike = {name for name, value in short.items() if name in long and _are_equal(value, long[name])}
+        alike = {
+            name
+            for name, value in short.items()
+            if name in long and torch.equal(torch.as_tensor(value), torch.as_tensor(long[name]))
+        }
         return frozenset((short.keys() | long.keys()) - alike)
 
     @staticmethod
@@ -269,8 +273,3 @@ class ClipProcessor:
         """A tokenizer adds the token that begins a text, unless the chat template wrote it already."""
         begin = self.processor.tokenizer.bos_token
         return {"add_special_tokens": False} if begin and text.startswith(begin) else {}
-
-
-def _are_equal(one: Any, other: Any) -> bool:
-    """Whether two values are the same, be they tensors or lists."""
-    return bool(torch.equal(torch.as_tensor(one), torch.as_tensor(other)))

@@ -60,7 +60,7 @@ def written_greedily(model: Any, inputs: Any, max_tokens: int) -> Any:
 
 
 def rows_written(model: Any, inputs: Any, max_tokens: int) -> Any:
-    """The same for several prompts; behind the end of a shorter text are the tokens that fill it up."""
+    """The tokens that `generate` returns for several prompts; what fills a shorter text up is behind its end."""
     checks = LogitsProcessorList([_RefuseNaN()])
     return model.generate(**inputs, max_new_tokens=max_tokens, do_sample=False, logits_processor=checks)
 

@@ -77,7 +77,7 @@ def _with_clips(need: Needed, text: Mapping[str, Any], width: int) -> Needed:
 
 
 def needed_by(tensors: Mapping[str, Tensor], dtype: str | None, quantised: str | None) -> Needed:
-    """The same of these weights; without a number format they stay as they are stored."""
+    """What these weights need; without a number format they stay as they are stored."""
     parts = Counter[str]()
     for name, tensor in tensors.items():
         layer = LAYER.match(name)

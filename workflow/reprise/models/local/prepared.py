@@ -125,14 +125,13 @@ def common_start(lists: Sequence[Sequence[int]]) -> list[int]:
 
 def as_arrays(tensors: Mapping[str, Any]) -> dict[str, Any]:
     """Tensors as arrays, which pass from process to process through memory that both see."""
-    return {name: _array(value) if isinstance(value, torch.Tensor) else value for name, value in tensors.items()}
-
-
-def _array(tensor: Any) -> Any:
-    """numpy has no bfloat16; the model is given its own type again."""
-    return (tensor.float() if tensor.dtype == torch.bfloat16 else tensor).numpy()
+    found = {name: value for name, value in tensors.items() if not isinstance(value, torch.Tensor)}
+    for name in tensors.keys() - found.keys():
+        value = tensors[name]  # numpy has no bfloat16; the model is given its own type again
+        found[name] = (value.float() if value.dtype == torch.bfloat16 else value).numpy()
+    return found
 
 
 def as_tensors(arrays: Mapping[str, Any]) -> dict[str, Any]:
-    """The same as tensors again, on the same memory."""
+    """Arrays as tensors again, on the same memory."""
     return {name: torch.as_tensor(value) for name, value in arrays.items()}

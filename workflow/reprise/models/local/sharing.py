@@ -62,11 +62,13 @@ class Prefix:
         for places in _batches([len(ids) for ids in after], rows):
             longest = _rounded(max(len(after[place]) for place in places), rows)
             filled = torch.stack([pad(after[place], (0, longest - len(after[place]))) for place in places])
+            positions = torch.arange(self.length, self.length + longest, device=self.ids.device)[None]
+            positions = positions if self.shift is None else positions + self.shift
             last = torch.tensor([[len(after[place]) - 1] for place in places], device=self.ids.device)
             logits = self._model(
                 input_ids=filled,
                 past_key_values=self.copy(rows),
-                position_ids=self._positions(longest).expand(rows, -1),
+                position_ids=positions.expand(rows, -1),
                 use_cache=True,
                 logits_to_keep=last,
             ).logits[:, 0]
@@ -102,10 +104,6 @@ class Prefix:
     @property
     def length(self) -> int:
         return int(self.ids.shape[1])
-
-    def _positions(self, count: int) -> Any:
-        positions = torch.arange(self.length, self.length + count, device=self.ids.device)[None]
-        return positions if self.shift is None else positions + self.shift
 
     def copy(self, rows: int) -> Any:
         """The cache for some questions: a forward puts what it adds into new tensors."""

@@ -55,7 +55,7 @@ class AsyncClient(BoundedClient, httpx2.AsyncClient):
 
 
 def get_bounded(client: httpx2.Client, path: str, seconds: float, **headers: str) -> httpx2.Response:
-    """The same for one request of a client that waits."""
+    """A bounded reply to one request of a client that waits."""
     end = time.monotonic() + seconds
     request = client.build_request("GET", path, headers={"Accept-Encoding": PACKINGS, **headers})
     response = client.send(request, stream=True, follow_redirects=False)

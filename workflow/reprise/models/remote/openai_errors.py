@@ -35,19 +35,13 @@ def _of_connection(error: APIConnectionError) -> ClientError | None:
 
 
 def _of_status(error: APIStatusError, settings: OpenAISettings) -> Failure:
-    status, codes, said = error.status_code, _codes(error.body), plain(_said(error.body) or str(error))
+    body: Any = error.body if isinstance(error.body, dict) else {}
+    # The words for an error that a server's programs know, and those for people.
+    codes = {str(body[name]) for name in ("code", "type") if body.get(name)}
+    status, said = error.status_code, plain(str(body.get("message") or body.get("detail") or "") or str(error))
     if codes & FILTERED:
         return Failure(AnswerError("content_filter", said))
     if codes & NO_CREDIT:
         status = PAYMENT_REQUIRED
     is_too_long = bool(codes & TOO_LONG) or any(words in said.lower() for words in TOO_LONG_IN_WORDS)
     return of_status(status, said, error.response.headers, settings, is_too_long=is_too_long)
-
-
-def _codes(body: Any) -> set[str]:
-    """The words for an error that a server's programs know."""
-    return {str(body[name]) for name in ("code", "type") if body.get(name)} if isinstance(body, dict) else set()
-
-
-def _said(body: Any) -> str:
-    return str(body.get("message") or body.get("detail") or "") if isinstance(body, dict) else ""

@@ -165,11 +165,8 @@ def _scores(choice: Choice, tokens: Sequence[int], *, thinks: bool) -> tuple[flo
     if missing:
         listed = ", ".join(list(found)[:5]) or "none"
         raise AnswerError("no_scores", f"no logprob of the tokens {missing}; those of the server: {listed}")
-    scores = tuple(_probability(found[NAME.format(token)]) for token in tokens)
+    logprobs = [found[NAME.format(token)] for token in tokens]
+    scores = tuple(one if math.isnan(one) else math.exp(min(one, 1.0)) for one in logprobs)
     if sum(scores) > 1 + ROUNDING:
         raise AnswerError("malformed", f"probabilities {scores}")
     return scores
-
-
-def _probability(logprob: float) -> float:
-    return math.exp(min(logprob, 1.0)) if not math.isnan(logprob) else logprob

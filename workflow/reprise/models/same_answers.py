@@ -9,7 +9,18 @@ import json
 from pathlib import Path
 from typing import Any
 
-SAME_ANSWERS: dict[str, str] = {}
+SAME_ANSWERS: dict[str, str] = {
+    "6d5b18f8615f4a89": "82781fc914b6f695",
+    "37a046f2ff0091fe": "4814caa4eef60319",
+    "a3800812d98c8a46": "63131dabd8741aa1",
+    "e3cadd7e523a43a0": "0a8f55a7caf0bebf",
+    "b8e560723fc8a4f1": "3a4183d14d462ae8",
+    "375f0b91f8e48ba4": "43953da9dc12a4dc",
+    "b7613e80eb56c97f": "6cd8f50bb226f01f",
+    "3a473718e03dddb4": "01e0617d286b2593",
+    "72c232e1161bad35": "089622a3a9b01afc",
+    "a9b0d5960d69e656": "7c93e55a92b0aeb0",
+}
 """Digest of today's code -> of the code under which its answers are known."""
 # Settings of a checkpoint that reached `generate` under those earlier codes and reach it no more, and what each is by
 # default: such a checkpoint wrote other texts then.

@@ -2,7 +2,8 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from reprise.stats.clusters import clustered_interval
+from reprise.stats.clusters import clustered_estimate
+from reprise.stats.measures import first
 
 from bench.rounds import Ratio, medians
 
@@ -21,7 +22,9 @@ def ratio() -> Ratio:
     def closed_form() -> None:
         for answers, clusters in groups:
             for right in answers:
-                clustered_interval(right, clusters)
+                estimate = clustered_estimate([(right, np.ones(len(right)))], clusters, first)
+                assert estimate is not None
+                estimate.interval(0.95)
 
     def drawn() -> None:
         for answers, clusters in groups:

@@ -14,6 +14,7 @@ from textwrap import dedent
 from typing import Any
 
 import write_commands
+import write_readers
 import write_rows
 import write_samplings
 from pydantic import BaseModel
@@ -238,6 +239,7 @@ def generated() -> dict[str, str]:
         write_rows.PAGE: write_rows.page(ROOT),
         write_samplings.PAGE: write_samplings.page(ROOT),
         write_commands.PAGE: write_commands.page(),
+        write_readers.PAGE: write_readers.page(ROOT),
     }
     return schema_files() | pages
 

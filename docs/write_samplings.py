@@ -26,6 +26,12 @@ snakemake results/demo/frames/preview/velociti/toyt0KmlFOX.4-14.fps1.png --cores
 For another sampling add a line to `config/config.yaml`, such as `linspace12: {{rule: linspace, frames: 12}}`, and name
 it in a row.
 
+A *view* is another way to show the frames of any sampling, named behind it: `interior16.grid4x4` shows the frames of
+`interior16` as one picture. Views are declared in `views:` of `config/config.yaml`; a view that does not fit its
+sampling, such as a grid with another number of cells than frames, is refused. A prompt that names the number of frames
+names that of the plan. A model takes the picture as it takes a clip of one frame: as an image where its file says
+`settings.frames: images`.
+
 ## Names
 
 The frames are those of a concatenation of {FRAMES} frames, {FPS} a second, whose frames {BLACK[0]} to {BLACK[1] - 1}
@@ -40,9 +46,20 @@ def named(root: Path) -> Iterator[str]:
     yield "| name | rule | frames shown | which |"
     yield "|---|---|--: |---|"
     for name, sampling in samplings.items():
+        if "view" in sampling:
+            continue
         shown = plan(sampling, FRAMES, times, "example.clip", BLACK).indices
         which = ", ".join(map(str, shown[:SHOWN])) + (", ..." if len(shown) > SHOWN else "")
         yield f"| `{name}` | {in_words(sampling)} | {len(shown)} | {which} |"
+
+
+def views(root: Path) -> Iterator[str]:
+    """The table of views."""
+    yield "| view | shows | of samplings with |"
+    yield "|---|---|---|"
+    for name, view in load(root).main.views.items():
+        cells = f"{view.rows * view.columns} frames"
+        yield f"| `{name}` | all frames as one picture, {view.rows} x {view.columns}, in reading order | {cells} |"
 
 
 def in_words(sampling: Mapping[str, Any]) -> str:
@@ -66,4 +83,4 @@ def rules() -> Iterator[str]:
 
 def page(root: Path) -> str:
     """The page."""
-    return "\n".join([HEAD, *named(root), "\n## Rules\n", *rules()]) + "\n"
+    return "\n".join([HEAD, *named(root), "\n## Views\n", *views(root), "\n## Rules\n", *rules()]) + "\n"

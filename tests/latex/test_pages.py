@@ -4,12 +4,19 @@ from pathlib import Path
 
 import pytest
 from matplotlib.figure import Figure
-from reprise.tables.render import Column, TableRow, render
+from reprise.tables.render import render
 from reprise.tables.render.latex_document import document, figure, print_document, too_large
-from reprise.tables.render.table import Table
+from reprise.tables.render.table import Column, Table, TableRow
 
 from tests.unit.tables.full_tables import full_tables
-from tests.unit.tables.render.render_examples import HOSTILE, cell, full_table, small_table
+from tests.unit.tables.render.render_examples import (
+    HOSTILE,
+    cell,
+    full_table,
+    hostile_table,
+    other_table,
+    small_table,
+)
 
 
 def printed(tables: dict[str, Table], folder: Path) -> list[str]:
@@ -21,17 +28,16 @@ def printed(tables: dict[str, Table], folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("suite", ["demo", "paper", "rehearsal"])
 def test_every_table_fits_a_page(suite: str, tmp_path: Path) -> None:
-    assert printed(dict(full_tables(suite)), tmp_path) == []
+    assert printed(full_tables(suite), tmp_path) == []
 
 
 def test_hostile_texts_compile(tmp_path: Path) -> None:
-    row = TableRow(HOSTILE, (cell(1),), notes=(HOSTILE,))
-    table = small_table(row, columns=(Column(HOSTILE, notes=(HOSTILE,)),))
-    assert printed({"hostile": table, "full": full_table()}, tmp_path) == []
+    tables = {"hostile": hostile_table(), "full": full_table(), "other": other_table()}
+    assert printed(tables, tmp_path) == []
 
 
 def test_the_widest_and_the_tallest_table_fit(tmp_path: Path) -> None:
-    """More columns than any print has room for are squeezed; rows go over several pages, landscape ones too."""
+    """Many columns are scaled down; many rows go over several pages, landscape ones too."""
     wide = small_table(TableRow("m", tuple([cell(10)] * 60)), columns=tuple([Column("A")] * 60))
     tall = small_table(
         *[TableRow(f"m{index}", tuple([cell(10)] * 20)) for index in range(80)], columns=tuple([Column("A")] * 20)

@@ -46,7 +46,7 @@ def response_row(request_id: str, text: str = "", **known: Any) -> Row:
 def verdict_row(request_id: str, value: str = "", **known: Any) -> Row:
     """A wrong answer that was read, without a score."""
     row = _asked(request_id) | {
-        "value": value, "score": None, "right": False, "unparsed": False, "failed": False, "key": "k",
+        "value": value, "read_by": "", "score": None, "right": False, "unparsed": False, "failed": False, "key": "k",
     }  # fmt: skip
     return _complete(row | known, VERDICTS)
 

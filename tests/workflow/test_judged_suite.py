@@ -301,3 +301,39 @@ def test_a_suite_with_one_judge_has_no_agreement(judged: Project) -> None:
     done = judged.snakemake("results/tables/judges.md")
     assert done.returncode != 0
     assert "results/tables/judges.md: no two judges of suite 'judged' rate the same run. Name two in" in done.stderr
+
+
+VAGUE = "Both seem fine to me."
+
+
+def test_a_model_reads_what_the_table_leaves_unread(judged: Project) -> None:
+    """Only that is put to it, its readings bear its name, and a note below the table counts them."""
+    judged.edit(
+        "config/benchmarks/vinoground.yaml",
+        "  cot.judged:",
+        "  cot.read: {<<: *cot, judge: extract, judge_reads: unread, answers_of: cot}\n  cot.judged:",
+    )
+    judged.edit(
+        "config/tables/judged_vinoground.yaml",
+        "          - {label: Always A",
+        "          - {label: Sure, model: oracle, protocol: cot.read}\n"
+        "          - {label: Unsure, model: vague, protocol: cot.read}\n"
+        "          - {label: Always A",
+    )
+    with ChatServer(lambda asked: Says(completion(asked, "A" if "=====" in asked.prompt else VAGUE))) as server:
+        for name in ("served", "vague"):
+            judged.write(f"config/models/{name}.yaml", SERVED.format(url=server.url))
+        judged.edit("config/suites/judged.yaml", "run: [local]", "run: [local, served, vague]")
+        judged.edit("config/suites/judged.yaml", "judges: [last-letter]", "judges: [served]")
+        judged.made("results/tables/vinoground/table3.md")
+        asked = [one.prompt for one in server.asked if "=====" in one.prompt]
+    assert sum(VAGUE in prompt for prompt in asked) == 1, "equal questions are one"
+    text = (judged.root / "results/tables/vinoground/table3.md").read_text()
+    assert "8 of 8 answers, which the reader robust leaves unread, were read by Served (served)." in text
+    assert "Answers judged by Served (served)." in text, "of cot.judged"
+    found = cells(judged, "vinoground")
+    assert (found["Sure", "group"]["value"], found["Unsure", "text"]["unparsed"]) == ("100.0", "0")
+    path = judged.root / "results/judged/verdicts/vinoground/cot.read/linspace4/vague/served.parquet"
+    assert pl.read_parquet(path)["read_by"].unique().to_list() == ["served"]
+    item = judged.reprise("reprise", "item", "vinoground/cot.read/linspace4/vague", "0_neg/text")
+    assert "read by: served" in item.stdout, item.stdout + item.stderr

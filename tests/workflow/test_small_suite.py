@@ -15,7 +15,7 @@ import pytest
 from reprise.core.checksums import keys_of
 from reprise.core.files import file_digest
 from reprise.core.schemas import RESPONSES, write_table
-from reprise.tables.render.collect import content_of_page
+from reprise.tables.render.html import content_of_page
 
 from tests.workflow.conftest import Project
 

@@ -177,3 +177,10 @@ def test_without_facts_what_needs_none_is_analysed(tmp_path: Path) -> None:
     write_table(items_table([item]), tmp_path / "items.parquet", ITEMS)
     found = analysed_items("mmbench_video", tmp_path / "items.parquet", [])
     assert found["groups"].to_list() == [["mmbench_video", "ocr", "who"]] and "texts" not in found.columns
+
+
+def test_questions_about_other_sets_have_a_type_and_nothing_else() -> None:
+    groups = ["sets", "sets_0_to_5", "msvd"]
+    item = Item("msvd/1", "msvd-a.whole", "msvd-a", "msvd", {"question": "Who runs?", "subtitles": ""}, "a man", groups)
+    table = analysed("mmbench_video", [item], {"msvd-a.whole": {"duration_s": 9.0, "shots": 1}})
+    assert table["groups"].to_list() == [[*groups, "who"]]

@@ -48,13 +48,13 @@ LETTERS = ("A", "B")
     ],
 )
 def test_a_letter_is_read_or_it_is_not(reply: str, robust: str, authors: str) -> None:
-    assert read_reply(reply, LETTERS, "robust") == robust
-    assert read_reply(reply, LETTERS, "authors") == authors
+    assert read_reply(reply, LETTERS, "robust").value == robust
+    assert read_reply(reply, LETTERS, "authors").value == authors
 
 
 @pytest.mark.parametrize(("reply", "value"), [("3.", "3"), ("Score: 3", "3"), ("two", "2"), ("", ""), ("B", "")])
 def test_a_rating_is_still_a_rating(reply: str, value: str) -> None:
-    assert read_reply(reply, RATINGS, "robust") == value
+    assert read_reply(reply, RATINGS, "robust").value == value
 
 
 def asked(items: pl.DataFrame, texts: dict[str, str]) -> tuple[pl.DataFrame, pl.DataFrame]:

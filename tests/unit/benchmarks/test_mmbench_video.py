@@ -190,6 +190,14 @@ def test_subtitles_reach_the_prompt_where_a_video_has_them(tmp_path: Path) -> No
 # --- prompts and packed answers ----------------------------------------------------------------------------------
 
 
+def test_the_harness_escapes_what_is_beyond_ascii_and_the_paper_does_not(tmp_path: Path) -> None:
+    items = read(tmp_path, row("7", "a", "['OCR']", "Où est l’horloge?"))
+    (paper,) = mmbench_video.requests(items, "packed", PROMPTS["packed"])
+    assert paper["prompt"] == 'Question Set: {"7": "Où est l’horloge?"}'
+    (authors,) = mmbench_video.requests(items, "packed", PROMPTS["packed.authors"])
+    assert authors["prompt"] == 'Questions: \n{"7": "O\\u00f9 est l\\u2019horloge?"}\nAnswers: \n'
+
+
 def test_packed_asks_once_a_video_and_unpacked_once_a_question(tmp_path: Path) -> None:
     items = read(tmp_path, *FIVE)
     packed = mmbench_video.requests(items, "packed", PROMPTS["packed"])

@@ -30,7 +30,7 @@ from reprise.stages.import_ratings import replies
 from reprise.stages.judge_requests import given_answers
 from reprise.stages.judgements import judgements
 from reprise.stages.verdicts import verdicts
-from reprise.tables.problems import read_problems
+from reprise.tables.measured import read_problems
 
 from tests.unit.benchmarks.test_authors_scorers import (
     Pairs,

@@ -26,7 +26,7 @@ from reprise.figures.scatter import CLASSIC, STRICT, UNSCORED, WRONG, cloud_of
 from reprise.figures.style import WIDTHS, save, sheet, use_style
 from reprise.tables.build import Builder
 from reprise.tables.published import COLUMNS, Published
-from reprise.tables.render import Number
+from reprise.tables.render.table import Number
 
 from tests.unit.rows import item_row, verdict_row
 
@@ -259,6 +259,32 @@ def test_no_number_of_a_radar_lies_outside_of_it(value: float | None, rim: float
     ]
     draw_radars(page, panels, 2.0)
     assert [axes.get_ylim() for axes in page.body.axes] == [(0, rim), (0, rim)]
+
+
+def test_a_line_over_frames_without_a_number_is_named_although_another_has_its_rows_labels() -> None:
+    key = figure_key(SPECS["frames"])
+    (part,) = key.parts
+    (section,) = part.spec.sections
+    rows = [row.model_copy(update={"label": "8 frames"}) for row in section.rows]
+    sections = [
+        section.model_copy(update={"title": title, "rows": [row]})
+        for title, row in zip(("Ours", "Lost"), rows, strict=True)
+    ]
+    spec = part.spec.model_copy(update={"sections": sections})
+    key = key.model_copy(update={"parts": (part.model_copy(update={"spec": spec}),)})
+    assert "Without any number: Lost." in words_of(drawn(key, [measured("control", 50.0)])[0])
+
+
+def test_groups_stand_beside_in_panels_of_their_own_and_absent_ones_are_named() -> None:
+    groups = [{"title": "All", "group": "control"}]
+    beside = [{"title": "Others", "group": "control"}, {"title": "Nowhere", "group": "chrono"}]
+    key = figure_key({"kind": "distribution", "axis": "questions", "groups": groups, "beside": beside})
+    figure, rows = drawn(key, [])
+    assert rows.select("row", "group", "value").rows() == [("", "All", 5.0), ("Others", "All", 5.0)]
+    words = words_of(figure)
+    assert "VELOCITI" in words and "Others" in words and "Without data here: Nowhere." in words
+    alone, _ = drawn(figure_key({"kind": "distribution", "axis": "questions", "groups": groups}), [])
+    assert words_of(alone).count("VELOCITI") == words.count("VELOCITI") - 1, "one panel needs no title"
 
 
 @pytest.mark.parametrize("counts", [[Count("0-1", 1), Count("1-2", 2)], [Count("a", 1), Count("b", 3)]])

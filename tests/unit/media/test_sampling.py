@@ -184,3 +184,37 @@ def test_configuration_can_check_rules_without_media_libraries() -> None:
     modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     assert not modules & {"av", "cv2", "numpy"}
     assert all(function.__doc__ for function, _ in sampling._FUNCTIONS.values())
+
+
+GRID = {"show": "grid", "rows": 4, "columns": 4}
+
+
+def test_a_grid_shows_the_same_frames_and_the_plan_says_how() -> None:
+    rule = {"rule": "interior", "frames": 16}
+    alone, viewed = planned(rule, 240), planned(sampling.with_view(rule, GRID), 240)
+    assert alone.grid is None and alone.note == ""
+    assert viewed == alone._replace(grid=(4, 4), note="all in one picture, 4 x 4")
+    short = planned(sampling.with_view({"rule": "linspace_capped", "frames": 16}, GRID), 10)
+    assert len(short.indices) == 10 and short.note == "10 frames for 16 asked; all in one picture, 4 x 4"
+    assert sampling.frames_shown(sampling.with_view(rule, GRID)) == 16
+    assert sampling.pictures_shown(sampling.with_view(rule, GRID)) == 1 and sampling.pictures_shown(rule) == 16
+
+
+@pytest.mark.parametrize(
+    ("rule", "shown"),
+    [
+        ({"rule": "interior", "frames": 8}, "'interior' shows 8."),
+        ({"rule": "fps_mid", "fps": 1}, "'fps_mid' shows a number that depends on the clip."),
+        ({"rule": "none"}, "'none' shows 0."),
+    ],
+)
+def test_a_grid_that_does_not_hold_the_frames_is_refused(rule: dict[str, Any], shown: str) -> None:
+    with pytest.raises(UserError) as error:
+        sampling.with_view(rule, GRID)
+    assert str(error.value) == f"a grid of 4 x 4 holds 16 frames, rule {shown}"
+
+
+def test_a_rule_that_shows_more_frames_than_it_names_has_no_grid_of_them() -> None:
+    rule = sampling.with_view({"rule": "stride_thinned", "frames": 16}, GRID)
+    with pytest.raises(UserError, match="clip 'a.b': 20 frames do not fit into a grid of 4 x 4"):
+        planned(rule, 20, clip_id="a.b")

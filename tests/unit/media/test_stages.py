@@ -18,7 +18,7 @@ from reprise.core.shards import shard_of
 from reprise.media.decoder import read_frames
 from reprise.media.probe import packet_index
 
-from tests.unit.videos import X264, barcode_video, numbers, run_ffmpeg, truncated
+from tests.unit.videos import X264, barcode_video, numbers, read_barcode, run_ffmpeg, truncated
 
 SHARDS = 2
 
@@ -253,6 +253,27 @@ def test_contact_sheet(made: Path) -> None:
     wrong = run_stage("preview", made, *options, "--clip", "pair.joind", "--out", "sheet.png")
     assert wrong.returncode == 1
     assert "Did you mean 'pair.joined'" in wrong.stderr and "Traceback" not in wrong.stderr
+
+
+def test_a_grid_is_planned_and_previewed_as_the_one_picture_that_a_model_sees(made: Path) -> None:
+    view = {"show": "grid", "rows": 2, "columns": 3}
+    (made / "grid.json").write_text(json.dumps({"rule": {"rule": "interior", "frames": 6, "view": view}}))
+    ledgers = ("--ledgers", "c0.parquet", "c1.parquet", "--store", "store")
+    done = run_stage(
+        "frames", made, "--key", "grid.json", "--facts", "facts.parquet", *ledgers, "--out", "grid.parquet"
+    )
+    assert done.returncode == 0, done.stderr
+    plans = {row["clip_id"]: row for row in read_table(made / "grid.parquet", FRAME_PLAN).iter_rows(named=True)}
+    assert plans["pair.first"]["grid"] == [2, 3] and "one picture, 2 x 3" in plans["pair.first"]["note"]
+    options = ("--key", "grid.json", "--frames", "grid.parquet", *ledgers, "--clip", "pair.first", "--out", "grid.png")
+    assert run_stage("preview", made, *options).returncode == 0
+    sheet = cv2.imread(str(made / "grid.png"))
+    assert sheet is not None and sheet.shape[0] >= 2 * 240 and sheet.shape[1] == 3 * 240 + 12
+    picture = sheet[44 : 44 + 480, 6 : 6 + 720]
+    cells = [picture[row : row + 240, column : column + 240] for row in (0, 240) for column in (0, 240, 480)]
+    first = plans["pair.first"]["indices"]
+    shown = [read_barcode(cell) for cell in cells]
+    assert [number - shown[0] for number in shown] == [index - first[0] for index in first]
 
 
 def test_list_of_what_is_missing(made: Path) -> None:

@@ -391,6 +391,16 @@ def test_a_run_whose_first_questions_fail_alike_stops_with_the_reason(tmp_path: 
     assert not list(tmp_path.iterdir()), "a corrected adapter finds nothing against any question"
 
 
+def test_a_reason_without_a_message_leaves_no_empty_place(tmp_path: Path) -> None:
+    class NotFinite(Faulty):
+        def answer(self, request: Request) -> Answer:
+            return Answer(error="not_finite")
+
+    with pytest.raises(UserError) as stopped:
+        run(NotFinite(spec()), tmp_path)
+    assert "all failed: not_finite (a score that is NaN or infinite). Nothing was recorded." in str(stopped.value)
+
+
 def test_a_server_that_is_down_costs_no_attempt(tmp_path: Path) -> None:
     model, asked = Broken(spec()), works(*([f"{clip}.{number}" for number in range(5)] for clip in range(50)))
     model.error = ConnectionRefusedError("port 1")

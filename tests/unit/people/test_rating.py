@@ -113,10 +113,13 @@ def test_only_questions_that_all_runs_were_asked_are_drawn() -> None:
 
 
 def test_answers_that_choose_an_option_are_no_free_answers() -> None:
-    with pytest.raises(UserError, match=r"b/p/s/one: its answers choose an option\. Name runs .* from 0 to 3"):
+    with pytest.raises(UserError, match=r"b/p/s/one: its answers choose an option\. Name runs .* are rated"):
         rating_requests(ITEMS_OF_TEN, {RUNS[0]: answers_of(RUNS[0], ["q1"], replies="AB")}, 1, 0)
-    with pytest.raises(UserError, match=r"b/p/s/one: its answers are rated on another scale than 0 to 3\."):
-        rating_requests(ITEMS_OF_TEN, {RUNS[0]: answers_of(RUNS[0], ["q1"], replies="012345")}, 1, 0)
+
+
+def test_answers_are_rated_on_the_scale_of_their_judges() -> None:
+    (row,) = rating_requests(ITEMS_OF_TEN, {RUNS[0]: answers_of(RUNS[0], ["q1"], replies="012345")}, 1, 0)
+    assert row["options"] == ["0", "1", "2", "3", "4", "5"]
 
 
 def test_the_mean_of_two_raters_by_hand() -> None:

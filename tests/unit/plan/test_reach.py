@@ -119,7 +119,7 @@ def assert_differ(old: Keys, new: Keys, patterns: list[str]) -> None:
         ("reprise/models/local/torch_setup.py", [TOY_LLAVA, ".+/toy-(siglip|text)", "verdicts/.+"]),
         ("reprise/external/vinoground.py", ["vinoground/.+/random-imported"]),
         ("reprise/tables/render/html.py", ["tables/.+", REPORT]),
-        ("reprise/tables/render/latex_fit.py", ["tables/.+", REPORT]),
+        ("reprise/tables/render/latex.py", ["tables/.+", REPORT]),
         ("reprise/report/pages.py", [REPORT]),
         # the toy world is a plug-in of the demo
         ("synthetic/toyworld/script.py", ["release/.+", "sources/.+"]),

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 import pytest
 from reprise.core.schemas import REQUESTS, RESPONSES
-from reprise.reading.readers import output_block, read_authors, read_like_a_person, read_text
+from reprise.reading.readers import output_block, read_authors, read_by_table, read_text
 from reprise.stages.metrics import readers_differ
 from reprise.stages.verdicts import verdicts
 
@@ -104,7 +104,7 @@ def test_the_first_character_is_all_that_some_authors_read(text: str, value: str
     assert read_text(text, ("A", "B"), (), "authors", "first_character").value == value
 
 
-def test_authors_who_asked_a_judge_are_read_like_a_person() -> None:
+def test_authors_who_asked_a_judge_are_read_by_table() -> None:
     text = "Let me think. The man eats, then he sleeps. So the answer is B."
     assert read_text(text, ("A", "B"), (), "authors", "person").value == "B"
     assert read_text(text, ("A", "B"), (), "authors", "first_character").value == "L"
@@ -129,6 +129,8 @@ def test_scores_and_words_side_by_side(reader: str) -> None:
     found = verdicts(requests, responses, reader, "plain").select("value", "score", "unparsed", "failed").rows()
     failed = ("", None, False, True)
     assert found == [("Yes", 0.7, False, False), ("No", None, False, False), failed, failed, ("", None, True, False)]
+    by = verdicts(requests, responses, reader, "plain")["read_by"].to_list()
+    assert by == ["score", "authors" if reader == "authors" else "leading word", "", "", ""]
 
 
 @pytest.mark.parametrize(
@@ -152,8 +154,8 @@ def test_a_chain_of_thought_is_read_in_its_output_block(text: str, block: str) -
 
 def test_a_restated_caption_is_an_answer_where_the_options_are_captions() -> None:
     captions = ("The red circle slides left.", "The blue star slides left.")
-    assert read_like_a_person("The blue star slides left.", ("A", "B"), captions).value == "B"
-    assert read_like_a_person("The blue star slides left.", ("A", "B"), ()).value == ""
+    assert read_by_table("The blue star slides left.", ("A", "B"), captions).value == "B"
+    assert read_by_table("The blue star slides left.", ("A", "B"), ()).value == ""
 
 
 def test_failed_unparsed_and_wrong_are_three_things() -> None:

@@ -74,53 +74,35 @@ def builder(case: str, key: dict[str, Any] | None = None) -> Builder:
     return Builder(TableKey.model_validate(key or table_key()), frame, Published(None, "table2"))
 
 
-@pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("case", NUMBERS)
-def test_a_table_prints_any_number(case: str, form: str) -> None:
-    page = render(builder(case).table(), form)
+def test_any_number_is_told(case: str, tmp_path: Path) -> None:
+    """By a table in every format, its csv, a verdict, `reprise trace` and the report."""
     value = NUMBERS[case]["value"]
-    if value is None or not math.isfinite(value):
-        assert not re.search(r"\b(nan|inf)\b", page.replace("NaN or infinite", ""), re.IGNORECASE)
-        assert (NO_NUMBER.partition(" (")[0] in page) == (value is not None), "what is no number is named"
-    else:
-        assert f"{value:.1f}" in page
-
-
-@pytest.mark.parametrize("case", NUMBERS)
-def test_the_csv_and_a_verdict_hold_any_number(case: str) -> None:
+    is_number = value is not None and math.isfinite(value)
     made = builder(case)
-    made.table()
-    tidy = pl.DataFrame([{**row, "published": 50.0, "published_decimals": 1} for row in made.tidy], schema=TIDY)
+    for form in FORMATS:
+        page = render(made.table(), form)
+        assert not re.search(r"\b(nan|inf)\b", page.replace("NaN or infinite", ""), re.IGNORECASE)
+        assert (NO_NUMBER.partition(" (")[0] in page) == (not is_number and value is not None)
+        assert not is_number or f"{value:.1f}" in page
+    rows = [{**row, "published": 50.0, "published_decimals": 1} for row in made.tidy[:1]]
+    tidy = pl.DataFrame(rows, schema=TIDY)
     assert tidy["value"].is_nan().sum() == 0
     title = Title(table="velociti/table2", paper="VELOCITI", number="Table 2", title="Scores")
     key = ReproductionKey(suite="s", suite_title="S", confidence=0.95, titles=(title,))
     (cell,) = Reproduction(key, tidy).cells
-    value = NUMBERS[case]["value"]
-    if value is None or not math.isfinite(value):
-        assert cell.verdict[:2] == ("not comparable", "nothing could be scored")
-    elif case == "one cluster":
-        assert cell.verdict[:2] == ("not comparable", "no interval of ours")
-    else:
-        assert cell.verdict.name == "differs"
-
-
-@pytest.mark.parametrize("case", NUMBERS)
-def test_trace_tells_any_number(case: str) -> None:
+    why = "no interval of ours" if case == "one cluster" else "" if is_number else "nothing could be scored"
+    assert cell.verdict[:2] == (("not comparable", why) if why else ("differs", ""))
     words = _with_interval(numbers(case))
     assert words.startswith(("none; ", "0.0000", "100.0000", "55.0000", "nan", "inf"))
     assert f"{numbers(case)['asked']} asked" in words
-
-
-@pytest.mark.parametrize("case", NUMBERS)
-def test_the_report_shows_any_number(tmp_path: Path, case: str) -> None:
     world = World(tmp_path)
     world.metrics = [numbers(case)]
     world.build()
     (number,) = world.data("velociti/made/velociti.entail.fps1.one")["numbers"]
-    value = NUMBERS[case]["value"]
-    assert number.get("value") == (value if value is not None and math.isfinite(value) else None)
+    assert number.get("value") == (value if is_number else None)
     page = (world.root / "runs/velociti.entail.fps1.one.html").read_text()
-    assert (f"{value:.2f}" if value is not None and math.isfinite(value) else ">NaN<" if value else ">–<") in page
+    assert (f"{value:.2f}" if is_number else ">NaN<" if value else ">–<") in page
 
 
 @pytest.mark.parametrize("right", [0.0, 1.0])
@@ -189,6 +171,8 @@ def test_any_text_is_shown_in_the_report_and_runs_nothing(
     assert shown.startswith(("word word", "<", "\\", "ש", "a", "="))
     assert len(shown) < 20_100 and not re.search("[\x00\u202e\u2028\x1b]", shown)
     assert ("(1048580 characters)" in shown) == (name == "long")
+    assert len(world.data("velociti/texts")["text"][3]) <= 4000
+    assert len(world.data("velociti/index")["short"][3]) <= 120
 
 
 def check_harmless(name: str, content: str) -> None:
@@ -200,28 +184,21 @@ def check_harmless(name: str, content: str) -> None:
         assert "<img src=x" not in content and "<script>window" not in content and "<!--" not in content, name
 
 
-@pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("name", TEXTS)
-def test_any_text_stays_a_text_in_a_table(name: str, form: str) -> None:
-    page = render(builder("all right", table_key(label=TEXTS[name], caption=TEXTS[name])).table(), form)
-    assert not re.search("[\x00\u202e\x1b\ud800]", page)
-    if form == "tex":
+def test_any_text_stays_a_text_in_tables_and_terminals(name: str) -> None:
+    """As a label and a caption, the name of an item and of a test."""
+    text = TEXTS[name][:5000]
+    table = builder("all right", table_key(label=text, caption=text)).table()
+    for form in FORMATS:
+        page = render(table, form)
+        assert not re.search("[\x00\u202e\x1b\ud800]", page)
         source = "\n".join(line for line in page.splitlines() if not line.startswith("%"))
-        assert page.isascii() and not re.search(r"\\(input|write18|end\{document)", source)
-    else:
-        assert "<img" not in page and "<script" not in page
-
-
-@pytest.mark.parametrize("name", TEXTS)
-def test_any_text_is_safe_in_a_terminal(name: str) -> None:
+        if form == "tex":
+            assert page.isascii() and not re.search(r"\\(input|write18|end\{document)", source)
+        else:
+            assert "<img" not in page and "<script" not in page
     assert not re.search("[\x00\u202e\x1b\x7f\ud800]", safe(TEXTS[name]))
-
-
-@pytest.mark.parametrize("name", TEXTS)
-def test_runs_of_hostile_items_are_compared_in_a_terminal(name: str) -> None:
-    """As the name of an item, and of a test."""
-    text = TEXTS[name].replace("\ud800", "")
-    frames = [pl.DataFrame({"item_id": [text], "right": [right]}) for right in (1.0, 0.0)]
+    frames = [pl.DataFrame({"item_id": [text.replace("\ud800", "")], "right": [right]}) for right in (1.0, 0.0)]
     (better, _) = items_between("strict", ("x", frames[0]), ("y", frames[1]))
     found = compare_paired({"i": 1.0}, {"i": 0.0}, {"i": "u"})
     assert found is not None

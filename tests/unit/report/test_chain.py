@@ -10,7 +10,7 @@ from reprise.core.files import text_digest, write_text
 from reprise.core.paths import Results, Run, Scored
 from reprise.core.schemas import CLIP_LEDGER, REQUESTS, write_table
 from reprise.report.chain import LONGEST_LIST, MOST_FILES, Chains, Fact
-from reprise.report.provenance import CellOf, cells_of
+from reprise.report.run_page import cells_of
 
 from tests.unit.report.world import RUN, World, clip
 
@@ -86,8 +86,7 @@ def test_a_table_s_cells_are_told_by_run_and_judge() -> None:
         {**row, "run": RUN, "judge": "gpt", "published": float("nan")},
         {**row, "source": "chance"},
     ]
-    place = ("velociti/table2", "One", "Avg", "strict", "average")
-    assert list(cells_of(tidy)) == [(RUN, CellOf(*place, 50.5)), (f"{RUN}/gpt", CellOf(*place, None))]
+    assert list(cells_of(tidy)) == [(RUN, row | {"published": 50.5}), (f"{RUN}/gpt", row)]
 
 
 def test_the_report_shows_the_chain_on_the_run_s_page_and_beside_its_items(tmp_path: Path) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from reprise.report.links import Links
 from reprise.report.missing import read_missing
-from reprise.report.summary import Summary
+from reprise.report.runs import Summary
 from reprise.stages.missing import _listing
 
-from tests.unit.report.world import OTHER, RUN, World, answers, read
+from tests.unit.report.world import OTHER, RUN, World
 from tests.unit.rows import response_row, verdict_row
 
 OF_RUN = "items.html#b=velociti&run=velociti%2Fentail%2Ffps1%2Fone"
@@ -38,13 +38,8 @@ def test_two_builds_are_identical_and_nothing_old_is_left(world: World, tmp_path
     another = World(tmp_path / "another")
     another.build()
     assert another.files() == first, "no path of this machine is in it"
-
-
-def test_the_manifest_lists_every_file_with_its_digest(world: World) -> None:
-    world.build()
-    files = world.files()
-    listed = json.loads(files.pop("manifest.json"))
-    assert listed == {name: sha256(content).hexdigest() for name, content in files.items()}
+    listed = json.loads(first.pop("manifest.json"))
+    assert listed == {name: sha256(content).hexdigest() for name, content in first.items()}
 
 
 def test_clips_are_copied_where_that_is_asked_for(world: World) -> None:
@@ -61,7 +56,7 @@ def test_clips_are_copied_where_that_is_asked_for(world: World) -> None:
     assert "media/aa.mp4" not in world.files()
 
 
-def test_links_within_the_report_lead_to_its_files(world: World) -> None:
+def test_links_within_the_report_lead_to_its_files_and_pages_have_landmarks(world: World) -> None:
     world.metrics = [metric("strict", "average", 50.0)]
     world.build()
     files = world.files()
@@ -72,11 +67,7 @@ def test_links_within_the_report_lead_to_its_files(world: World) -> None:
                 place = (world.root / name).parent / target if target else world.root / name
                 is_there = place.resolve().is_file() or target.endswith("items.html") or target == "data:,"
                 assert is_there, f"{name}: {address}"
-
-
-def test_a_page_has_landmarks_and_a_way_past_the_menu(world: World) -> None:
-    world.build()
-    page = world.files()["index.html"].decode()
+    page = files["index.html"].decode()
     for part in ('<html lang="en">', "<header", '<nav aria-label="Report">', '<main id="content">', 'href="#content"'):
         assert part in page
     assert page.count("<h1") == 1 and 'aria-current="page"' in page
@@ -88,6 +79,8 @@ def test_a_run_page_says_what_failed_and_what_it_was_made_with(world: World) -> 
     world.metrics = [metric("strict", "average", None), metric("health_same", "answers", 100.0)]
     world.build()
     page = world.files()["runs/velociti.entail.fps1.one.html"].decode()
+    first = world.files()["index.html"].decode()
+    assert f'<a href="{OF_RUN}&show=failed" class="bad">1</a>'.replace("&", "&amp;") in first
     assert "<b>late" not in page
     assert "adapter</th><td>random</td>" in page
     assert page.index("health_same") < page.index(">strict<"), "health stands before the numbers"
@@ -95,7 +88,7 @@ def test_a_run_page_says_what_failed_and_what_it_was_made_with(world: World) -> 
 
 
 def test_numbers_lead_to_the_items_behind_them() -> None:
-    known = Summary(1, 0, 0, 0, 0, 1, (), frozenset({"strict"}), frozenset({"coref"}))
+    known = Summary(1, 0, 0, 0, 0, 1, [], frozenset({"strict"}), frozenset({"coref"}))
     links = Links({RUN: known})
     assert links.behind(RUN, "strict", "coref") == f"{OF_RUN}&metric=strict&group=coref"
     assert links.behind(RUN, "mc_bias", "answers") == OF_RUN, "what single items do not have is no filter"
@@ -111,9 +104,9 @@ def test_what_is_missing_is_read_back_as_it_was_written() -> None:
     text = "# Missing videos\n\n## VELOCITI\n\nSources: all 2 are available.\nClips: 1 of 2 missing: 1 gone.\n"
     (found,) = read_missing("\n".join([text, *_listing("Clip", gone)]))
     assert (found.title, found.lines[0]) == ("VELOCITI", "Sources: all 2 are available.")
-    (listing,) = found.listings
-    assert listing.head == ["Clip", "Reason", "What it means", "Message"]
-    assert [listing.rows[0][0], listing.rows[0][3]] == ["c|1", "<script>alert(1)</script> | a\\b `c`"]
+    ((head, row),) = found.tables
+    assert head == ["Clip", "Reason", "What it means", "Message"]
+    assert [row[0], row[3]] == ["c|1", "<script>alert(1)</script> | a\\b `c`"]
     assert read_missing("# Missing videos\n") == []
 
 
@@ -121,14 +114,6 @@ def metric(name: str, group: str, value: float | None) -> dict[str, object]:
     counts = dict.fromkeys(("asked", "scored", "failed", "unparsed", "missing"), 1)
     named = {"run": RUN, "metric": name, "group": group, "value": value, "convention": "fixed", "reader": "robust"}
     return named | counts
-
-
-def test_failures_are_counted_on_the_first_page(world: World) -> None:
-    rows = [*answers("a", 0.9, 0.4), response_row("b#pos", error="Timeout")]
-    world.runs[RUN] = (rows, [*read("a", 0.9, 0.4), verdict_row("b#pos", failed=True)], [])
-    world.build()
-    page = world.files()["index.html"].decode()
-    assert f'<a href="{OF_RUN}&show=failed" class="bad">1</a>'.replace("&", "&amp;") in page
 
 
 @pytest.mark.parametrize("is_baseline", [False, True])

@@ -31,15 +31,9 @@ from tests.unit.rows import Row, item_row, request_row, response_row, verdict_ro
 RUN = "velociti/entail/fps1/one"
 OTHER = "velociti/entail/fps1/two"
 CAPTION = "A man runs."
+TEXTS = [{"name": "positive", "text": CAPTION}]
 ITEMS_OF = [
-    item_row(
-        "a",
-        clip_id="c1",
-        unit="u1",
-        task="agent_bind",
-        groups=["subset"],
-        texts=[{"name": "positive", "text": CAPTION}],
-    ),
+    item_row("a", clip_id="c1", unit="u1", task="agent_bind", groups=["subset"], texts=TEXTS),
     item_row("b", clip_id="c2", unit="u2", task="coref"),
     item_row("c", clip_id="c2", unit="u2", task="coref"),
 ]
@@ -53,24 +47,17 @@ def pair(item: str, clip: str) -> list[Row]:
 
 def answers(item: str, *scores: float) -> list[Row]:
     """The scores of Yes for both questions."""
-    return [
-        response_row(f"{item}#{role}", scores=[score, 1 - score])
-        for role, score in zip(("pos", "neg"), scores, strict=True)
-    ]
+    asked = zip(("pos", "neg"), scores, strict=True)
+    return [response_row(f"{item}#{role}", scores=[score, 1 - score]) for role, score in asked]
 
 
 def read(item: str, *scores: float, **known: Any) -> list[Row]:
     """How those are read."""
-    return [
-        verdict_row(
-            f"{item}#{role}",
-            "Yes" if score > 0.5 else "No",
-            score=score,
-            right=(score > 0.5) == (role == "pos"),
-            **known,
-        )
-        for role, score in zip(("pos", "neg"), scores, strict=True)
-    ]
+    rows = []
+    for role, score in zip(("pos", "neg"), scores, strict=True):
+        said = "Yes" if score > 0.5 else "No"
+        rows.append(verdict_row(f"{item}#{role}", said, score=score, right=(said == "Yes") == (role == "pos"), **known))
+    return rows
 
 
 class World:
@@ -84,7 +71,7 @@ class World:
             clip("c2", "gone", message="<b>No such video</b>"),
         ]
         self.runs: dict[str, tuple[Sequence[Row], Sequence[Row], Sequence[Row]]] = {
-            RUN: (answers("a", 0.9, 0.4), read("a", 0.9, 0.4), read("a", 0.9, 0.4)),
+            RUN: (answers("a", 0.9, 0.4), read("a", 0.9, 0.4), read("a", 0.9, 0.4))
         }
         self.plans: list[Row] = [{"clip_id": "c1", "indices": [12, 36], "times_s": [0.5, 1.5], "note": ""}]
         self.changes: dict[str, Any] = {}
@@ -98,43 +85,44 @@ class World:
     def build(self) -> None:
         """Write the tables and the report of them."""
         results = self.results
-        write_table(pl.DataFrame(self.items, schema=ITEMS), results.items("velociti"), ITEMS)
-        write_table(pl.DataFrame(self.requests, schema=REQUESTS), results.requests("velociti", "entail"), REQUESTS)
-        write_table(pl.DataFrame(self.clips, schema=CLIP_LEDGER), results.ledger("clips", "velociti", 0), CLIP_LEDGER)
         facts = [{"clip_id": "c1", "duration_s": 2.0, "frames": 48, "fps": 24.0}]
-        write_table(pl.DataFrame(facts, schema=FACTS), results.facts("velociti"), FACTS)
-        write_table(pl.DataFrame(self.plans, schema=FRAME_PLAN), results.frames("velociti", "fps1"), FRAME_PLAN)
+        self._write(self.items, results.items("velociti"), ITEMS)
+        self._write(self.requests, results.requests("velociti", "entail"), REQUESTS)
+        self._write(self.clips, results.ledger("clips", "velociti", 0), CLIP_LEDGER)
+        self._write(facts, results.facts("velociti"), FACTS)
+        self._write(self.plans, results.frames("velociti", "fps1"), FRAME_PLAN)
         for name in self.runs:
             self._write_run(name)
         write_text(results.folder / "sources" / "missing.md", "# Missing videos\n")
         build(self.key, results, Store(self.store), self.root)
 
+    @staticmethod
+    def _write(rows: Sequence[Mapping[str, Any]], path: Path, schema: pl.Schema) -> None:
+        write_table(pl.DataFrame(rows, schema=schema), path, schema)
+
     @property
     def key(self) -> ReportKey:
         runs = tuple(
             ReportedRun(
-                run=name,
-                label=name.rpartition("/")[2],
-                reference=self.is_baseline,
-                imported=name in self.imported,
+                run=name, label=name.rpartition("/")[2], reference=self.is_baseline, imported=name in self.imported
             )
             for name in self.runs
         )
-        known = {"suite": "small", "suite_title": "Small", "clips": "link", "shards": 1}
+        suite = {"suite": "small", "suite_title": "Small", "clips": "link", "shards": 1}
         entry = ReportedBenchmark(
             name="velociti", title="VELOCITI", has_clips=True, forms={"entail": "entail"}, runs=runs, tables=self.tables
         )
         shown = {"show_published": False, "overview": False, "benchmarks": [entry]}
-        return ReportKey.model_validate(known | shown | self.changes)
+        return ReportKey.model_validate(suite | shown | self.changes)
 
     def _write_run(self, name: str) -> None:
         one, made = ReportedRun(run=name, label="").scored, self.answers.get(name, {"adapter": "random"})
         responses, robust, authors = self.runs[name]
-        write_table(pl.DataFrame(responses, schema=RESPONSES), self.results.responses(one.run), RESPONSES)
-        for reader, rows in (("robust", robust), ("authors", authors)):
-            write_table(pl.DataFrame(rows, schema=VERDICTS), self.results.verdicts(one.run, reader), VERDICTS)
-        write_table(pl.DataFrame(self.metrics, schema=METRICS), self.results.metrics(one), METRICS)
-        write_table(pl.DataFrame(schema=TIMINGS), self.results.timings(one.run), TIMINGS)
+        self._write(responses, self.results.responses(one.run), RESPONSES)
+        self._write(robust, self.results.verdicts(one.run, "robust"), VERDICTS)
+        self._write(authors, self.results.verdicts(one.run, "authors"), VERDICTS)
+        self._write(self.metrics, self.results.metrics(one), METRICS)
+        self._write([], self.results.timings(one.run), TIMINGS)
         write_text(self.results.run_key(one.run), json.dumps({"run": name, "answers": made}))
         if name in self.imported:
             problems = self.results.import_problems(Scored(one.run))

@@ -50,7 +50,7 @@ def files(folder: Path, key: str = "k") -> tuple[list[str], list[str]]:
         write_table(pl.DataFrame(rows, schema=schema), folder / f"{name}.parquet", schema)
     keys = {
         "run": {"run": "r", "key": "k", "answers": {"adapter": "random", "sampling": {"rule": "none"}}},
-        "verdicts": {"reading": "plain", "embedder": None},
+        "verdicts": {"reading": "plain", "patterns": [], "embedder": None},
         "metrics": {"benchmark": "velociti", "form": "entail", "items": None, "frames_min": {}, "level": 0.95},
     }
     for name, value in keys.items():

@@ -8,26 +8,26 @@ import pytest
 from pydantic import ValidationError
 from reprise.benchmarks.answering import answers_as_given
 from reprise.benchmarks.human_ratings import agreement, read_ratings
-from reprise.benchmarks.prompts import load_prompts
+from reprise.benchmarks.prompts import Prompt, load_prompts
 from reprise.construction.mmbench_video.static import mean_ratings
 from reprise.core.checksums import seal_text
 from reprise.core.errors import UserError
-from reprise.core.schemas import ITEMS, RESPONSES, VERDICTS
+from reprise.core.schemas import ITEMS, REQUESTS, RESPONSES, VERDICTS
 from reprise.models.asking.failures import Failures
 from reprise.models.asking.journal import Journal
 from reprise.models.asking.lazy import LazyModel
 from reprise.models.base import Clip
 from reprise.models.keys import RunKey
 from reprise.models.local.stand_ins.wordmatch import WordMatch, overlap
-from reprise.reading.ratings import read_rating, read_rating_authors
+from reprise.reading.ratings import read_rating_authors
 from reprise.stages.infer import ask_all
-from reprise.stages.judge_requests import given_answers, judge_requests
+from reprise.stages.judge_requests import given_answers, judge_requests, read_answers, requests_about_unread
 from reprise.stages.judgements import judgements
 from reprise.stages.works import gather_text_work
 
 from tests.unit.asked import request, spec
 from tests.unit.benchmarks.whole import Whole
-from tests.unit.rows import item_row, request_table, response_row, verdict_row
+from tests.unit.rows import item_row, request_row, request_table, response_row, verdict_row
 
 mmbench_video = Whole("mmbench_video")
 
@@ -37,49 +37,15 @@ LEVEL = 0.95
 
 
 @pytest.mark.parametrize(
-    ("reply", "robust", "authors"),
+    ("reply", "authors"),
     [
-        ("3", 3, 3),
-        (" 2\n", 2, 2),
-        ("0", 0, 0),
-        ("3.", 3, None),
-        ("Score: 3", 3, None),
-        ("**2**", 2, None),
-        ("two", 2, None),
-        ("Two.", 2, None),
-        ("", None, None),
-        ("   ", None, None),
-        ("I cannot rate this.", None, None),
-        ("2+1", None, None),  # the harness evaluates this to 3 and then stops
-        ("True", None, None),
-        ("5", None, 5),  # the harness takes any whole number
-        ("-1", None, None),
-        ("3.0", 3, None),
-        ("2.5", None, None),
-        ("03", 3, None),
-        ("2/3", 2, None),
-        ("2 out of 3", 2, None),
-        ("Rating: 1", 1, None),
-        ("Rating: two", 2, None),
-        ("My rating is 1 on the scale from 0 to 3.", 1, None),
-        ("I would give it a score of 3.", 3, None),
-        ("1\n\nThe candidate names 2 of 4 colours.", 1, None),
-        ("The candidate names 2 of 4 colours.\n\n1", 1, None),
-        ("2\nThe highest score is 3.", 2, None),
-        ("1 or 2", None, None),
-        ("between 1 and 2", None, None),
-        ("Score: 1. No, score: 2", 2, None),
-        ("\\boxed{2}", 2, None),
-        ("Rating: 10", None, None),
-        ("The two answers agree.", None, None),
+        ("3", 3), (" 2\n", 2), ("0", 0), ("03", None), ("5", 5),  # the harness takes any whole number
+        ("3.", None), ("Score: 3", None), ("**2**", None), ("two", None), ("", None), ("-1", None), ("2/3", None),
+        ("2+1", None), ("True", None),  # the harness evaluates these and then stops
     ],
-)
-def test_a_rating_is_read_or_it_is_not(reply: str, robust: int | None, authors: int | None) -> None:
-    assert read_rating(reply) == robust
+)  # fmt: skip
+def test_the_authors_rating_is_a_bare_whole_number(reply: str, authors: int | None) -> None:
     assert read_rating_authors(reply) == authors
-
-
-# --- what a judge is asked ---------------------------------------------------------------------------------------
 
 
 def items_of(count: int) -> pl.DataFrame:
@@ -136,11 +102,11 @@ def test_failed_answers_and_failed_judgements_are_counted_apart() -> None:
         reply("1#robust", "", "rate_limited"), reply("2#robust", "who knows"), reply("3#robust", "Score: 2"),
         reply("1#authors", "", "rate_limited"), reply("2#authors", "who knows"), reply("3#authors", "Score: 2"),
     ]  # fmt: skip
-    frame = judgements(answers, pl.DataFrame(replies, schema=RESPONSES), "robust")
+    frame = judgements(answers, pl.DataFrame(replies, schema=RESPONSES), "robust", "j")
     assert frame["failed"].to_list() == [True, False, False, False, False]
     assert frame["unparsed"].to_list() == [False, True, True, False, True]
     assert frame["score"].to_list() == [None, None, None, 2.0, None]
-    assert judgements(answers, pl.DataFrame(replies, schema=RESPONSES), "authors")["unparsed"].sum() == 4
+    assert judgements(answers, pl.DataFrame(replies, schema=RESPONSES), "authors", "j")["unparsed"].sum() == 4
 
 
 def test_judges_that_reply_otherwise_are_counted_and_never_dropped() -> None:
@@ -149,7 +115,7 @@ def test_judges_that_reply_otherwise_are_counted_and_never_dropped() -> None:
     answers, _ = asked(items_of(4), [response(i, "x") for i in range(4)])
     for reader, ratings in (("robust", [3.0, 3.0, 2.0, None]), ("authors", [None] * 4)):
         replies = [reply(f"{i}#{reader}", text) for i, text in enumerate(said)]
-        frame = judgements(answers, pl.DataFrame(replies, schema=RESPONSES), reader)
+        frame = judgements(answers, pl.DataFrame(replies, schema=RESPONSES), reader, "j")
         assert frame["score"].to_list() == ratings
         found = mmbench_video.measures(
             "unpacked", items_of(4), frame, LEVEL, convention="authors" if reader == "authors" else "fixed"
@@ -158,6 +124,31 @@ def test_judges_that_reply_otherwise_are_counted_and_never_dropped() -> None:
         unread = ratings.count(None)
         assert (whole.asked, whole.scored, whole.failed, whole.unparsed) == (4, 4 - unread, 0, unread)
         assert whole.value == sum(rating or 0 for rating in ratings) / 4
+
+
+def test_a_model_reads_only_what_the_table_leaves_unread() -> None:
+    """Its readings are named by it; the authors' readings stay as they are, and what failed is asked of nobody."""
+    said = {"1": "B", "2": "The latter two seem fine", "3": "hard to say", "4": ""}
+    rows = [
+        request_row(f"{item}#text", options=["A", "B"], option_texts=["a dog", "a cat"], expected="B")
+        for item in (*said, "5")
+    ]
+    responses = [response_row(f"{item}#text", text, key="run") for item, text in said.items()]
+    responses.append(response_row("5#text", "", error="timeout", key="run"))
+    requests, given = pl.DataFrame(rows, schema=REQUESTS), pl.DataFrame(responses, schema=RESPONSES)
+    answers = read_answers(requests, given, "run", "first_character", [])
+    items = pl.DataFrame([item_row(item) for item in (*said, "5")], schema=ITEMS)
+    prompt = Prompt(system="", user="{options}\n{candidate}")
+    about = requests_about_unread(answers, requests, items, prompt, 8)
+    assert about["request_id"].to_list() == ["2.text#robust", "3.text#robust"]
+    assert about["prompt"][0] == "A: a dog\nB: a cat\nThe latter two seem fine"
+    replies = [reply("2.text#robust", "B"), reply("3.text#robust", "neither")]
+    found = judgements(answers, pl.DataFrame(replies, schema=RESPONSES), "robust", "last-letter")
+    assert found["value"].to_list() == ["B", "B", "", "", ""]
+    assert found["read_by"].to_list() == ["leading label", "last-letter", "", "", ""]
+    assert found.select("unparsed", "failed").rows()[2:] == [(True, False), (True, False), (False, True)]
+    theirs = judgements(answers, pl.DataFrame(replies, schema=RESPONSES), "authors", "last-letter")
+    assert theirs["value"].to_list() == ["B", "T", "H", "", ""]
 
 
 # --- the local judge ---------------------------------------------------------------------------------------------
@@ -250,6 +241,19 @@ def test_mean_absolute_error_against_people(tmp_path: Path) -> None:
     assert agreement(verdicts, items_of(4), read_ratings(path), "unrated", LEVEL, "fixed") == []
     with pytest.raises(UserError, match="no item '2'"):
         agreement(verdicts, items_of(2), read_ratings(path), "r", LEVEL, "fixed")
+
+
+def test_ratings_of_another_scale_are_those_of_its_runs_alone(tmp_path: Path) -> None:
+    path = tmp_path / "ratings.csv"
+    path.write_text("run,item_id,rating\nfive,0,5\nthree,0,3\n")
+    assert read_ratings(path, "five", 5)["rating"].to_list() == [5, 3]
+    verdicts = pl.DataFrame([verdict_row("", item_id="0", score=1)], schema=VERDICTS)
+    (found,) = agreement(verdicts, items_of(1), read_ratings(path, "five", 5), "five", LEVEL, "fixed", 5)
+    assert found.value == 4
+    assert read_ratings(path, "three", 3).height == 2
+    path.write_text("run,item_id,rating\nfive,0,5\nthree,0,4\n")
+    with pytest.raises(UserError, match="line 3: rating '4' is not a number from 0 to 3"):
+        read_ratings(path, "three", 3)
 
 
 def test_ratings_that_a_job_wrote_are_not_read_when_damaged(tmp_path: Path) -> None:

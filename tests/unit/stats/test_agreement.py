@@ -18,25 +18,16 @@ def by_table(first: Sequence[int], second: Sequence[int], weights: dict[int, int
     return float(1 - seen / expected)
 
 
-def test_kappa_by_hand() -> None:
-    """3 of 4 agree; by chance 1/2 * 1/4 + 1/2 * 3/4 = 1/2 would."""
+def test_kappas_by_hand() -> None:
+    """3 of 4 agree; by chance 1/2 * 1/4 + 1/2 * 3/4 = 1/2 would. With weights: squared differences 0 1 0 0 4, their
+    mean 1; variances 34/25 and 26/25, means 9/5 and 8/5: 61/25 by chance.
+    """
     assert kappa("AABB", "ABBB") == pytest.approx((3 / 4 - 1 / 2) / (1 - 1 / 2))
-    assert kappa("ABAB", "ABAB") == 1
-    assert kappa("AB", "BA") == -1
-    assert kappa("AABB", "ABAB") == 0, "as independent judges would"
-
-
-def test_weighted_kappa_by_hand() -> None:
-    """Squared differences 0 1 0 0 4, their mean 1; variances 34/25 and 26/25, means 9/5 and 8/5: 61/25 by chance."""
+    assert [kappa("ABAB", other) for other in ("ABAB", "BABA", "AABB")] == [1, -1, 0]
     assert weighted_kappa([0, 1, 2, 3, 3], [0, 2, 2, 3, 1]) == pytest.approx(1 - 25 / 61)
-    assert weighted_kappa([0, 3], [0, 3]) == 1
-    assert weighted_kappa([0, 3], [3, 0]) == -1
-    assert weighted_kappa([0, 0, 1, 1], [0, 1, 0, 1]) == 0
-
-
-def test_of_two_labels_the_weights_make_no_difference() -> None:
+    assert [weighted_kappa([0, 3, 0, 3], other) for other in ([0, 3, 0, 3], [3, 0, 3, 0], [0, 0, 3, 3])] == [1, -1, 0]
     first, second = [0, 0, 1, 1, 1, 0], [0, 1, 1, 1, 0, 0]
-    assert weighted_kappa(first, second) == pytest.approx(kappa(first, second))
+    assert weighted_kappa(first, second) == pytest.approx(kappa(first, second)), "of two labels weights do not matter"
 
 
 @pytest.mark.parametrize("seed", range(20))

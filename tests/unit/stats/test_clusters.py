@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from reprise.stats.caption_scores import bleu
-from reprise.stats.clusters import Statistic, cluster_sums, clustered_estimate, clustered_interval
+from reprise.stats.clusters import Statistic, cluster_sums, clustered_estimate
 from reprise.stats.intervals import BoundedMean, Difference, Interval
 from reprise.stats.measures import Ratios, difference, first, mean
 
@@ -12,15 +12,22 @@ Z = 1.959964
 Rows = NDArray[np.float64]
 
 
+def interval_of(
+    ratios: list[tuple[Rows, Rows]], clusters: ArrayLike, statistic: Statistic = first, level: float = 0.95
+) -> Interval:
+    found = clustered_estimate(ratios, clusters, statistic)
+    assert found is not None
+    return found.interval(level)
+
+
+def of_mean(values: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> Interval | None:
+    found = clustered_estimate([(values, np.ones(len(np.asarray(values))))], clusters, first)
+    return found.interval(level) if found else None
+
+
 def width(interval: Interval | None) -> float:
     assert interval is not None
     return interval.high - interval.low
-
-
-def interval_of(ratios: list[tuple[Rows, Rows]], clusters: NDArray[np.int64], statistic: Statistic = first) -> Interval:
-    found = clustered_estimate(ratios, clusters, statistic)
-    assert found is not None
-    return found.interval(0.95)
 
 
 def clustered_sample(seed: int, clusters: int = 200, largest: int = 12) -> tuple[Rows, NDArray[np.int64]]:
@@ -36,40 +43,24 @@ class TestMean:
         values, clusters = clustered_sample(5, clusters=5000)
         residual = np.bincount(clusters, weights=values - values.mean())
         standard_error = np.sqrt((residual**2).sum()) / len(values)
-        assert width(clustered_interval(values, clusters)) == pytest.approx(2 * Z * standard_error, rel=0.01)
-
-    def test_ignoring_clusters_would_be_too_narrow(self) -> None:
-        values = np.repeat(np.random.default_rng(7).integers(0, 2, 80), 9)
-        by_cluster = clustered_interval(values, np.repeat(np.arange(80), 9))
-        by_row = clustered_interval(values, np.arange(720))
-        assert width(by_cluster) == pytest.approx(3 * width(by_row), rel=0.1)
-
-    def test_ratings_that_spread_less_than_right_and_wrong_have_a_narrower_interval(self) -> None:
-        ratings = np.tile([1.0, 2.0], 5000) / 3
+        assert width(of_mean(values, clusters)) == pytest.approx(2 * Z * standard_error, rel=0.01)
+        alike = np.repeat(np.random.default_rng(7).integers(0, 2, 80), 9)
+        by_cluster, by_row = (of_mean(alike, names) for names in (np.repeat(np.arange(80), 9), np.arange(720)))
+        assert width(by_cluster) == pytest.approx(3 * width(by_row), rel=0.1), "ignoring clusters would be too narrow"
+        ratings = np.tile([1.0, 2.0], 5000) / 3  # they spread less than right and wrong
         exact = 2 * Z * np.sqrt((1 / 36) / 10_000)
-        assert width(clustered_interval(ratings, np.arange(10_000))) == pytest.approx(exact, rel=0.02)
+        assert width(of_mean(ratings, np.arange(10_000))) == pytest.approx(exact, rel=0.02)
 
-    def test_a_higher_level_is_wider(self) -> None:
+    def test_a_higher_level_is_wider_and_clusters_may_have_any_names(self) -> None:
         values, clusters = clustered_sample(1)
-        assert width(clustered_interval(values, clusters, level=0.99)) > width(
-            clustered_interval(values, clusters, level=0.9)
-        )
+        assert width(of_mean(values, clusters, 0.99)) > width(of_mean(values, clusters, 0.9))
+        assert of_mean(values, [f"{cluster:03}" for cluster in clusters]) == of_mean(values, clusters)
 
-    def test_names_of_clusters_may_be_texts_or_numbers(self) -> None:
-        values = np.arange(20.0) / 20
-        texts = [f"{index // 4:02}" for index in range(20)]
-        assert clustered_interval(values, texts) == clustered_interval(values, np.arange(20) // 4)
-
-
-class TestRatio:
-    def test_is_the_interval_of_the_mean_over_the_rows_that_count(self) -> None:
+    def test_a_ratio_has_the_interval_of_the_mean_over_the_rows_that_count(self) -> None:
         values, clusters = clustered_sample(2)
         counts = np.random.default_rng(2).integers(0, 2, len(values)) * 1.0
-        alone = clustered_interval(values[counts == 1], clusters[counts == 1])
+        alone = of_mean(values[counts == 1], clusters[counts == 1])
         assert interval_of([(values * counts, counts)], clusters) == pytest.approx(alone, rel=1e-9)
-
-    def test_a_denominator_of_zero_has_no_interval(self) -> None:
-        assert clustered_estimate([([0, 0, 0], [0, 0, 0])], [1, 2, 3], first) is None
 
 
 class TestDifference:
@@ -113,97 +104,67 @@ class TestDifference:
         assert interval_of(ratios, clusters, three) == pytest.approx(plain, abs=0.01)
 
 
-class TestMeanOfShares:
-    def test_each_share_counts_once_whatever_its_rows(self) -> None:
-        generator = np.random.default_rng(6)
-        right = np.concatenate([np.ones(900), np.zeros(100)])
-        inside = np.repeat([1.0, 0.0], [900, 100])
-        ratios = [(right * inside, inside), (right * (1 - inside), 1 - inside)]
-        found = clustered_estimate(ratios, generator.integers(0, 500, 1000), mean)
-        assert isinstance(found, BoundedMean)
-        assert found.value == 0.5
-
-    def test_width_follows_the_theory_of_independent_shares(self) -> None:
-        right = np.concatenate([np.repeat([1.0, 0.0], [3000, 3000]), np.repeat([1.0, 0.0], [600, 2400])])
-        inside = np.repeat([1.0, 0.0], [6000, 3000])
-        ratios = [(right * inside, inside), (right * (1 - inside), 1 - inside)]
-        standard_error = np.sqrt(0.25 / 6000 + 0.16 / 3000) / 2
-        found = interval_of(ratios, np.arange(9000), mean)
-        assert width(found) == pytest.approx(2 * Z * standard_error, rel=0.02)
+def test_of_a_mean_of_shares_each_counts_once_whatever_its_rows() -> None:
+    right = np.concatenate([np.repeat([1.0, 0.0], [3000, 3000]), np.repeat([1.0, 0.0], [600, 2400])])
+    inside = np.repeat([1.0, 0.0], [6000, 3000])
+    ratios = [(right * inside, inside), (right * (1 - inside), 1 - inside)]
+    found = clustered_estimate(ratios, np.arange(9000), mean)
+    assert isinstance(found, BoundedMean) and found.value == pytest.approx(0.35)
+    standard_error = np.sqrt(0.25 / 6000 + 0.16 / 3000) / 2
+    assert width(found.interval(0.95)) == pytest.approx(2 * Z * standard_error, rel=0.02)
 
 
-class TestCorpusScore:
-    def ratios(self, captions: int, order: int = 4) -> list[tuple[Rows, Rows]]:
-        generator = np.random.default_rng(4)
-        words, wanted = (10 + generator.poisson(20, captions) for _ in range(2))
-        grams = [(generator.binomial(words - one, 0.7 ** (1 + one)) * 1.0, words - one + 0.0) for one in range(order)]
-        return [*grams, (words * 1.0, wanted * 1.0)]
-
-    def test_width_follows_the_jackknife(self) -> None:
-        ratios, captions = self.ratios(2000), 2000
-        sums = np.array([[above.sum(), below.sum()] for above, below in ratios])
-        without = np.array([[above.sum() - above, below.sum() - below] for above, below in ratios])
-        values = bleu(4)((without[:, 0] / without[:, 1]).T)
-        assert values.mean() == pytest.approx(bleu(4)((sums[:, 0] / sums[:, 1])[np.newaxis])[0], rel=1e-3)
-        standard_error = np.sqrt(((values - values.mean()) ** 2).sum() * (captions - 1) / captions)
-        found = interval_of(ratios, np.arange(captions), bleu(4))
-        assert 2 * Z * standard_error < width(found) < 1.1 * 2 * Z * standard_error
-
-    def test_a_score_of_zero_has_an_interval(self) -> None:
-        *grams, lengths = self.ratios(50)
-        ratios = [*((0.0 * above, below) for above, below in grams), lengths]
-        assert interval_of(ratios, np.arange(50), bleu(4)).low == 0.0
+def test_the_interval_of_a_corpus_score_follows_the_jackknife() -> None:
+    generator, captions = np.random.default_rng(4), 2000
+    words, wanted = (10 + generator.poisson(20, captions) for _ in range(2))
+    grams = [(generator.binomial(words - one, 0.7 ** (1 + one)) * 1.0, words - one + 0.0) for one in range(4)]
+    ratios = [*grams, (words * 1.0, wanted * 1.0)]
+    sums = np.array([[above.sum(), below.sum()] for above, below in ratios])
+    without = np.array([[above.sum() - above, below.sum() - below] for above, below in ratios])
+    values = bleu(4)((without[:, 0] / without[:, 1]).T)
+    assert values.mean() == pytest.approx(bleu(4)((sums[:, 0] / sums[:, 1])[np.newaxis])[0], rel=1e-3)
+    standard_error = np.sqrt(((values - values.mean()) ** 2).sum() * (captions - 1) / captions)
+    found = interval_of(ratios, np.arange(captions), bleu(4))
+    assert 2 * Z * standard_error < width(found) < 1.1 * 2 * Z * standard_error
+    none = [*((0.0 * above, below) for above, below in grams), ratios[-1]]
+    assert interval_of(none, np.arange(captions), bleu(4)).low == 0.0, "a score of zero has an interval"
 
 
-class TestOrder:
-    VALUES = np.random.default_rng(0).integers(0, 2, (2, 3000)) * 1.0
-    CLUSTERS = np.array([f"video {index % 170}" for index in range(3000)])
+def test_the_order_of_the_rows_does_not_change_one_bit() -> None:
+    rows, videos = np.random.default_rng(0).integers(0, 2, (2, 3000)) * 1.0, np.arange(3000) % 170
 
-    def all_intervals(self, order: NDArray[np.int64]) -> list[Interval | None]:
-        (above, below), clusters = self.VALUES[:, order], self.CLUSTERS[order]
+    def intervals(order: NDArray[np.int64]) -> list[Interval]:
+        above, below = rows[:, order]
         ratios = [(above * below, below), (above, np.ones_like(above))]
-        estimates = [clustered_estimate(ratios, clusters, function) for function in (first, difference, mean)]
-        return [one.interval(0.95) if one else None for one in estimates]
+        return [interval_of(ratios, videos[order], function) for function in (first, difference, mean)]
 
-    def test_the_order_of_the_rows_does_not_change_one_bit(self) -> None:
-        shuffled = np.random.default_rng(1).permutation(3000)
-        assert self.all_intervals(shuffled) == self.all_intervals(np.arange(3000))
-
-    def test_sums_of_clusters_by_hand(self) -> None:
-        assert cluster_sums(np.array([1.0, 2, 3]), ["b", "a", "b"]).tolist() == [2, 4]
+    assert intervals(np.random.default_rng(1).permutation(3000)) == intervals(np.arange(3000))
+    assert cluster_sums(np.array([1.0, 2, 3]), ["b", "a", "b"]).tolist() == [2, 4]
 
 
-class TestEdges:
-    def test_no_rows_have_no_interval(self) -> None:
-        assert clustered_interval([], []) is None
+@pytest.mark.parametrize(
+    ("values", "counts", "clusters"),
+    [
+        ([], [], []),
+        ([1, 0, 1], [1, 1, 1], ["only", "only", "only"]),
+        ([1, 0, 0], [1, 1, 0], ["a", "a", "b"]),  # one cluster that counts
+        ([0, 0, 0], [0, 0, 0], [1, 2, 3]),
+        ([1.0, 3.0], [1, 1], [1, 2]),  # a mean beyond its limits
+    ],
+)
+def test_what_has_no_interval(values: list[float], counts: list[float], clusters: list[object]) -> None:
+    assert clustered_estimate([(values, counts)], clusters, first) is None
 
-    def test_one_cluster_has_no_interval(self) -> None:
-        assert clustered_interval([1, 0, 1], ["only", "only", "only"]) is None
 
-    def test_one_cluster_that_counts_has_no_interval(self) -> None:
-        assert clustered_estimate([([1, 0, 0], [1, 1, 0])], ["a", "a", "b"], first) is None
-
-    @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
-    def test_a_value_that_is_no_number_is_refused_with_its_row(self, bad: float) -> None:
-        with pytest.raises(ValueError, match="row 1"):
-            clustered_interval([1.0, bad, 0.0], [1, 2, 3])
-
-    def test_a_missing_value_is_refused(self) -> None:
-        with pytest.raises(ValueError, match="row 0"):
-            clustered_interval([None, 1.0], [1, 2])  # type: ignore[arg-type]
-
-    def test_clusters_of_another_length_are_refused(self) -> None:
-        with pytest.raises(ValueError, match="2 labels for 3 rows"):
-            clustered_interval([1, 0, 1], [1, 2])
-
-    def test_a_table_in_place_of_a_column_is_refused(self) -> None:
-        with pytest.raises(ValueError, match="one dimension"):
-            clustered_interval([[1.0, 0.0]], [1, 2])
-
-    def test_a_mean_beyond_its_limits_has_no_interval(self) -> None:
-        assert clustered_interval([1.0, 3.0], [1, 2]) is None
-
-    @pytest.mark.parametrize("level", [0.0, 1.0, 95.0])
-    def test_a_level_that_is_no_share_is_refused(self, level: float) -> None:
-        with pytest.raises(ValueError, match="level"):
-            clustered_interval([1, 0], [1, 2], level=level)
+@pytest.mark.parametrize(
+    ("values", "clusters", "message"),
+    [
+        ([1.0, float("nan"), 0.0], [1, 2, 3], "row 1"),
+        ([1.0, float("inf"), 0.0], [1, 2, 3], "row 1"),
+        ([None, 1.0], [1, 2], "row 0"),
+        ([1, 0, 1], [1, 2], "2 labels for 3 rows"),
+    ],
+)
+def test_what_is_refused(values: list[float], clusters: list[int], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        of_mean(values, clusters)

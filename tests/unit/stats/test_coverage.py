@@ -44,21 +44,10 @@ def test_clusters_matter_to_tests() -> None:
     assert pair.covered >= LEAST
 
 
-def test_samples_are_the_same_each_time() -> None:
+def test_worlds_are_what_they_say_and_the_same_each_time() -> None:
     world = World(10, "uneven", 0.5, 0.1)
     assert shares_in(world, worlds.share, 50) == shares_in(world, worlds.share, 50)
-
-
-def test_items_alone_in_their_clusters_have_no_correlation() -> None:
-    assert {world.icc for world in grid(items=("1",))} == {0.0}
-
-
-def test_answers_that_are_all_alike_leave_their_rate() -> None:
+    assert {one.icc for one in grid(items=("1",))} == {0.0}, "items alone in their clusters have no correlation"
     answers = World(2000, "3", 0.7, 1).right(np.random.default_rng(0)).reshape(-1, 3)
-    assert set(answers.sum(axis=1)) == {0, 3}
-    assert 0.65 < answers.mean() < 0.75
-
-
-def test_half_of_the_items_are_in_one_cluster() -> None:
-    sizes = np.bincount(World(4, "half", 0.5, 0).cluster_of_item())
-    assert list(sizes) == [15, 5, 5, 5]
+    assert set(answers.sum(axis=1)) == {0, 3} and 0.65 < answers.mean() < 0.75
+    assert list(np.bincount(World(4, "half", 0.5, 0).cluster_of_item())) == [15, 5, 5, 5]

@@ -30,24 +30,16 @@ def apart(*clusters: str) -> Difference:
     return found
 
 
-class TestSharesOfSingleRows:
-    @pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
-    @pytest.mark.parametrize(("right", "asked"), [(0, 2), (1, 2), (3, 4), (12, 30), (30, 30), (58, 60), (700, 1001)])
-    def test_the_interval_is_the_exact_binomial_one(self, right: int, asked: int, level: float) -> None:
+@pytest.mark.parametrize(("right", "asked"), [(0, 2), (1, 2), (3, 4), (12, 30), (40, 40), (58, 60), (700, 1001)])
+def test_of_single_rows_the_interval_and_the_test_are_the_exact_binomial_ones(right: int, asked: int) -> None:
+    found = share(*"1" * right, *"0" * (asked - right))
+    for level in (0.8, 0.95, 0.99):
         expected = binomtest(right, asked).proportion_ci(level, method="exact")
-        found = share(*"1" * right, *"0" * (asked - right)).interval(level)
-        assert found == pytest.approx((expected.low, expected.high), abs=1e-9)
-
-    @pytest.mark.parametrize("chance", [1 / 6, 0.25, 0.5, 0.99])
-    @pytest.mark.parametrize(("right", "asked"), [(0, 2), (1, 2), (3, 4), (151, 500), (500, 500)])
-    def test_the_test_is_the_exact_binomial_one(self, right: int, asked: int, chance: float) -> None:
-        found = share(*"1" * right, *"0" * (asked - right)).p_above(chance, LEVEL)
-        assert found == pytest.approx(binomial_p(right, asked, chance), rel=1e-6)
-
-    def test_forty_of_forty(self) -> None:
-        # Chances below 0.912 give forty of forty in less than 2.5 % of cases: 0.912^40 = 0.025.
-        assert share(*"1" * 40).interval(LEVEL) == pytest.approx((0.025 ** (1 / 40), 1.0))
-        assert share(*"0" * 40).interval(LEVEL) == pytest.approx((0.0, 1 - 0.025 ** (1 / 40)))
+        assert found.interval(level) == pytest.approx((expected.low, expected.high), abs=1e-9)
+    for chance in (1 / 6, 0.25, 0.5, 0.99):
+        assert found.p_above(chance, LEVEL) == pytest.approx(binomial_p(right, asked, chance), rel=1e-6)
+    # Chances below 0.912 give forty of forty in less than 2.5 % of cases: 0.912^40 = 0.025.
+    assert share(*"1" * 40).interval(LEVEL) == pytest.approx((0.025 ** (1 / 40), 1.0))
 
 
 class TestEffectiveRows:
@@ -76,11 +68,9 @@ class TestEffectiveRows:
         assert found.effective_rows(LEVEL) == pytest.approx(rows, rel=1e-6)
         assert found.lower(LEVEL) == pytest.approx(float(beta.ppf(0.025, 0.625 * rows, 0.375 * rows + 1)), rel=1e-6)
 
-    def test_rows_that_agree_count_as_one(self) -> None:
+    def test_rows_that_agree_count_as_one_and_those_that_repel_each_other_one_by_one(self) -> None:
         once, often = share(*"1110" * 5), share(*["1" * 9, "1" * 9, "1" * 9, "0" * 9] * 5)
         assert often.interval(LEVEL) == pytest.approx(once.interval(LEVEL), rel=1e-9)
-
-    def test_rows_that_seem_to_repel_each_other_count_one_by_one(self) -> None:
         assert share(*["10"] * 500).mirrored().independent_rows() <= 1000 * (1 + 1e-9)
 
     def test_many_clusters_come_to_the_normal_theory(self) -> None:
@@ -91,27 +81,20 @@ class TestEffectiveRows:
         assert high - low == pytest.approx(2 * 1.96 * error, rel=0.01)
 
 
-class TestStarsAndIntervals:
-    CASES = (["11", "11", "10", "01"], ["1111", "1110", "10"] * 9, ["1"] * 30 + ["0"] * 5, ["111111"] * 7)
+CASES = (["11", "11", "10", "01"], ["1111", "1110", "10"] * 9, ["1"] * 30 + ["0"] * 5, ["111111"] * 7)
 
-    @pytest.mark.parametrize("clusters", CASES)
-    @pytest.mark.parametrize("level", [0.9, 0.95, 0.99])
-    def test_the_p_value_of_a_bound_is_its_error(self, clusters: list[str], level: float) -> None:
-        found = share(*clusters)
+
+@pytest.mark.parametrize("clusters", CASES)
+def test_the_p_value_of_a_bound_is_its_error_and_grows_with_chance(clusters: list[str]) -> None:
+    found = share(*clusters)
+    for level in (0.9, 0.95, 0.99):
         assert found.p_above(found.lower(level), level) == pytest.approx((1 - level) / 2, rel=1e-6)
-
-    @pytest.mark.parametrize("clusters", CASES)
-    def test_it_grows_with_chance(self, clusters: list[str]) -> None:
-        ps = [share(*clusters).p_above(chance, LEVEL) for chance in np.linspace(0.01, 0.99, 50)]
-        assert ps == sorted(ps)
-
-    def test_nothing_right_is_never_above(self) -> None:
-        assert share("00", "0", "000").p_above(0.01, LEVEL) == 1.0
-
-    @pytest.mark.parametrize("chance", [0.0, 1.0, 25.0, float("nan")])
-    def test_a_chance_that_is_no_share_is_refused(self, chance: float) -> None:
+    ps = [found.p_above(chance, LEVEL) for chance in np.linspace(0.01, 0.99, 50)]
+    assert ps == sorted(ps)
+    assert share("00", "0", "000").p_above(0.01, LEVEL) == 1.0, "nothing right is never above"
+    for chance in (0.0, 25.0, float("nan")):
         with pytest.raises(ValueError, match="chance must lie between 0 and 1"):
-            share("1", "0").p_above(chance, LEVEL)
+            found.p_above(chance, LEVEL)
 
 
 class TestDifference:

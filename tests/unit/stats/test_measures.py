@@ -5,8 +5,9 @@ import random
 import polars as pl
 import pytest
 from reprise.stats.binomial import ALPHA, binomial_p
-from reprise.stats.clusters import clustered_interval
 from reprise.stats.measures import Measure, difference, measure, ones
+
+from tests.unit.stats.test_clusters import of_mean
 
 LEVEL = 0.95
 
@@ -27,61 +28,34 @@ def share(frame: pl.DataFrame, level: float = LEVEL, scale: float = 100) -> Meas
     return measure("ba", "overall", frame, [(frame["right"], ones(frame))], level, scale=scale)
 
 
-def test_the_interval_is_that_of_the_share_in_per_cent() -> None:
-    found, frame = share(rows(1), 0.9), rows(1)
-    expected = clustered_interval(frame["right"].cast(pl.Float64), frame["unit"], level=0.9)
-    assert expected is not None
-    assert (found.low, found.high) == pytest.approx((100 * expected.low, 100 * expected.high))
-
-
-def test_ratings_keep_their_scale() -> None:
+@pytest.mark.parametrize(("least", "most", "scale"), [(0, 1, 100), (0, 3, 1), (-1, 1, 100)])
+def test_the_interval_is_on_the_scale_of_the_values(least: float, most: float, scale: float) -> None:
     frame = rows(2)
-    ratings = pl.Series([random.Random(3).randrange(4) for _ in range(frame.height)])
-    found = measure("mean", "all", frame, [(ratings, ones(frame))], LEVEL, scale=1, limits=(0, 3))
-    expected = clustered_interval(ratings / 3, frame["unit"])
-    assert expected is not None
-    assert (found.low, found.high) == pytest.approx((3 * expected.low, 3 * expected.high))
-
-
-def test_limits_below_zero() -> None:
-    frame = rows(2)
-    cosines = frame["right"].cast(pl.Float64) * 0.5 - 0.2
-    found = measure("similarity", "all", frame, [(cosines, ones(frame))], LEVEL, limits=(-1, 1))
-    expected = clustered_interval((cosines + 1) / 2, frame["unit"])
-    assert expected is not None and found.value is not None
-    assert found.value == pytest.approx(100 * cosines.mean())  # type: ignore[operator]
-    assert (found.low, found.high) == pytest.approx((200 * expected.low - 100, 200 * expected.high - 100))
+    values = least + (most - least) * pl.Series([random.Random(3).randrange(4) / 3 for _ in range(frame.height)])
+    found = measure("m", "all", frame, [(values, ones(frame))], LEVEL, scale=scale, limits=(least, most))
+    expected = of_mean((values - least) / (most - least), frame["unit"])
+    assert expected is not None and found.value == pytest.approx(scale * values.mean())  # type: ignore[operator]
+    ends = [scale * (least + (most - least) * end) for end in expected]
+    assert (found.low, found.high) == pytest.approx(tuple(ends))
 
 
 @pytest.mark.parametrize("videos", [3, 10, 30, 100])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_number_is_above_chance_exactly_where_its_one_sided_bound_is(seed: int, videos: int) -> None:
     frame = rows(seed, videos=videos)
-    bound = share(frame, 1 - 2 * ALPHA).low
-    assert bound is not None
+    bound, low = share(frame, 1 - 2 * ALPHA).low, share(frame).low
+    assert bound is not None and low is not None
+    assert share(frame).p_above(low / 100) < ALPHA, "an interval above chance has a star"  # type: ignore[operator]
     assert share(frame).p_above(bound / 100 + 1e-6) > ALPHA > share(frame).p_above(bound / 100 - 1e-6)  # type: ignore[operator]
 
 
-def test_what_is_above_chance_does_not_depend_on_the_level_of_the_intervals() -> None:
-    assert share(rows(1), 0.99).p_above(0.5) == share(rows(1), 0.8).p_above(0.5)
-
-
-@pytest.mark.parametrize("videos", [3, 10, 30])
-def test_an_interval_above_chance_has_a_star(videos: int) -> None:
-    found = share(rows(1, videos=videos))
-    assert found.low is not None
-    assert found.p_above(found.low / 100) < ALPHA  # type: ignore[operator]
-
-
-def test_samples_alone_in_their_clusters_are_tested_by_the_exact_binomial_test() -> None:
-    frame = rows(1).with_columns(unit=pl.int_range(pl.len()))
-    assert share(frame).p_above(0.5) == pytest.approx(binomial_p(frame["right"].sum(), frame.height, 0.5))
-
-
-def test_a_difference_is_not_tested_against_chance() -> None:
+def test_tests_against_chance() -> None:
     frame = rows(1)
+    assert share(frame, 0.99).p_above(0.5) == share(frame, 0.8).p_above(0.5), "whatever the level of intervals"
+    alone = frame.with_columns(unit=pl.int_range(pl.len()))
+    assert share(alone).p_above(0.5) == pytest.approx(binomial_p(frame["right"].sum(), frame.height, 0.5))
     both = [(frame["right"], ones(frame)), (frame["failed"], ones(frame))]
-    assert measure("bias", "overall", frame, both, LEVEL, difference).p_above(0.5) is None
+    assert measure("bias", "overall", frame, both, LEVEL, difference).p_above(0.5) is None, "a difference has no chance"
 
 
 def test_counts_and_values() -> None:

@@ -10,6 +10,7 @@ import polars as pl
 from reprise.config.load import load
 from reprise.config.tables import Column, Row
 from reprise.core.schemas import METRICS, READERS_DIFFER
+from reprise.core.settings import Settings
 from reprise.plan.keys import collect_keys
 from reprise.plan.runs import Plan
 from reprise.tables.build import Builder
@@ -23,28 +24,28 @@ LOW = {"mean", "mae", "original_score"}  # ratings from 0 to 3; everything else 
 
 
 @cache
-def full_tables(suite: str) -> Mapping[str, Table]:
+def keys_of(suite: str) -> list[Settings]:
+    return list(collect_keys(Plan(load(Path(), {"suite": suite}))).values())
+
+
+@cache
+def full_builders(suite: str) -> Mapping[str, tuple[Builder, Table]]:
     """Benchmark and table -> a table that shows numbers, published values, differences, marks and notes."""
-    keys = collect_keys(Plan(load(Path(), {"suite": suite}))).values()
-    return {f"{key.benchmark}/{key.table}": filled(key) for key in keys if isinstance(key, TableKey)}
+    made = {f"{key.benchmark}/{key.table}": filled(key) for key in keys_of(suite) if isinstance(key, TableKey)}
+    return {name: (builder, builder.table()) for name, builder in made.items()}
 
 
-def filled(key: TableKey) -> Table:
+def full_tables(suite: str) -> dict[str, Table]:
+    return {name: table for name, (_, table) in full_builders(suite).items()}
+
+
+def filled(key: TableKey) -> Builder:
     """A table from numbers that no run made."""
-    return filled_builder(key).table()
-
-
-def filled_builder(key: TableKey) -> Builder:
-    """The builder of such a table."""
     key = key.model_copy(update={"missing_share_max": 1.0})
-    published = published_file(key.benchmark) if key.show_published else None
-    empty = builder(key, published, [])
+    published = Published(published_file(key.benchmark) if key.show_published else None, key.table)
+    empty = Builder(key, pl.DataFrame(schema=METRICS), published)
     found = {(row["run"], row["judge"], row["metric"], row["group"], row["reader"]): row for row in numbers(empty)}
-    return builder(key, published, list(found.values()))
-
-
-def builder(key: TableKey, published: Path | None, rows: list[dict[str, Any]]) -> Builder:
-    return Builder(key, pl.DataFrame(rows, schema=METRICS), Published(published, key.table))
+    return Builder(key, pl.DataFrame(list(found.values()), schema=METRICS), published)
 
 
 def numbers(empty: Builder) -> Iterator[dict[str, Any]]:

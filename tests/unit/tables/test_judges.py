@@ -69,31 +69,21 @@ def test_options_by_hand() -> None:
     }  # fmt: skip
 
 
-def test_the_order_of_the_models_needs_three() -> None:
+def test_what_counts_and_what_is_undefined() -> None:
     means: list[Ratings] = [[0, 1], [1, 2], [3, 3]]
     assert values(of(means, [[1, 1], [0, 0], [3, 2]]))["rank_correlation"] == pytest.approx(0.5)
-    assert values(of(means[:2], [[1, 1], [0, 0]]))["rank_correlation"] is None
-
-
-def test_a_reply_that_only_one_judge_could_be_read_of_changes_counts_alone() -> None:
+    assert values(of(means[:2], [[1, 1], [0, 0]]))["rank_correlation"] is None, "an order needs three"
     whole, less = of([[0, 1, 3]], [[0, 2, 3]]), of([[0, 1, 3, 3]], [[0, 2, 3, ""]])
-    assert whole.numbers == less.numbers and (whole.counts, less.counts) == ((3, 0, 0, 0), (3, 1, 0, 0))
-
-
-def test_judges_with_nothing_in_common_have_no_numbers() -> None:
-    found = of([[0, ""]], [["", 1]])
-    assert found.counts == (0, 1, 1, 0) and set(values(found).values()) == {None}
-
-
-def table_key(*pairs: JudgePairKey) -> AgreementKey:
-    return AgreementKey(
-        suite="s", suite_title="S", notice="Toy.", confidence=0.95, pairs=pairs, judges={"first": "GPT", "second": "Qwen"}
-    )  # fmt: skip
+    assert whole.numbers == less.numbers, "a reply that only one could be read of changes counts alone"
+    assert (whole.counts, less.counts) == ((3, 0, 0, 0), (3, 1, 0, 0))
+    nothing = of([[0, ""]], [["", 1]])
+    assert nothing.counts == (0, 1, 1, 0) and set(values(nothing).values()) == {None}
 
 
 def test_every_format_has_the_table() -> None:
     found = of([[0, 1, 2, 3, 3, "", FAILED]], [[0, 2, 2, 3, 1, 1, FAILED]])
-    key = table_key(found.pair)
+    known = {"suite": "s", "suite_title": "S", "notice": "Toy.", "confidence": 0.95}
+    key = AgreementKey.model_validate(known | {"pairs": [found.pair], "judges": {"first": "GPT", "second": "Qwen"}})
     texts = {form: render(agreement_table(key, [found]), form) for form in FORMATS}
     assert all("GPT / Qwen" in text and "60.0" in text and "0.59" in text for text in texts.values())
     assert "1 answers failed, so that there was nothing to judge." in texts["md"] and "**Toy.**" in texts["md"]

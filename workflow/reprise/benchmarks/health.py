@@ -11,6 +11,7 @@ PREFIX = "health_"
 OPTION, RIGHT_OPTION = f"{PREFIX}option", f"{PREFIX}right_option"
 ALIKE, DEGENERATE, SPREAD = f"{PREFIX}alike", f"{PREFIX}degenerate", f"{PREFIX}spread"
 SHARE = f"{PREFIX}share"
+READ_BY = f"{PREFIX}read_by"
 UNREAD, FAILED, CUT, CONTEXT = f"{PREFIX}unread", f"{PREFIX}failed", f"{PREFIX}cut", f"{PREFIX}context"
 ANSWERS, REPLIES = "answers", "replies"
 BETWEEN = ": "  # a group and an option of it
@@ -49,6 +50,16 @@ def health(
         yield _held(answered.filter((pl.col("ask") == "score") & (pl.col("scores").list.len() > 1))["scores"], group)
         yield _spread(answered.filter(pl.col("scores").list.len() > 0)["score"].drop_nulls(), group)
         yield from _options(answered.filter(pl.col("value") != ""), group)
+
+
+def read_by(verdicts: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """By which row of the table, or by which model, how many percent of the answers were read."""
+    answered = verdicts.filter(~pl.col("failed"))
+    counts = (
+        answered["read_by"].replace("", "unread").value_counts().sort(["count", "read_by"], descending=[True, False])
+    )
+    for name, count in counts.iter_rows():
+        yield _numbers(READ_BY, f"{ANSWERS}{BETWEEN}{name}", 100 * count / answered.height, answered.height)
 
 
 def _joined(requests: pl.DataFrame, responses: pl.DataFrame, verdicts: pl.DataFrame | None, group: str) -> pl.DataFrame:
@@ -202,4 +213,6 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> str:
         if row["metric"] in SUMMARISED and row["value"]
     ]
     spread = [f"scores spread by {row['value']:.3g}" for row in rows if row["metric"] == SPREAD and row["value"]]
-    return ", ".join([*options, *spread, *shares])
+    by = [f"{row['group'].partition(BETWEEN)[2]} {row['value']:.1f} %" for row in rows if row["metric"] == READ_BY]
+    said = [", ".join([*options, *spread, *shares]), f"read by: {', '.join(by)}" if by else ""]
+    return "; ".join(filter(None, said))

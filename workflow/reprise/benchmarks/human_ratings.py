@@ -13,6 +13,8 @@ from reprise.stats.measures import Measure, measure, ones
 
 RATED = pl.Schema({"run": pl.String, "item_id": pl.String, "rating": pl.Float64})
 COLUMNS = tuple(RATED)
+BEST, BEST_OF_ANY = 3, 5
+"""the highest rating of the usual scale, and of any"""
 
 
 class Rated(NamedTuple):
@@ -23,8 +25,11 @@ class Rated(NamedTuple):
     rating: float
 
 
-def read_ratings(path: Path) -> pl.DataFrame:
-    """One row per rated answer (run, item_id, rating): the mean over the people who rated it."""
+def read_ratings(path: Path, run: str | None = None, highest: int = BEST) -> pl.DataFrame:
+    """One row per rated answer (run, item_id, rating): the mean over the people who rated it.
+
+    `highest` is of the scale of that run; others in the file may have another scale.
+    """
     try:
         frame = pl.read_csv(sealed_text(path), infer_schema=False)
     except (pl.exceptions.PolarsError, OSError) as error:
@@ -32,9 +37,11 @@ def read_ratings(path: Path) -> pl.DataFrame:
     if tuple(frame.columns) != COLUMNS:
         raise UserError(f"{path}: found columns {', '.join(frame.columns)}, expected {', '.join(COLUMNS)}.")
     numbers = frame["rating"].cast(pl.Float64, strict=False)
-    for line, (text, rating) in enumerate(zip(frame["rating"], numbers, strict=True), start=2):
-        if rating is None or not 0 <= rating <= 3:
-            raise UserError(f"{path}: line {line}: rating '{text}' is not a number from 0 to 3.")
+    rows = zip(frame["run"], frame["rating"], numbers, strict=True)
+    for line, (name, text, rating) in enumerate(rows, start=2):
+        most = highest if run in (None, name) else BEST_OF_ANY
+        if rating is None or not 0 <= rating <= most:
+            raise UserError(f"{path}: line {line}: rating '{text}' is not a number from 0 to {most}.")
     return (
         frame.with_columns(rating=numbers).group_by("run", "item_id", maintain_order=True).agg(pl.col("rating").mean())
     )
@@ -47,6 +54,7 @@ def agreement(
     run: str,
     level: float,
     convention: Convention,
+    highest: int = BEST,
 ) -> list[Measure]:
     """Mean absolute error of a judge against people, over the answers of a run that people rated.
 
@@ -63,5 +71,5 @@ def agreement(
         return []
     counted = ones(rows) if convention == "fixed" else rows["score"].is_not_null().cast(pl.Float64)
     apart = (rows["score"].fill_null(0.0) - rows["rating"]).abs()
-    found = measure("mae", "overall", rows, [(apart * counted, counted)], level, scale=1, limits=(0, 3))
+    found = measure("mae", "overall", rows, [(apart * counted, counted)], level, scale=1, limits=(0, highest))
     return [replace(found, missing=0)]

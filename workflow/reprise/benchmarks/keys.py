@@ -7,6 +7,7 @@ from pydantic import Field
 from reprise.benchmarks.prompts import Prompt
 from reprise.benchmarks.registry import has_part, module_name
 from reprise.core.keyfile import Key
+from reprise.reading.patterns import Pattern
 
 LONGEST_TEXT = 200_000
 FINDERS = ("reprise.benchmarks.registry", "reprise.benchmarks.contract")
@@ -68,6 +69,10 @@ class JudgeRequestsKey(BenchmarkKey):
     rated_to: int = 3
     max_tokens: int
     prompt: Prompt
+    unread_only: bool = False
+    """whether only what `robust` leaves unread is put to it"""
+    reading: str = "plain"
+    patterns: tuple[Pattern, ...] = ()
 
 
 class MetricsKey(BenchmarkKey):
@@ -82,6 +87,8 @@ class MetricsKey(BenchmarkKey):
     """of intervals"""
     ratings_sha256: str = ""
     """digest of people's ratings, against which a judge is measured"""
+    rated_to: int = 3
+    """highest rating by judges and by people"""
 
     def modules(self) -> tuple[str, ...]:
         analyses = [module_name(self.benchmark, "analyses")] if has_part(self.benchmark, "analyses") else []

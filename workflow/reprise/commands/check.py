@@ -17,7 +17,7 @@ from reprise.core.schemas import CLIP_LEDGER, FRAME_PLAN, REQUESTS, read_table
 from reprise.models.adapters import ADAPTERS, SHARE, load_adapter
 from reprise.models.asking.ahead import Asked
 from reprise.models.asking.money.prices import NO_BUDGET, Account
-from reprise.models.asking.reasons import REASONS
+from reprise.models.asking.reasons import REASONS, in_words
 from reprise.models.asking.sight import PLAN, Sight, sight_of
 from reprise.models.asking.work import Work
 from reprise.models.base import Adapter, ModelSpec, ServedSpec
@@ -195,7 +195,7 @@ def _least_share(model: Model) -> float:
 def _problems(run: Run, sight: Sight, least_share: float) -> Iterator[str]:
     if sight.failures.total() == sight.questions:
         reason, _ = sight.failures.most_common(1)[0]
-        yield f"every question of {run.name} failed: {reason}: {sight.message}."
+        yield f"every question of {run.name} failed: {in_words(reason, sight.message)}."
     elif sight.is_blind:
         yield (
             f"{run.name}: the model is blind. No answer changes when it is shown another clip: do not run it. "

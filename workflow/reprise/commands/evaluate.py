@@ -16,7 +16,7 @@ from reprise.commands.plans import plan_of
 from reprise.commands.show import show_tables
 from reprise.config.edit import put_item
 from reprise.config.suite import OverviewLine
-from reprise.core.errors import UserError, choices, unknown
+from reprise.core.errors import UserError, choices
 from reprise.core.files import write_text
 from reprise.core.paths import OVERVIEW, Run, overview_file
 from reprise.plan.runs import Plan, run_of
@@ -90,7 +90,7 @@ def _sampling(plan: Plan, benchmark: str, frames: str) -> str:
     if frames in samplings:
         return frames
     if not frames.isdecimal():
-        raise unknown("sampling", frames, samplings, "--frames")
+        raise UserError(f"--frames: {' '.join(plan.config.main.sampling_problems(frames))}")
     assert main is not None
     usual = samplings[main.sampling]
     rule: dict[str, Any] = (usual if "frames" in usual else {"rule": "linspace"}) | {"frames": int(frames)}

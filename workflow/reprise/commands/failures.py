@@ -22,6 +22,6 @@ def failure_lines(failed: pl.DataFrame, due: Counter[str], shown: int | None = S
         yield f"{number} {reason} ({MEANINGS.get(reason, reason)}){again}"
         rows = failed.filter(reason=reason).select("name", "message")
         for name, message in rows.head(number if shown is None else shown).iter_rows():
-            yield f"  {plain(name)}: {plain(message)}"
+            yield f"  {plain(name)}: {plain(message)}" if message else f"  {plain(name)}"
         if shown is not None and number > shown:
             yield f"  and {number - shown} more"

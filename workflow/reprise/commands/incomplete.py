@@ -13,8 +13,7 @@ from reprise.core.errors import UserError, unknown
 from reprise.core.paths import TABLES
 from reprise.core.plain import of_cell
 from reprise.plan.runs import Plan
-from reprise.tables.build import SHOWN
-from reprise.tables.headers import column_name
+from reprise.tables.build import SHOWN, column_name
 
 
 class Gap(NamedTuple):

@@ -160,7 +160,8 @@ class Look:
         """The frames of the sampling as a picture, and how many of them the model says it saw."""
         if plan is None or clip is None or clip["status"] != "ok":
             return
-        yield f"Frames {self._run.sampling}: {len(plan['indices'])} in the plan, {shown} shown to the model"
+        seen = f"as {shown} picture" if plan["grid"] else f"{shown}"
+        yield f"Frames {self._run.sampling}: {len(plan['indices'])} in the plan, {seen} shown to the model"
         if plan["note"]:
             yield from _field("note", plan["note"])
         if not plan["indices"]:
@@ -198,7 +199,9 @@ class Look:
             yield f"{INDENT}not asked: its clip is missing; it counts as missing"
             return
         if response["error"]:
-            yield from _field(f"failed: {response['error']}", response["message"])
+            yield from _field(
+                f"failed: {response['error']}", response["message"] or MEANINGS.get(response["error"], "")
+            )
         if response["text"] or not response["scores"]:
             yield from _field("answer", response["text"] or "(no text)")
         if response["scores"]:
@@ -219,7 +222,9 @@ class Look:
                     yield f"Judge {judge}, about the answer as reader {reader} takes it"
                     for reply in replies.filter(request_id=verdict["request_id"]).iter_rows(named=True):
                         if reply["error"]:
-                            yield from _field(f"failed: {reply['error']}", reply["message"])
+                            yield from _field(
+                                f"failed: {reply['error']}", reply["message"] or MEANINGS.get(reply["error"], "")
+                            )
                         yield from _field("reply", reply["text"] or "(no text)")
                     yield f"{INDENT}read: {self._in_words(verdict)}"
 
@@ -251,8 +256,9 @@ class Look:
         if kind == "rated":
             return f"rated {verdict['value']}"
         value = f"{plain(verdict['value'])!r}: " if verdict["value"] else ""
+        by = f", read by: {verdict['read_by']}" if verdict["read_by"] not in ("", "score", "authors") else ""
         score = "" if verdict["score"] is None else f", score {verdict['score']:.4f}"
-        return f"{value}{kind}{score}"
+        return f"{value}{kind}{score}{by}"
 
 
 def _field(name: str, text: str) -> Iterator[str]:

@@ -10,7 +10,7 @@ import polars as pl
 from reprise.core.errors import UserError
 from reprise.core.schemas import CLIP_LEDGER, CLIPS, FRAME_PLAN, REQUESTS, RESPONSES, TIMINGS, read_table
 from reprise.core.settings import Settings
-from reprise.media.sampling import frames_shown
+from reprise.media.sampling import pictures_shown
 from reprise.models.asking.failures import Failures, failures_path
 from reprise.models.asking.journal import Journal, journal_path
 from reprise.models.asking.work import Work
@@ -83,7 +83,7 @@ class Questions:
         """What a sampling says without looking at the clips; by frames a second, of clips whose length is released."""
         run = job.scored.run
         rule = self._plan.config.main.samplings[run.sampling]
-        count = frames_shown(rule)
+        count = pictures_shown(rule)
         if count is not None:
             return float(count * len(clips))
         spans = _table(self._plan.results.items(run.benchmark).with_name("clips.parquet"), CLIPS)
@@ -174,8 +174,8 @@ class Questions:
         if not self._is_shown(job):
             return dict.fromkeys(clips, 0)
         if works is not None:
-            return {work.clip.clip_id: len(work.clip.indices) for work in works}
-        count = frames_shown(self._plan.config.main.samplings[job.scored.run.sampling])
+            return {work.clip.clip_id: work.clip.pictures for work in works}
+        count = pictures_shown(self._plan.config.main.samplings[job.scored.run.sampling])
         return {} if count is None else dict.fromkeys(clips, count)
 
     # Tables and journals
@@ -243,7 +243,7 @@ def slug_of(job: Job) -> str:
 
 def _load(works: Sequence[Work], due: Sequence[int], is_shown: bool) -> Load:
     asked = [work for work, count in zip(works, due, strict=True) if count]
-    frames = sum(len(work.clip.indices) for work in asked) if is_shown else 0
+    frames = sum(work.clip.pictures for work in asked) if is_shown else 0
     return Load(sum(due), len(asked), float(frames))
 
 

@@ -12,7 +12,7 @@ import polars as pl
 from reprise.commands.plans import call_for, plan_of
 from reprise.core.errors import UserError
 from reprise.core.paths import OVERVIEW, Scored, overview_file, table_file
-from reprise.core.schemas import METRICS, TIMINGS, read_table
+from reprise.core.schemas import TIMINGS, read_table
 from reprise.core.settings import Settings
 from reprise.plan.keys import collect_keys
 from reprise.plan.naming import fitting, listed, nearest
@@ -20,8 +20,8 @@ from reprise.plan.runs import Plan
 from reprise.plan.states import State, States
 from reprise.tables.build import Builder
 from reprise.tables.keys import OverviewKey, TableKey
+from reprise.tables.measured import read_metrics, read_problems
 from reprise.tables.overview import OverviewBuilder
-from reprise.tables.problems import read_problems
 from reprise.tables.published import Published, published_file
 from reprise.tables.render.table import Table
 from reprise.tables.render.terminal import Print, render, wrapped
@@ -121,8 +121,7 @@ def overview_of(plan: Plan, key: OverviewKey) -> Table:
 
 
 def _metrics(files: Sequence[Path]) -> pl.DataFrame:
-    found = [read_table(path, METRICS) for path in files if path.is_file()]
-    return pl.concat(found) if found else pl.DataFrame(schema=METRICS)
+    return read_metrics(path for path in files if path.is_file())
 
 
 def _problems(plan: Plan, scored: Sequence[Scored]) -> dict[str, Counter[str]]:

@@ -13,8 +13,7 @@ from reprise.core.plain import safe
 from reprise.plan.keys import collect_keys
 from reprise.plan.runs import Plan
 from reprise.report.chain import Chains, Fact, Made
-from reprise.tables.build import COMPARED, SHOWN, Builder
-from reprise.tables.headers import column_name
+from reprise.tables.build import COMPARED, SHOWN, Builder, column_name
 from reprise.tables.keys import TableKey
 
 COUNTS = ("asked", "scored", "failed", "unparsed", "missing")

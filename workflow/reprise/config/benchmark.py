@@ -6,6 +6,7 @@ from pydantic import Field
 
 from reprise.config.names import Slug
 from reprise.core.settings import Settings
+from reprise.reading.patterns import Pattern
 
 
 class Protocol(Settings):
@@ -23,16 +24,21 @@ class Protocol(Settings):
     reading: Literal["plain", "output_block", "first_character", "options", "person", "text"] = "plain"
     """How answers are read. `plain`: the whole answer names an option; `output_block`: only what stands in the last
     `<<<output>>>` block; `first_character`: the reader `authors` takes the first character; `options`: by letter or
-    option text, `authors` by VLMEvalKit's exact matching; `person`: both readers as a person would, where the authors
-    asked a judge; `text`: the whole answer is compared with what is expected."""
+    option text, `authors` by VLMEvalKit's exact matching; `person`: both readers by the table of `robust`, where the
+    authors asked a judge; `text`: the whole answer is compared with what is expected."""
     compare_with: Literal["all-MiniLM-L6-v2"] | None = None
     """The model whose embeddings compare free answers with what is expected."""
     frames_min: dict[str, int] = Field({})
     """Metric -> number of frames below which it is undefined."""
     items: Slug | None = None
     """Ask only these items of the benchmark, such as `subset`; all where none are named."""
+    patterns: list[Pattern] = Field([])
+    """Rows by which `robust` reads these answers before its own table (docs/reference/readers.md)."""
     judge: str | None = None
     """Name of the prompt by which a judge rates free answers, or says which option an answer comes to."""
+    judge_reads: Literal["all", "unread"] = "all"
+    """What is put to a judge that says which option an answer comes to: `all` answers, or only those that `robust`
+    leaves `unread`; its readings are counted and named below the tables."""
     rated_to: Literal[3, 5] = 3
     """The judge's highest rating; the lowest is 0."""
     judge_tokens: int = Field(64, ge=1)

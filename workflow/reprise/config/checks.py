@@ -1,7 +1,7 @@
 """Checks across files: names that other files, or the benchmarks' modules, define."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -113,7 +113,7 @@ class Checks:
                 if tables is not None and tables.overview is None:
                     reasons.append(f"{benchmark} has no part in the overview.")
             for sampling in line.samplings.values():
-                reasons += _unknown("sampling", sampling, self.found.main.samplings)
+                reasons += self.found.main.sampling_problems(sampling)
             self._add(self.suite_file, f"overview: '{line.model}'", reasons)
 
     def _overview_part(self, file: str, part: Overview, benchmark: str) -> None:
@@ -123,7 +123,7 @@ class Checks:
         self._columns(file, "overview", spec, benchmark)
         protocols = self.found.benchmarks[benchmark].protocols
         self._add(file, "overview.protocol", _unknown("protocol", part.protocol, protocols))
-        self._add(file, "overview.sampling", _unknown("sampling", part.sampling, self.found.main.samplings))
+        self._add(file, "overview.sampling", self.found.main.sampling_problems(part.sampling))
         shown = self.found.overview_of(benchmark)
         for row in shown.rows() if shown else ():
             if row.model in self.found.models and part.protocol in protocols:
@@ -151,7 +151,7 @@ class Checks:
         reasons = [
             *self._unknown_model(model),
             *(_unknown("protocol", protocol, spec.protocols) if spec else []),
-            *_unknown("sampling", sampling, samplings),
+            *self.found.main.sampling_problems(sampling),
         ]
         if reasons or spec is None or known is None:
             return reasons
@@ -176,7 +176,7 @@ class Checks:
         reasons = self._run(f"{cell.protocol}/{cell.sampling}/{cell.model}", benchmark)
         reasons += [reason for judge in row.judges for reason in self._unknown_model(judge)]
         if column.ratio is not None:
-            reasons += _unknown("sampling", column.ratio.over, self.found.main.samplings)
+            reasons += self.found.main.sampling_problems(column.ratio.over)
         return reasons
 
     def _columns(self, file: str, place: str, spec: TableSpec, name: str) -> None:
@@ -212,7 +212,9 @@ class Checks:
                 self._add(file, f"{place}.judge", _unknown("prompt", protocol.judge, prompts))
             for metric in protocol.frames_min if protocol.form in forms else ():
                 self._add(file, f"{place}.frames_min", _unknown("metric", metric, forms[protocol.form].metrics))
-            if protocol.judge is not None and protocol.form in forms and protocol.form not in judged:
+            if protocol.judge_reads == "unread":
+                self._add(file, f"{place}.judge_reads", list(_reads_unread(protocol)))
+            elif protocol.judge is not None and protocol.form in forms and protocol.form not in judged:
                 listed = ", ".join(judged) or "none"
                 reason = f"answers to form '{protocol.form}' cannot be judged. Forms whose answers can be: {listed}."
                 self.problems.add(file, f"{place}.judge", reason)
@@ -221,6 +223,17 @@ class Checks:
 
 def _unknown(what: str, name: str, allowed: Collection[str]) -> list[str]:
     return [] if name in allowed else [f"unknown {what} '{name}'.{choices(name, allowed)}"]
+
+
+def _reads_unread(protocol: Protocol) -> Iterator[str]:
+    """What a model reads must be words that choose an option."""
+    if protocol.judge is None:
+        yield "no prompt by which a model reads what is left unread. Name one in `judge:`."
+    if protocol.ask not in ("choose", "write") or protocol.reading == "text":
+        yield (
+            f"answers of `ask: {protocol.ask}`, `reading: {protocol.reading}` choose no option in words. "
+            "Write `judge_reads: all`."
+        )
 
 
 def _answers_problems(protocol: Protocol, benchmark: Benchmark) -> list[str]:

@@ -24,7 +24,8 @@ def figure_problems(figures: Figures, tables: Tables, groups: Sequence[str]) -> 
         for table in spec.tables():
             yield from _unknown(f"{place}.table", "table", table, tables.tables)
         if isinstance(spec, Distribution):
-            for group in (*(one.group for one in spec.groups or ()), *([spec.group] if spec.group else [])):
+            named = [one.group for one in (*(spec.groups or ()), *spec.beside)]
+            for group in (*named, *([spec.group] if spec.group else [])):
                 yield from _unknown(f"{place}.groups", "group", group, known_groups)
             continue
         assert isinstance(spec, OfTables)

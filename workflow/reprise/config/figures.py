@@ -176,6 +176,8 @@ class Distribution(FigureText):
     """What the bars stand at, such as seconds."""
     marks: Marks | None = None
     """Published numbers to show as lines, one for each row."""
+    beside: list[CountedGroup] = Field([])
+    """The same of these groups instead of `group`, each in a panel beside it, where their data are here."""
 
     @model_validator(mode="after")
     def _counts_one_thing(self) -> Self:

@@ -55,11 +55,12 @@ def _check_run(names: list[str], parts: int, found: Configuration, unreadable: C
     spec = found.benchmarks.get(benchmark)  # none where the suite does not have the benchmark
     for what, name, allowed in (
         ("protocol", protocol, spec.protocols if spec else [protocol]),
-        ("sampling", sampling, found.main.samplings),
         *(("model", name, [*found.models, *unreadable]) for name in rated),
     ):
         if name not in allowed:
             raise unknown(what, name, allowed, shape)
+    for problem in found.main.sampling_problems(sampling):
+        raise UserError(f"{shape}: {problem}")
     for problem in form_problems(benchmark, spec.protocols[protocol].form) if spec else ():
         raise UserError(problem)
     if rated and load_rating_importer(benchmark) is None:

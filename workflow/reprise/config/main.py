@@ -1,11 +1,12 @@
 """`config/config.yaml`: the suite to make, and the settings that all suites share."""
 
+from contextlib import suppress
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, Field, ValidationInfo, WithJsonSchema, field_validator
 
 from reprise.config.names import Slug
-from reprise.core.errors import UserError
+from reprise.core.errors import UserError, choices
 from reprise.core.settings import Settings, mistake
 from reprise.media import sampling
 
@@ -43,6 +44,17 @@ def _rule_schema() -> dict[str, Any]:
 Sampling = Annotated[dict[str, Any], AfterValidator(_checked), WithJsonSchema(_rule_schema())]
 
 
+class Grid(Settings):
+    """A view that shows all frames of a sampling as one picture."""
+
+    show: Literal["grid"]
+    """`grid`: all frames as one picture, in reading order."""
+    rows: int = Field(ge=1)
+    """Rows of the grid."""
+    columns: int = Field(ge=1)
+    """Columns of the grid. The sampling must show as many frames as it has cells."""
+
+
 class Main(Settings):
     """`config/config.yaml`: the suite to make, and the settings that all suites share."""
 
@@ -61,5 +73,37 @@ class Main(Settings):
     report_clips: Literal["link", "copy"] = "link"
     """`link`: the report plays clips from the store; `copy`: it holds copies of them, so that its folder can be sent to
     somebody where the licence of the videos allows it (docs/howto/report.md)."""
+    views: dict[Slug, Grid] = Field({})
+    """Named ways to show the frames of any sampling. Tables refer to them as `<sampling>.<view>`."""
     samplings: dict[Slug, Sampling]
     """Named sampling rules: which frames of a clip a model sees. Tables refer to them by name."""
+
+    @field_validator("samplings")
+    @classmethod
+    def _by_view(cls, declared: dict[str, dict[str, Any]], info: ValidationInfo) -> dict[str, dict[str, Any]]:
+        """Each rule by its name, and by each view that fits it as `<sampling>.<view>`."""
+        own = {name: rule for name, rule in declared.items() if "view" not in rule}
+        found = dict(own)
+        for view, how in info.data.get("views", {}).items():
+            for name, rule in own.items():
+                with suppress(UserError):
+                    found[f"{name}.{view}"] = sampling.with_view(rule, how.model_dump())
+        for name, rule in declared.items():
+            if found.get(name) != rule:
+                raise mistake(f"'{name}': a view is declared in `views:`; it is named behind any sampling.")
+        return found
+
+    def sampling_problems(self, name: str) -> list[str]:
+        """Why there is no sampling of this name, if there is none."""
+        if name in self.samplings:
+            return []
+        base, _, view = name.rpartition(".")
+        if base not in self.samplings:
+            return [f"unknown sampling '{name}'.{choices(name, self.samplings)}"]
+        if view not in self.views:
+            return [f"sampling '{base}' has no view '{view}'.{choices(view, self.views)}"]
+        try:
+            sampling.with_view(self.samplings[base], self.views[view].model_dump())
+        except UserError as error:
+            return [f"sampling '{name}': {error}"]
+        return []

@@ -14,6 +14,7 @@ from reprise.models.asking.money.prices import Price
 from reprise.models.asking.pieces import MOST_PIECES
 from reprise.models.remote.serving.settings import ServedBy
 from reprise.models.settings import ImportSettings
+from reprise.reading.patterns import Pattern
 
 # Settings for models with weights only.
 OF_WEIGHTS = ("checkpoint", "repo", "revision", "weights_bytes", "dtype", "attention", "trust_remote_code")
@@ -74,6 +75,8 @@ class Model(Settings):
     settings. By default none: another adapter loads the weights itself, or the server runs already."""
     settings: dict[str, Any] = Field({})
     """Settings of the adapter."""
+    patterns: list[Pattern] = Field([])
+    """Rows by which `robust` reads this model's answers before its own table (docs/reference/readers.md)."""
     served_until: ServedUntil | None = None
     """Of a vendor's model the last day; after it each run says so."""
     price: Price | None = None

@@ -45,6 +45,8 @@ def _of_answers(found: Configuration, benchmark: str, group: str, design: Answer
         yield "run", f"'{model}' is asked here. Name a model whose answers are imported, such as `humans`."
     if twin := _twin(found, benchmark, group, design.run):
         yield "run", f"'{design.run}' is the run of '{twin}' too; a run has one group."
+    if "view" in found.main.samplings.get(design.run.split("/")[1], {}):
+        yield "run", f"'{design.run}' has a view, by which models are shown frames and people are not. Leave it out."
 
 
 def _of_rating(found: Configuration, benchmark: str, group: str, design: RatingDesign) -> Iterator[tuple[str, str]]:

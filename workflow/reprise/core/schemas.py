@@ -87,7 +87,8 @@ FRAME_PLAN = _schema(
     clip_id=pl.String,
     indices=pl.List(pl.Int32),
     times_s=pl.List(pl.Float64),
-    note=pl.String,  # why fewer or other frames than the rule asked for; usually empty
+    note=pl.String,  # why fewer or other frames than the rule asked for, and how they are shown; usually empty
+    grid=pl.List(pl.Int32),  # rows and columns of the one picture as which they are shown; null: each is a picture
 )
 
 REQUESTS = _schema(
@@ -120,12 +121,14 @@ RESPONSES = _schema(
 )
 
 ANSWERS = _schema(
-    request_id=pl.String,  # of the judge's request about it: <item id>#<reader>
+    request_id=pl.String,  # of the judge's request about it: <item id>#<reader>, or <item id>.<role>#<reader>
     item_id=pl.String,
     role=pl.String,
     reader=pl.String,  # robust | authors: which reader took the answer out of the response
     text=pl.String,
     error=pl.String,  # error class of the model, `unreadable`, or empty for an answer
+    value=pl.String,  # what the table reads, where a judge is asked only about what it leaves unread; else empty
+    read_by=pl.String,  # the row of the table that did, or `unread`
     replies=pl.List(pl.String),  # what a judge may reply: the options of the question, or ratings where it has none
     expected=pl.String,  # the reply that stands for a right answer
     key=pl.String,  # digest of the run's key
@@ -153,6 +156,7 @@ VERDICTS = _schema(
     item_id=pl.String,
     role=pl.String,
     value=pl.String,  # the option read from the answer, or its whole text; empty if unparsed or failed
+    read_by=pl.String,  # row of the reader's table, `score`, `authors`, or the model that was asked; empty if none
     score=pl.Float64,  # entailment score, similarity or rating; null where the answer has none
     right=pl.Boolean,
     unparsed=pl.Boolean,  # not readable; of a judged answer: no reading of the judge's reply

@@ -156,6 +156,15 @@ def by_frames(entries: Sequence[Entry], frames: dict[str, int]) -> Iterator[tupl
         yield column.title, [line for line in lines.values() if _has_number(line)]
 
 
+def lines_without_numbers(entries: Sequence[Entry]) -> list[str]:
+    """The lines over numbers of frames that have no number: a section's rows, or rows of one label."""
+    numbers: dict[str, list[Number]] = {}
+    for entry in entries:
+        name = entry.section.title or entry.row.label
+        numbers.setdefault(name, []).extend(number for _, number in entry.cells)
+    return [name for name, found in numbers.items() if all(number.value is None for number in found)]
+
+
 def _has_number(line: Line) -> bool:
     numbers = [*line.numbers.values(), *([line.level] if line.level else [])]
     return any(number.value is not None for number in numbers)

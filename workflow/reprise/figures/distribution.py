@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 from matplotlib.artist import Artist
+from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
@@ -90,9 +91,30 @@ def whole_numbers() -> MaxNLocator:
     return MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True, min_n_ticks=1)
 
 
-def draw_distribution(sheet: Sheet, counts: Sequence[Count], unit: str, axis: str, marks: Sequence[Mark]) -> None:
-    """Bars of the counts, and lines at the published numbers."""
-    axes = sheet.body.subplots()
+class Panel(NamedTuple):
+    """What is counted of one group of the data."""
+
+    title: str
+    counts: Sequence[Count]
+
+
+def draw_distribution(
+    sheet: Sheet,
+    counts: Sequence[Count],
+    unit: str,
+    axis: str,
+    marks: Sequence[Mark],
+    title: str = "",
+    beside: Sequence[Panel] = (),
+) -> None:
+    """Bars of the counts, and lines at the published numbers; beside them the same of other groups."""
+    panels = [Panel(title if beside else "", counts), *beside]
+    for axes, panel in zip(sheet.body.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
+        axes.set_title(panel.title)
+        _draw_panel(axes, panel.counts, unit, axis, marks if panel is panels[0] else ())
+
+
+def _draw_panel(axes: Axes, counts: Sequence[Count], unit: str, axis: str, marks: Sequence[Mark]) -> None:
     colour = bar_colours(4)[1]
     if counts and not ends_of(counts[0].group):
         axes.barh(

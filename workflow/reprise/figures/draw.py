@@ -9,7 +9,15 @@ from matplotlib.figure import Figure
 from reprise.benchmarks.registry import load_scores
 from reprise.config.figures import Bars, Distribution, Lines, Radar, Scatter
 from reprise.figures import distribution, grids, scatter
-from reprise.figures.chart import Entry, by_frames, entries_of, panels_by_span, side_by_side, without_numbers
+from reprise.figures.chart import (
+    Entry,
+    by_frames,
+    entries_of,
+    lines_without_numbers,
+    panels_by_span,
+    side_by_side,
+    without_numbers,
+)
 from reprise.figures.keys import FigureKey
 from reprise.figures.style import WIDTHS, Sheet, sheet, use_style
 from reprise.tables.below import judge_lines
@@ -57,15 +65,27 @@ def draw(key: FigureKey, builders: Sequence[Builder], sources: Sources) -> Drawn
 
 
 def _distribution(key: FigureKey, spec: Distribution, sources: Sources) -> tuple[Figure, pl.DataFrame]:
-    counts = distribution.counts_of(spec, sources.items, sources.facts, load_scores(key.benchmark).GROUPS)
+    groups = load_scores(key.benchmark).GROUPS
+    counts = distribution.counts_of(spec, sources.items, sources.facts, groups)
+    others = [
+        distribution.Panel(
+            one.title,
+            distribution.counts_of(spec.model_copy(update={"group": one.group}), sources.items, sources.facts, groups),
+        )
+        for one in spec.beside
+    ]
+    beside = [one for one in others if one.counts]
     marks = [distribution.Mark(*one) for one in sources.marks.of_metric(spec.marks.metric)] if spec.marks else []
     notes = [] if counts else ["The data are not here: nothing is counted."]
+    if absent := [one.title for one in others if not one.counts]:
+        notes.append(f"Without data here: {', '.join(absent)}.")
     page = _sheet(key, distribution.height(counts), distribution.legend(marks), notes)
-    distribution.draw_distribution(page, counts, spec.unit, spec.axis, marks)
+    distribution.draw_distribution(page, counts, spec.unit, spec.axis, marks, key.benchmark_title, beside)
     name = {"suite": key.suite, "table": f"{key.benchmark}/{key.figure}"}
     rows = [
-        {**name, "metric": spec.fact or "count", "group": one.group, "value": one.value, "source": "data"}
-        for one in counts
+        {**name, "row": row, "metric": spec.fact or "count", "group": one.group, "value": one.value, "source": "data"}
+        for row, found in (("", counts), *beside)
+        for one in found
     ]
     rows += [
         {
@@ -116,6 +136,8 @@ def _of_numbers(
         return page.figure, rows
     if isinstance(spec, Lines) and spec.along == "frames":
         lines = list(by_frames(entries, key.frames))
+        if empty := lines_without_numbers(entries):
+            notes = [f"Without any number: {', '.join(empty)}.", *notes]
         page = _sheet(key, 2.8, grids.frames_legend(lines[0][1]), notes)
         grids.draw_frames(page, lines, spec.axis)
         return page.figure, rows

@@ -8,7 +8,7 @@ from reprise.core.keyfile import Key
 from reprise.tables.keys import TableKey
 
 # A figure takes a table's numbers before they are written in any format.
-FORMATS = tuple(f"reprise.tables.render.{name}" for name in ("latex*", "html", "markdown", "collect"))
+FORMATS = tuple(f"reprise.tables.render.{name}" for name in ("latex*", "html", "markdown"))
 
 
 class FigureKey(Key):

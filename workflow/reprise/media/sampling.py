@@ -1,7 +1,8 @@
 """Which frames a model sees: every reference's rule as a named pure function, and the plan it gives for a clip.
 
 A rule follows its reference even where that repeats a frame (a clip shorter than the frames asked) or gives fewer or
-more frames than asked; the plan's note then says so. Frame counts and times come from the real packet index.
+more frames than asked; the plan's note then says so. Frame counts and times come from the real packet index. A rule
+may have a view, which says how its frames are shown.
 """
 
 import math
@@ -19,6 +20,8 @@ class Plan(NamedTuple):
     indices: tuple[int, ...]
     times_s: tuple[float, ...]
     note: str
+    grid: tuple[int, int] | None = None
+    """rows and columns of the one picture as which the frames are shown"""
 
 
 class Clip(NamedTuple):
@@ -235,11 +238,14 @@ def plan(
         return Plan((), (), "")
     if frames == 0:
         return Plan((), (), "the clip has no frames")
-    chosen = _choose(rule, Clip(frames, mean_rate(times), clip_id, black))
+    chosen, grid = _choose(rule, Clip(frames, mean_rate(times), clip_id, black)), cells_of(rule)
     return Plan(
         tuple(chosen.indices),
         tuple(times[index] for index in chosen.indices),
-        "; ".join(filter(None, [chosen.note, _shortfall(rule, chosen.indices, frames)])),
+        "; ".join(
+            filter(None, [chosen.note, _shortfall(rule, chosen.indices, frames), _pictured(clip_id, chosen, grid)])
+        ),
+        grid,
     )
 
 
@@ -256,12 +262,33 @@ def frames_shown(rule: Mapping[str, Any]) -> int | None:
     return {"none": 0, "random_one": 1}.get(str(rule["rule"]))
 
 
+def pictures_shown(rule: Mapping[str, Any]) -> int | None:
+    """The same in pictures, which a grid has one of."""
+    return frames_shown(rule) if cells_of(rule) is None else 1
+
+
+def with_view(rule: Mapping[str, Any], view: Mapping[str, Any]) -> dict[str, Any]:
+    """A rule whose frames are shown by a view; a UserError where that makes no sense."""
+    cells, frames = view["rows"] * view["columns"], frames_shown(rule)
+    if frames != cells:
+        shown = "a number that depends on the clip" if frames is None else str(frames)
+        raise UserError(
+            f"a grid of {view['rows']} x {view['columns']} holds {cells} frames, rule '{rule['rule']}' shows {shown}."
+        )
+    return {**rule, "view": dict(view)}
+
+
+def cells_of(rule: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Rows and columns of the grid as which a rule's frames are shown; None where each is a picture of its own."""
+    return (rule["view"]["rows"], rule["view"]["columns"]) if "view" in rule else None
+
+
 def check(rule: dict[str, Any]) -> None:
     """Refuse a rule with an unknown name or parameter, or with a value that makes no sense."""
     name = str(rule.get("rule"))
     if name not in RULES:
         raise unknown("sampling rule", name, RULES, "rule")
-    given = set(rule) - {"rule"}
+    given = set(rule) - {"rule", "view"}
     for extra in sorted(given - RULES[name]):
         raise unknown("parameter", extra, RULES[name], f"rule '{name}'")
     for absent in sorted(RULES[name] - given - {"seed"}):
@@ -279,7 +306,7 @@ def check(rule: dict[str, Any]) -> None:
 
 def _choose(rule: dict[str, Any], clip: Clip) -> Chosen:
     function, _ = _FUNCTIONS[rule["rule"]]
-    found = function(clip, **{key: value for key, value in rule.items() if key != "rule"})
+    found = function(clip, **{key: value for key, value in rule.items() if key not in ("rule", "view")})
     return found if isinstance(found, Chosen) else Chosen(found)
 
 
@@ -289,6 +316,19 @@ def _shortfall(rule: dict[str, Any], indices: Sequence[int], frames: int) -> str
     if any(left == right for left, right in pairwise(indices)):
         notes.append(f"repeats frames: the clip has {frames}")
     return "; ".join(notes)
+
+
+def _pictured(clip_id: str, chosen: Chosen, grid: tuple[int, int] | None) -> str:
+    """How frames are shown, where not each as a picture of its own."""
+    if grid is None or not chosen.indices:
+        return ""
+    rows, columns = grid
+    if len(chosen.indices) > rows * columns:
+        raise UserError(
+            f"clip '{clip_id}': {len(chosen.indices)} frames do not fit into a grid of {rows} x {columns}. Use a "
+            "sampling whose rule never shows more frames than it names."
+        )
+    return f"all in one picture, {rows} x {columns}"
 
 
 def _midpoints(first: int, last: int, count: int) -> list[int]:

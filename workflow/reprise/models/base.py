@@ -33,6 +33,13 @@ class Clip:
     times_s: tuple[float, ...]
     questions: int = 0
     """how many the run has about it, answered or not"""
+    grid: tuple[int, int] | None = None
+    """rows and columns, where all frames are one picture"""
+
+    @property
+    def pictures(self) -> int:
+        """How many pictures the frames are."""
+        return min(1, len(self.indices)) if self.grid else len(self.indices)
 
 
 @dataclass(frozen=True)

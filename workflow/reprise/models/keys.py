@@ -11,6 +11,7 @@ from reprise.core.settings import Settings
 from reprise.models.adapters import ADAPTERS
 from reprise.models.asking.money.prices import Price
 from reprise.models.remote.serving.settings import Hosting, Serving
+from reprise.reading.patterns import Pattern
 
 
 class Answers(Key):
@@ -33,6 +34,8 @@ class RunKey(Settings):
     run: str
     key: str
     answers: Answers
+    patterns: tuple[Pattern, ...] = Field((), exclude_if=not_)
+    """rows of the model's own by which its answers are read; they shape no answer"""
 
 
 class ModelAnswers(Answers):

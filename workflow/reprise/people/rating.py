@@ -1,7 +1,7 @@
 """Ratings of models' answers: which answers people rate, and the mean of several raters."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -10,7 +10,7 @@ from reprise.benchmarks.rows import Item, items_of
 from reprise.construction.draws import shuffled
 from reprise.construction.review import Task, Votes
 from reprise.core.errors import UserError
-from reprise.reading.ratings import RATINGS, SCALES
+from reprise.reading.ratings import SCALES
 
 READER = "robust"
 """whose reading of a model's reply people see, which is what tables show"""
@@ -28,27 +28,30 @@ def rating_requests(
     drawn = set(shuffled(sorted(asked), seed)[:questions])
     chosen = items_of(items.filter(pl.col("item_id").is_in(drawn)))
     return [
-        _request(item, run, texts[item.item_id])
-        for run, texts in given.items()
+        _request(item, run, given_answer)
+        for run, found in given.items()
         for item in chosen
-        if item.item_id in texts
+        if (given_answer := found.get(item.item_id)) is not None
     ]
 
 
-def _given(run: str, answers: pl.DataFrame) -> Iterator[tuple[str, str]]:
+class Given(NamedTuple):
+    """An answer that people rate, and the ratings that they may give."""
+
+    text: str
+    scale: tuple[str, ...]
+
+
+def _given(run: str, answers: pl.DataFrame) -> Iterator[tuple[str, Given]]:
     for row in answers.filter(reader=READER, error="").iter_rows(named=True):
-        if tuple(row["replies"]) != tuple(RATINGS):
-            what = (
-                "are rated on another scale than 0 to 3"
-                if tuple(row["replies"]) in SCALES.values()
-                else "choose an option"
-            )
-            raise UserError(f"{run}: its answers {what}. Name runs of a protocol whose answers are rated from 0 to 3.")
-        yield row["item_id"], row["text"]
+        scale = tuple(row["replies"])
+        if scale not in SCALES.values():
+            raise UserError(f"{run}: its answers choose an option. Name runs of a protocol whose answers are rated.")
+        yield row["item_id"], Given(row["text"], scale)
 
 
-def _request(item: Item, run: str, answer: str) -> dict[str, Any]:
-    shown = {"Question": item.texts["question"], "Groundtruth answer": item.answer, "Candidate answer": answer}
+def _request(item: Item, run: str, answer: Given) -> dict[str, Any]:
+    shown = {"Question": item.texts["question"], "Groundtruth answer": item.answer, "Candidate answer": answer.text}
     return {
         "request_id": f"{item.item_id}#{run}",
         "item_id": item.item_id,
@@ -57,7 +60,7 @@ def _request(item: Item, run: str, answer: str) -> dict[str, Any]:
         "ask": "choose",
         "system": "",
         "prompt": "\n".join(f"{what}: {text}" for what, text in shown.items()),
-        "options": list(RATINGS),
+        "options": list(answer.scale),
         "option_texts": [],
         "expected": "",
         "max_tokens": 1,

@@ -65,7 +65,7 @@ class RatingDesign(Asked):
     """People rate models' answers as a judge does; a judge is measured against the mean of their ratings."""
 
     kind: Literal["rating"]
-    """`rating`: people rate models' answers from 0 to 3."""
+    """`rating`: people rate models' answers on the scale of the judges of their protocol, 0 to 3 or 0 to 5."""
     runs: tuple[RunName, ...] = Field(min_length=1)
     """The runs whose answers are rated, `<protocol>/<sampling>/<model>`, all on the same questions."""
     questions: int = Field(100, ge=1)

@@ -185,7 +185,9 @@ class _Keys:
             text_chars_max=self._config.suite.text_chars_max,
         )
         verdicts = VerdictsKey(
-            reading=protocol.reading, embedder=None if protocol.compare_with is None else _version(EMBEDDER)
+            reading=protocol.reading,
+            patterns=tuple(protocol.patterns),
+            embedder=None if protocol.compare_with is None else _version(EMBEDDER),
         )
         metrics = MetricsKey(
             benchmark=benchmark,
@@ -194,6 +196,7 @@ class _Keys:
             frames_min=protocol.frames_min,
             level=self._config.main.confidence,
             ratings_sha256=ratings_digest(self._plan, benchmark, name),
+            rated_to=protocol.rated_to,
         )
         yield key("requests", benchmark, name), self._coded(requests)
         yield key("verdicts", benchmark, name), self._coded(verdicts)
@@ -201,7 +204,14 @@ class _Keys:
         if protocol.judge is not None:
             prompt, tokens = prompts[protocol.judge], protocol.judge_tokens
             asked = JudgeRequestsKey(
-                benchmark=benchmark, form=protocol.form, rated_to=protocol.rated_to, max_tokens=tokens, prompt=prompt
+                benchmark=benchmark,
+                form=protocol.form,
+                rated_to=protocol.rated_to,
+                max_tokens=tokens,
+                prompt=prompt,
+                unread_only=protocol.judge_reads == "unread",
+                reading=protocol.reading,
+                patterns=tuple(protocol.patterns),
             )
             yield key("judge_requests", benchmark, name), self._coded(asked)
             for judge in self._plan.judges_of(benchmark):
@@ -252,6 +262,7 @@ class _Keys:
             run=name,
             key=answers.digest(),
             answers=answers,
+            patterns=tuple(model.patterns),
             checkpoint=model.checkpoint,
             gpus=model.gpus,
             serving={key: model.settings[key] for key in sorted(beside)},
@@ -281,7 +292,8 @@ class _Keys:
                 files=self._digests(files),
             )
         )
-        return ImportedRunKey(run=run.name, key=answers.digest(), answers=answers)
+        patterns = tuple(self._config.models[run.model].patterns)
+        return ImportedRunKey(run=run.name, key=answers.digest(), answers=answers, patterns=patterns)
 
     def _run_of_people(self, run: Run, sampling: dict[str, Any]) -> PeopleRunKey:
         people = self._plan.imports.people

@@ -173,8 +173,8 @@ def _run_problems(plan: Plan, names: Sequence[str]) -> Iterator[str]:
         yield f"unknown benchmark '{benchmark}'.{choices(benchmark, config.benchmarks)}"
     elif protocol not in (protocols := config.benchmarks[benchmark].protocols):
         yield f"unknown protocol '{protocol}'.{choices(protocol, protocols)}"
-    elif sampling not in config.main.samplings:
-        yield f"unknown sampling '{sampling}'.{choices(sampling, config.main.samplings)}"
+    elif problems := config.main.sampling_problems(sampling):
+        yield from problems
     elif not any(f"{model}.".startswith(f"{slug}.") for slug in config.models):  # a slug may have dots
         slug = model.removesuffix(".parquet")
         yield f"unknown model '{slug}'.{choices(slug, config.models)}"

@@ -1,102 +1,246 @@
-"""The `robust` reader: the option that a careful person would read in a model's answer, or nothing.
-
-An answer is normalised, put into English words, and cut into clauses. Mentions of options become marks; each clause is
-asked what it claims of them (`letters`, `yesno`), and the claims are settled (`settle`). Options that are texts may
-also be restated, paraphrased, or named in passing where they are short. Each step is a module of its own.
-"""
+"""The `robust` reader: cleans an answer and tries the rows of `table` on it. Where in doubt, it reads nothing."""
 
 import re
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, partial
+from typing import NamedTuple
 
-from reprise.reading.clauses import SENTENCE_END
-from reprise.reading.languages import in_english
-from reprise.reading.letters import read_letters
-from reprise.reading.normalise import KEPT, normalise
-from reprise.reading.paraphrase import paraphrased
-from reprise.reading.restated import mark_restated, words_of
-from reprise.reading.scores import by_scores
-from reprise.reading.short_options import named_option
-from reprise.reading.yesno import YES_NO, read_yes_no
+from rapidfuzz import fuzz
 
-MARK = re.compile("«[^»]*»")
-WHOLE_MARK = re.compile(r"\W*«([^»+])\++»\W*")
-TEXTS, SEGMENTS, WORDS = "texts", "segments", "words"  # what the options stand for
-PIECES = re.compile(r"[,.:;]|\b(?:because|since|so|as|which says that|that says|in which|where)\b")
-LONGEST = 300  # characters of an answer whose parts are compared with the options
-SHORT_LABEL = 4  # characters of a first word that is only a letter with its punctuation
+from reprise.reading import table
+from reprise.reading.readers import UNREAD, Reading
+from reprise.reading.table import Row
+
+YES_NO = {"yes", "no"}
+HEAD, TAIL = 1_000, 4_000  # characters of a longer answer that are read
+ALIKE, SAME_STEM = 88.0, 60.0  # how like two words are that count as one, and two of one beginning
 
 
-def read_robust(text: str, options: Sequence[str], captions: Mapping[str, str] | None = None) -> str:
-    """The option that a careful person would read in the answer; empty where such a person would hesitate."""
-    plain = normalise(text)
-    if {option.lower() for option in options} == {"yes", "no"}:
-        reading = _read_word(plain)
-        return next((option for option in options if option.lower() == reading.lower()), "")
-    if any(len(option) > 1 or option not in "ABCDEF" for option in options):
-        return next((option for option in options if words_of(option) == words_of(plain)), "")
-    reading = _read_choice(plain, options, captions or {})
-    return reading if reading in options else ""
+THOUGHT_ENDS = re.compile(r"</think(?:ing)?>", re.I)
+THOUGHT = re.compile(r"<think(?:ing)?>", re.I)
+TYPOGRAPHY = str.maketrans(
+    {"’": "'", "‘": "'", "“": '"', "”": '"', "\u00a0": " ", "\t": " ", "\r": None, "*": None, "`": None}
+)
+TEX = re.compile(r"\\(?:text|textbf|mathrm|mathbf)\{([^{}]{0,200})\}")
+ANSWER_TAG = re.compile(r"<answer>", re.I)
+TAG = re.compile(r"</?\w{1,12}>")
+GOES_ON = re.compile(r"(?<=\S)\s*\n\s*(?:Question|Q|User|Human) ?:", re.I)
+LINE_SIGNS = re.compile(r"^ *(?:#+|>+(?! ?\d)|[-•]) +", re.M)
+SENTENCES = re.compile(r"[^.!?\n]+(?:[.!?]+|\n|$)|[.!?\n]+")
+WORDS = re.compile(r"[\w']+")
 
 
-def _read_word(plain: str) -> str:
-    """Yes, No or nothing."""
-    scored = by_scores(plain, YES_NO)
-    return read_yes_no(in_english(plain)) if scored is None else scored
+def clean(text: str | None) -> str:
+    """What is said: a thought before it, a dialogue invented after it, markup and the middle of a long text go."""
+    said = THOUGHT_ENDS.split(text or "")[-1]
+    plain = THOUGHT.split(said)[0] if said == text else said
+    plain = GOES_ON.split(plain, maxsplit=1)[0]
+    if len(plain) > HEAD + TAIL:
+        plain = f"{plain[:HEAD]}\n{plain[-TAIL:]}"
+    plain = plain.translate(TYPOGRAPHY)
+    if "<" in plain:
+        plain = TAG.sub("\n", ANSWER_TAG.sub("Answer: ", plain))
+    return LINE_SIGNS.sub("", TEX.sub(r"\1", plain)).strip(" \n_")
 
 
-@lru_cache(KEPT)
-def stand_for(texts: tuple[str, ...]) -> str:
-    """What options stand for: two segments of a video, the words yes and no, or any texts."""
-    if texts and all("segment" in text.lower() for text in texts):
-        return SEGMENTS
-    return WORDS if {text.strip(" .").lower() for text in texts} == {"yes", "no"} else TEXTS
+def read_robust(
+    text: str | None, options: Sequence[str], texts: Sequence[str] = (), own: Sequence[Row] = ()
+) -> Reading:
+    """The option that an answer chooses, and the row that says so; `own` rows are those of a protocol or a model."""
+    plain = clean(text)
+    by_name = {option.lower(): option for option in options}
+    found = decided(hits(plain, own)) if own else None
+    if found is None and by_name.keys() == YES_NO:
+        found = read_word(plain)
+    elif found is None and any(option not in table.ORDINALS and option not in "EF" for option in options):
+        found = Reading(plain.strip(" ."), "option's text")
+    elif found is None and {_bare(one) for one in texts} == YES_NO:
+        found = _letter_of_word(plain, dict(zip(options, texts, strict=True)))
+    elif found is None:
+        found = read_choice(plain, options, texts)
+    option = by_name.get(found.value.lower())
+    return Reading(option, found.by) if option else UNREAD
 
 
-def _read_choice(plain: str, options: Sequence[str], captions: Mapping[str, str]) -> str:
+def read_word(plain: str) -> Reading:
+    """Yes, no or nothing."""
+    if compiled(table.UNDECIDED).search(plain):
+        return UNREAD
+    judging = without_sentences(plain, table.DOUBT)
+    rows = [(row, judging if row.name.startswith("judgement") else plain) for row in table.WORD]
+    return decided(hit for row, text in rows for hit in hits(text, (row,))) or UNREAD
+
+
+def read_choice(plain: str, options: Sequence[str], texts: Sequence[str]) -> Reading:
     """A letter, or nothing."""
-    scored = by_scores(plain, options)
-    if scored is not None:
-        return scored
-    marked = mark_restated(plain, captions) if captions else plain
-    whole = WHOLE_MARK.fullmatch(marked)
-    if whole:
-        return whole[1]
-    kind = stand_for(tuple(captions.values()))
-    reading, mentions = read_letters(in_english(marked), tuple(options), kind == SEGMENTS)
-    if kind == WORDS:
-        return _with_word(plain, captions, reading, mentions)
-    if not captions or kind == SEGMENTS:
-        return reading
-    if not mentions:
-        return named_option(plain, captions) or paraphrased(plain, captions)
-    return "" if reading and _contradicted(plain, marked, captions, reading) else reading
+    reading = decided(hits(mark(plain, options, texts), table.CHOICE))
+    if reading is None and texts:
+        said = _content(_without_list(plain, options).split("\n", 1)[0])
+        alike = [option for option, text in zip(options, texts, strict=True) if _same_words(said, _content(text))]
+        reading = Reading(alike[0], table.NEARLY) if len(alike) == 1 else UNREAD
+    return reading or UNREAD
 
 
-def _with_word(plain: str, captions: Mapping[str, str], reading: str, mentions: bool) -> str:
-    """A letter whose option is the word yes or no: the letter and the word must agree."""
-    said = _read_word(plain) if not mentions or plain.lower().startswith(("yes", "no")) else ""
-    chosen = next((option for option, word in captions.items() if word.strip(" .").lower() == said.lower()), "")
-    if not mentions:
-        return chosen
-    return reading if chosen in ("", reading) else ""
+def _letter_of_word(plain: str, texts: dict[str, str]) -> Reading:
+    """The letter of an option that is the word yes or no; letter and word must agree."""
+    letter, word = read_choice(plain, tuple(texts), ()), read_word(plain)
+    named = next((option for option, one in texts.items() if word.value and _bare(one) == word.value), "")
+    if letter.value and named and letter.value != named:
+        return UNREAD
+    return letter if letter.value else Reading(named, word.by)
 
 
-def _sentence_of(plain: str, letter: str) -> str:
-    """The sentence of an answer that names the letter."""
-    return next((part for part in SENTENCE_END.split(plain) if re.search(rf"\b{letter}\b", part)), "")
+def _bare(text: str) -> str:
+    return text.lower().strip(" .")
 
 
-def _contradicted(plain: str, marked: str, captions: Mapping[str, str], reading: str) -> bool:
-    """Does an answer give a letter together with the text of another option?"""
-    if len(plain) < LONGEST and not any(re.search(rf"\b{other}\b", plain) for other in captions if other != reading):
-        told = {paraphrased(piece, captions, near=True) for piece in PIECES.split(_sentence_of(plain, reading))} - {""}
-        if told and reading not in told:
-            return True
-    if "++»" in marked:
-        rest = MARK.sub(" ", marked)
-    else:
-        letter, _, rest = plain.partition(" ")
-        if len(letter) >= SHORT_LABEL:
-            return False
-    return paraphrased(rest, captions, near="++»" not in marked) not in ("", reading)
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """A pattern of the table."""
+    return re.compile(pattern, re.I | re.M if pattern.startswith("^") else re.I)
+
+
+class Hit(NamedTuple):
+    """A place where a row says something."""
+
+    row: Row
+    value: str
+    at: int
+
+
+def hits(text: str, rows: Iterable[Row]) -> Iterator[Hit]:
+    """What rows say of a text; of a row without the group `option`, the name of the group that it found."""
+    for row in rows:
+        for match in compiled(row.pattern).finditer(text):
+            groups = match.groupdict()
+            value = groups.get("option") or next((name for name, found in groups.items() if found), "")
+            yield Hit(row, value.upper() if len(value) == 1 else value.lower(), match.start())
+
+
+def decided(found: Iterable[Hit]) -> Reading | None:
+    """What hits come to: the last final statement, else what all statements agree on, else the first row alone."""
+    known = list(found)
+    final = [hit for hit in known if hit.row.takes == "last"]
+    if final:
+        last = max(final, key=lambda hit: hit.at)
+        return Reading(last.value, last.row.name)
+    said = [hit for hit in known if hit.row.takes == "agreeing"]
+    said = said or [hit for hit in known if hit.row.name == known[0].row.name]
+    if not said:
+        return None
+    return Reading(said[0].value, said[0].row.name) if len({hit.value for hit in said}) == 1 else UNREAD
+
+
+# A list of options, line by line or in a row, is the question again, or weighs them; several named at once choose none.
+LISTED = re.compile(r"^\W{0,3}(?:(?:Option|Caption|Sentence|Segment) )?\(?([A-F])(?:\)?[.:)]| [-–] |\W*$)[^\n]*$", re.M)
+ITEM = re.compile(r"«([A-F])»[.:)]? ?‹~?\1›")
+WEIGHED = re.compile(r"[«‹]~?([A-F])[»›][.)]? ?(?:[:=<>✗✓❌✅✘✔]|[-–] )[^«‹\n]{0,80}")
+PAIR = re.compile(r"([«‹])~?([A-F*])([»›])(?:[\s:.,\"'()-]{0,4}[«‹]~?\2[»›])+")
+CLASH = re.compile(r"«([A-F])»[\s:.,\"'()-]{0,4}[‹«]~?(?!~?\1)[A-F][»›]")
+SEVERAL = re.compile(
+    r"[«‹]~?[A-F][»›](?: ?(?:,|/|&|\+|,? ?\b(?:and|or|nor|versus|vs\.?)\b(?: also| the)?) ?[«‹]~?[A-F][»›]){1,5}"
+)
+MARKS = re.compile(r"[«‹](~?[A-F*])[»›]")
+ENDS_SENTENCE = frozenset(("", *'.,;!\n")]'))
+
+
+def mark(plain: str, options: Sequence[str], texts: Sequence[str]) -> str:
+    """An answer with its mentions of options as marks."""
+    marked = _without_list(plain, options)
+    for option, text in sorted(zip(options, texts, strict=False), key=lambda pair: -len(pair[1])):
+        marked = _marked_text(marked, option, text.strip().rstrip("."))
+    are_segments = bool(texts) and all("segment" in text.lower() for text in texts)
+    for option, pattern in _ordinals(are_segments):
+        marked = pattern.sub(partial(_ordinal_mark, option=option, are_segments=are_segments), marked)
+    for name in table.NAMES:
+        marked = _exact(name).sub(lambda match: f"«{match['o'].upper()}»", marked)
+    for list_of in (ITEM, WEIGHED):
+        if len(set(list_of.findall(marked))) > 1:
+            marked = list_of.sub(" ", marked)
+    marked = CLASH.sub("«*»", PAIR.sub(r"\1\2\3", marked))
+    marked = SEVERAL.sub(lambda match: match[0] if len(set(MARKS.findall(match[0]))) == 1 else "«*»", marked)
+    marked = without_sentences(marked, table.NO_CHOICE)
+    marked = compiled(table.ONLY_SAYS).sub(lambda match: MARKS.sub("", match[0]), marked)
+    for denial in table.DENIALS:
+        marked = compiled(denial).sub(lambda match: match[0].replace(match["mark"], f"«-{match['mark'][-2]}»"), marked)
+    denied = set(re.findall("«-(.)»", marked))
+    if len(options) == 2 and len(denied) == 1:
+        other = next((option for option in options if option not in denied), "")
+        return re.sub("«-.»", f"«-{other}»", marked)
+    return re.sub("«-.»", " ", marked)
+
+
+@cache
+def _exact(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+def without_sentences(text: str, pattern: str) -> str:
+    """A text without the sentences that a pattern finds."""
+    found = compiled(pattern)
+    if not found.search(text):
+        return text
+    return "".join(one[0] for one in SENTENCES.finditer(text) if not found.search(one[0].rstrip("\n")))
+
+
+def _without_list(plain: str, options: Sequence[str]) -> str:
+    """A text without the lines that begin with labels, where several do."""
+    led = {option for option in LISTED.findall(plain) if option in options}
+    return LISTED.sub("", plain) if len(led) > 1 else plain
+
+
+def _marked_text(plain: str, option: str, text: str) -> str:
+    """An answer with an option's text as marks; a lone word may be any word of a sentence but its last one."""
+    low, known = plain.lower(), text.lower()
+    if len(known) < 2 and not known.isdigit():
+        return plain
+    parts, done, at = list[str](), 0, low.find(known)
+    while at >= 0:
+        end = at + len(known)
+        if not (at and low[at - 1].isalnum()) and not low[end : end + 1].isalnum():
+            is_sure = " " in known or low[end : end + 1] in ENDS_SENTENCE
+            parts += [plain[done:at], f"‹{option}›" if is_sure else f"‹~{option}›"]
+            done = end
+        at = low.find(known, end)
+    return "".join(parts) + plain[done:]
+
+
+@cache
+def _ordinals(are_segments: bool) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """Options by their place: "the second caption", and where the options are segments "the second clip"."""
+    nouns = (
+        "segment|clip|video|part|half|one"
+        if are_segments
+        else "option|caption|sentence|choice|statement|description|answer"
+    )
+    bare = r"|\bthe (?:{})(?=[.,;!]|$| and| or)" if are_segments else ""
+    return tuple(
+        (
+            option,
+            re.compile(rf"\b(?:the )?(?:{words}) (?:{nouns})\b|\b(?:{nouns}) {words[-1]}\b{bare.format(words)}", re.I),
+        )
+        for option, words in table.ORDINALS.items()
+    )
+
+
+def _ordinal_mark(match: re.Match[str], option: str, are_segments: bool) -> str:
+    """A segment may be what a sentence is about, if it does not end it."""
+    if not are_segments:
+        return f"«{option}»"
+    return f"‹{option}›" if match.string[match.end() : match.end() + 1] in ENDS_SENTENCE else f"«~{option}»"
+
+
+def _content(text: str) -> list[str]:
+    return [word for word in WORDS.findall(text.lower()) if word not in table.EMPTY_WORDS]
+
+
+def _same_words(said: Sequence[str], known: Sequence[str]) -> bool:
+    """Whether two texts are nearly the same: every word but the empty ones, in the same order."""
+    return (
+        bool(said)
+        and len(said) == len(known)
+        and all(
+            one == other or fuzz.ratio(one, other) >= (SAME_STEM if one[:3] == other[:3] else ALIKE)
+            for one, other in zip(said, known, strict=True)
+        )
+    )

@@ -1,6 +1,6 @@
 """A run's answers, item by item, with what each reader or judge makes of them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -11,35 +11,28 @@ from reprise.report.scripts import ENCODE, finite, shown, without_empty
 DIGITS = 6
 PLACE = ["item_id", "role"]
 ANSWER = ("role", "text", "scores", "error", "message", "frames_shown", "tokens_in", "tokens_out")
-VERDICT = ("value", "score", "right", "unparsed", "failed")
+# Of what read an answer, these say nothing that the page does not.
+READ_BY = pl.col("read_by").replace(["score", "authors"], "").alias("by")
+VERDICT = ("value", "score", "right", "unparsed", "failed", "by", "reply")
 
 
 def encoded_answers(numbers: Mapping[str, int], run: RunTables, judge: str) -> dict[int, str]:
     """Item number -> its answers as JSON."""
     names = (judge, f"{judge}.authors") if judge else ("robust", "authors")
     rows = run.responses.select("item_id", *ANSWER)
-    for place, verdicts in enumerate((run.robust, run.authors)):
-        rows = rows.join(_read(verdicts, run.replies, place), on=PLACE, how="left", maintain_order="left")
+    for name, verdicts in zip(names, (run.robust, run.authors), strict=True):
+        if run.replies is None:
+            verdicts = verdicts.with_columns(reply=pl.lit(""))
+        else:  # the judge's reply that was read
+            verdicts = verdicts.join(run.replies.select("request_id", reply="text"), on="request_id", how="left")
+        reading = verdicts.with_columns(READ_BY).select(*PLACE, *VERDICT)
+        rows = rows.join(reading, on=PLACE, how="left", maintain_order="left", suffix=name)
     found: dict[int, list[dict[str, Any]]] = {}
-    for item, *answer in rows.iter_rows():
-        found.setdefault(numbers[item], []).append(_answer(answer, names))
-    return {number: ENCODE(answers) for number, answers in found.items()}
-
-
-def _read(verdicts: pl.DataFrame, replies: pl.DataFrame | None, place: int) -> pl.DataFrame:
-    """What a reader makes of each answer, with the judge's reply that it read."""
-    if replies is None:
-        verdicts = verdicts.with_columns(reply=pl.lit(""))
-    else:
-        verdicts = verdicts.join(replies.select("request_id", reply="text"), on="request_id", how="left")
-    return verdicts.select(*PLACE, *(pl.col(name).alias(f"{name}_{place}") for name in (*VERDICT, "reply")))
-
-
-def _answer(row: list[Any], names: tuple[str, str]) -> dict[str, Any]:
-    role, text, scores, error, message, frames, tokens_in, tokens_out, *read = row
-    half = len(read) // 2
-    return without_empty(
-        {
+    for item, role, text, scores, error, message, frames, tokens_in, tokens_out, *read_by in rows.iter_rows():
+        robust, authors = (_reading(*read_by[at : at + len(VERDICT)]) for at in (0, len(VERDICT)))
+        # What the authors make of it stands only where it is something else.
+        readings = {names[0]: robust, names[1]: None if authors == robust else authors}
+        answer = {
             "role": role,
             "text": shown(text),
             "scores": [_rounded(score) for score in scores or ()],
@@ -48,35 +41,18 @@ def _answer(row: list[Any], names: tuple[str, str]) -> dict[str, Any]:
             "frames": frames,
             "tokens_in": tokens_in,
             "tokens_out": tokens_out,
-            "read": dict(_readings(names, (_verdict(*read[:half]), _verdict(*read[half:])))),
+            "read": {name: one for name, one in readings.items() if one is not None},
         }
-    )
+        found.setdefault(numbers[item], []).append(without_empty(answer))
+    return {number: ENCODE(answers) for number, answers in found.items()}
 
 
-def _readings(names: tuple[str, str], verdicts: tuple[Any, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Both readings by name; the authors' only where it is another one."""
-    if verdicts[0] is not None:
-        yield names[0], verdicts[0]
-    if verdicts[1] is not None and verdicts[1] != verdicts[0]:
-        yield names[1], verdicts[1]
-
-
-def _verdict(
-    value: str | None, score: float | None, right: bool, unparsed: bool, failed: bool, reply: str | None
-) -> dict[str, Any] | None:
+def _reading(value: str | None, score: float | None, *others: Any) -> dict[str, Any] | None:
     """What says something of a reading; None where there is none."""
     if value is None:
         return None
-    return without_empty(
-        {
-            "value": shown(value),
-            "score": _rounded(score),
-            "right": right,
-            "unparsed": unparsed,
-            "failed": failed,
-            "reply": shown(reply),
-        }
-    )
+    *known, reply = others
+    return without_empty(dict(zip(VERDICT, (shown(value), _rounded(score), *known, shown(reply)), strict=True)))
 
 
 def _rounded(number: float | None) -> float | None:

@@ -7,7 +7,6 @@ import polars as pl
 
 from reprise.report.scripts import shown
 
-NOT_FETCHED = "not fetched"
 Media = Callable[[Mapping[str, Any]], str]
 """A clip's row of the ledger -> the address that plays it."""
 
@@ -23,20 +22,22 @@ class Clips:
 
     def objects(self, media: Media) -> list[dict[str, Any]]:
         """What is known of each."""
-        return [self._object(name, media) for name in self._ids]
-
-    def _object(self, name: str, media: Media) -> dict[str, Any]:
-        row, facts = self._ledger.get(name), self._facts.get(name, {})
-        is_there = row is not None and row["status"] == "ok"
-        return {
-            "id": shown(name),
-            "media": media(row) if row and is_there else "",
-            "status": row["status"] if row else NOT_FETCHED,
-            "message": shown(row["message"]) if row else "",
-            "seconds": _number(facts.get("duration_s")),
-            "frames": facts.get("frames"),
-            "fps": _number(facts.get("fps")),
-        }
+        found = []
+        for name in self._ids:
+            row, facts = self._ledger.get(name, {"status": "not fetched", "message": ""}), self._facts.get(name, {})
+            seconds, fps = (None if facts.get(one) is None else round(facts[one], 3) for one in ("duration_s", "fps"))
+            found.append(
+                {
+                    "id": shown(name),
+                    "media": media(row) if row["status"] == "ok" else "",
+                    "status": row["status"],
+                    "message": shown(row["message"]),
+                    "seconds": seconds,
+                    "frames": facts.get("frames"),
+                    "fps": fps,
+                }
+            )
+        return found
 
     def frames(self, plan: pl.DataFrame) -> dict[str, Any]:
         """The frames of a sampling, clip by clip."""
@@ -47,7 +48,3 @@ class Clips:
             "times": [[round(time, 3) for time in row["times_s"]] for row in found],
             "note": [shown(row["note"]) for row in found],
         }
-
-
-def _number(value: float | None) -> float | None:
-    return None if value is None else round(value, 3)

@@ -7,16 +7,13 @@ from reprise.tables.render.html import CSS
 SITE = Path(__file__).with_name("site")
 TEMPLATES = Path(__file__).with_name("templates")
 BROWSER = "items.html"
-TABLE_STYLE = CSS
 
 
 def site_files() -> dict[str, Path]:
     """Name in the report -> file. The item browser is at the top, what it loads in `assets/`."""
-    paths = sorted(path for path in SITE.rglob("*") if path.is_file())
-    found = {path.relative_to(SITE).as_posix(): path for path in paths}
-    return {name if name == BROWSER else f"assets/{name}": path for name, path in found.items()} | {
-        "assets/tables.css": TABLE_STYLE
-    }
+    names = {path: path.relative_to(SITE).as_posix() for path in sorted(SITE.rglob("*")) if path.is_file()}
+    found = {name if name == BROWSER else f"assets/{name}": path for path, name in names.items()}
+    return found | {"assets/tables.css": CSS}
 
 
 def own_files() -> dict[str, Path]:

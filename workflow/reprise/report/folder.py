@@ -2,7 +2,6 @@
 
 import os
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -12,8 +11,8 @@ from reprise.core.paths import report_files
 from reprise.report.scripts import ENCODE, script
 
 MANIFEST = report_files()[1].name
+# The folders in it whose files are all written by a build.
 OWN = ("assets", "data", "figures", "media", "runs", "tables")
-"""the folders in it whose files are all written by a build"""
 
 
 class Folder:
@@ -34,11 +33,10 @@ class Folder:
 
     def copy(self, source: Path, name: str, sha256: str = "") -> None:
         """Copy a file, whose digest may be known."""
-        target = self._root / name
         digest = sha256 or file_digest(source)
         if self._written.get(name) == digest:
             return
-        with whole_file(target) as temporary:
+        with whole_file(self._root / name) as temporary:
             shutil.copyfile(source, temporary)
         self._written[name] = digest
 
@@ -48,13 +46,7 @@ class Folder:
 
     def finish(self) -> None:
         """Write the list of files, and remove what an older build left."""
-        for path in self._left_over():
-            path.unlink()
+        for path in [*self._root.glob("*.html"), *(path for name in OWN for path in (self._root / name).rglob("*"))]:
+            if path.is_file() and path.relative_to(self._root).as_posix() not in self._written:
+                path.unlink()
         write_text(self._root / MANIFEST, canonical_json(self._written) + "\n")
-
-    def _left_over(self) -> Iterator[Path]:
-        places = [*self._root.glob("*.html"), *(path for name in OWN for path in (self._root / name).rglob("*"))]
-        yield from (path for path in places if path.is_file() and self._name(path) not in self._written)
-
-    def _name(self, path: Path) -> str:
-        return path.relative_to(self._root).as_posix()

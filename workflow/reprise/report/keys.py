@@ -4,12 +4,11 @@ from typing import Literal
 
 from pydantic import Field
 
-from reprise.benchmarks.keys import FINDERS
 from reprise.benchmarks.registry import has_part, module_name
 from reprise.core.behind import Behind
-from reprise.core.keyfile import Key
 from reprise.core.paths import Results, Run, Scored
 from reprise.core.settings import Settings
+from reprise.tables.keys import SuiteKey
 
 
 class ReportedRun(Settings):
@@ -43,16 +42,12 @@ class ReportedRun(Settings):
     @property
     def page(self) -> str:
         """The file of its page."""
-        return f"runs/{self._short}.html"
+        return f"runs/{self.scored.name.replace('/', '.')}.html"
 
     @property
     def made(self) -> str:
         """The name of the data that say where its numbers come from."""
-        return f"{self.scored.run.benchmark}/made/{self._short}"
-
-    @property
-    def _short(self) -> str:
-        return self.scored.name.replace("/", ".")
+        return f"{self.scored.run.benchmark}/made/{self.scored.name.replace('/', '.')}"
 
 
 class ReportedTable(Settings):
@@ -81,14 +76,10 @@ class ReportedBenchmark(Settings):
     figures: tuple[str, ...] = ()
 
 
-class ReportKey(Key):
+class ReportKey(SuiteKey):
     """Key of the stage `report`."""
 
     STAGE = "reprise.stages.report"
-    CARRIERS = (*Key.CARRIERS, *FINDERS)
-    suite: str
-    suite_title: str
-    notice: str = ""
     clips: Literal["link", "copy"]
     shards: int = Field(ge=1)
     show_published: bool

@@ -1,13 +1,10 @@
 """Addresses within the report."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from urllib.parse import quote
 
 from reprise.report.fixed import BROWSER
-from reprise.report.summary import Summary
-
-DATA = "data"
-"""what stands for a run where a number was counted from the data"""
+from reprise.report.runs import Summary
 
 
 class Links:
@@ -23,26 +20,20 @@ class Links:
         to the items that were counted. With `made` the browser also says what the number was made from.
         """
         benchmark, _, of_it = run.partition("/")
-        if of_it == DATA:
-            return self._counted(benchmark, group)
-        if run not in self._summaries:
+        of_data = of_it == "data"  # a number that was counted from the data
+        known = [
+            summary
+            for name, summary in self._summaries.items()
+            if name == run or (of_data and name.startswith(f"{benchmark}/"))
+        ]
+        if not known:
             return ""
-        known = self._summaries[run]
-        chosen = {"metric": metric if metric in known.metrics else "", "group": group if group in known.groups else ""}
-        return _address(
-            {"b": benchmark, "run": run, **chosen, "show": show, "made": f"{metric}/{group}" if made else ""}
-        )
-
-    def _counted(self, benchmark: str, group: str) -> str:
-        """The items of a group of the data."""
-        known = [one for name, one in self._summaries.items() if name.partition("/")[0] == benchmark]
-        groups = {name for one in known for name in one.groups}
-        return _address({"b": benchmark, "group": group if group in groups else ""}) if known else ""
-
-
-def _address(parts: Mapping[str, str]) -> str:
-    return f"{BROWSER}#{'&'.join(_spelt(parts.items()))}"
-
-
-def _spelt(parts: Iterable[tuple[str, str]]) -> Iterable[str]:
-    return (f"{name}={quote(value, safe='')}" for name, value in parts if value)
+        chosen = {
+            "b": benchmark,
+            "run": "" if of_data else run,
+            "metric": metric if metric in known[0].metrics and not of_data else "",
+            "group": group if any(group in one.groups for one in known) else "",
+            "show": show,
+            "made": f"{metric}/{group}" if made and not of_data else "",
+        }
+        return f"{BROWSER}#" + "&".join(f"{name}={quote(value, safe='')}" for name, value in chosen.items() if value)

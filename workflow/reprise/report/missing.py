@@ -2,45 +2,29 @@
 
 import html
 import re
-from collections.abc import Iterator
+from itertools import groupby
 from typing import NamedTuple
-
-ROW = re.compile(r"\| (.*) \|")
-
-
-class Listing(NamedTuple):
-    """A table of what is missing."""
-
-    head: list[str]
-    rows: list[list[str]]
 
 
 class Missing(NamedTuple):
-    """What is missing of one benchmark."""
+    """What is missing of one benchmark: lines of text, and tables of rows of cells, the first row the head."""
 
     title: str
     lines: list[str]
-    listings: list[Listing]
+    tables: list[list[list[str]]]
 
 
 def read_missing(text: str) -> list[Missing]:
     """The sections of the list that the stage `missing` writes."""
-    _, *sections = re.split(r"^## ", text, flags=re.MULTILINE)
-    return [_section(section.splitlines()) for section in sections]
-
-
-def _section(lines: list[str]) -> Missing:
-    title, *rest = lines
-    plain = [line for line in rest if line and not line.startswith("|")]
-    return Missing(title, plain, list(_listings(rest)))
-
-
-def _listings(lines: list[str]) -> Iterator[Listing]:
-    """Neighbouring lines that begin with a bar; the second is the rule below the head."""
-    block: list[list[str]] = []
-    for line in [*lines, ""]:
-        if found := ROW.fullmatch(line):
-            block.append([html.unescape(cell) for cell in found[1].split(" | ")])
-        elif not line.startswith("|") and block:
-            yield Listing(block[0], block[1:])
-            block = []
+    found = []
+    for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
+        title, *lines = section.splitlines()
+        missing = Missing(title, [], [])
+        for is_table, block in groupby(lines, key=lambda line: line.startswith("|")):
+            if is_table:
+                rows = [line[2:-2].split(" | ") for line in block if line.startswith("| ")]
+                missing.tables.append([[html.unescape(cell) for cell in row] for row in rows])
+            else:
+                missing.lines.extend(filter(None, block))
+        found.append(missing)
+    return found

@@ -1,26 +1,30 @@
-"""What a run's page says: its numbers, how fast it was, what it cost, and what it was made with."""
+"""What is said of a run: its numbers and where tables show them, its health, how fast it was and what it cost."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from reprise.benchmarks.health import FAILED, PREFIX, UNREAD, reasons
+from reprise import __version__
+from reprise.benchmarks.health import FAILED, PREFIX, UNREAD
 from reprise.core.paths import Results
 from reprise.core.schemas import FAILED_ANSWERS, METRICS, READERS_DIFFER, TIMINGS, read_table
-from reprise.report.chain import Fact
+from reprise.report.chain import Fact, Made
 from reprise.report.keys import ReportedRun
 from reprise.report.links import Links
-from reprise.report.scripts import shown
+from reprise.report.scripts import finite, shown, without_empty
+from reprise.tables.limits import subject
 
-PLACE = ["metric", "group"]
-COUNTS = {READERS_DIFFER: "readers", FAILED_ANSWERS: "failed", FAILED: "failed", UNREAD: "unread"}
-"""metric -> what the item browser is to show"""
+OF_NUMBER = ["metric", "group"]
+OF_CELL = ("table", "row", "column", *OF_NUMBER)
+COUNTS = ("asked", "scored", "failed", "unparsed", "missing")
+# Metric -> what the item browser is to show.
+COUNTED = {READERS_DIFFER: "readers", FAILED_ANSWERS: "failed", FAILED: "failed", UNREAD: "unread"}
 SECONDS = ("decode", "preprocess", "waiting", "encode")
 
 
 class Line(NamedTuple):
-    """A metric of a group by both conventions."""
+    """A metric of a group by both conventions, with a link to the items behind it."""
 
     row: Mapping[str, Any]
     authors: float | None
@@ -28,45 +32,30 @@ class Line(NamedTuple):
 
 
 def metric_lines(run: ReportedRun, results: Results, links: Links) -> list[Line]:
-    """All numbers of a run."""
+    """All numbers of a run; a count of answers leads to those that it counts."""
     rows = read_table(results.metrics(run.scored), METRICS)
-    authors = rows.filter(convention="authors").select(*PLACE, authors="value").unique(PLACE, keep="first")
-    fixed = rows.filter(convention="fixed").join(authors, on=PLACE, how="left", maintain_order="left")
-    return [Line(row, row["authors"], _behind(run.scored.name, row, links)) for row in fixed.iter_rows(named=True)]
+    authors = rows.filter(convention="authors").select(*OF_NUMBER, authors="value").unique(OF_NUMBER, keep="first")
+    fixed = rows.filter(convention="fixed").join(authors, on=OF_NUMBER, how="left", maintain_order="left")
+    found = []
+    for row in fixed.iter_rows(named=True):
+        metric, name = row["metric"], run.scored.name
+        is_count = metric in COUNTED or metric.startswith(PREFIX)
+        link = (
+            links.behind(name, show=COUNTED.get(metric, "")) if is_count else links.behind(name, metric, row["group"])
+        )
+        found.append(Line(row, row["authors"], link))
+    return found
 
 
-def _behind(run: str, row: Mapping[str, Any], links: Links) -> str:
-    """The items behind a number; of a count of answers those that it counts."""
-    metric = row["metric"]
-    if metric in COUNTS or metric.startswith(PREFIX):
-        return links.behind(run, show=COUNTS.get(metric, ""))
-    return links.behind(run, metric, row["group"])
-
-
-def is_health(line: Line) -> bool:
-    """Whether a number says how healthy a run is, and not how good."""
-    return str(line.row["metric"]).startswith(PREFIX)
-
-
-def broken(run: ReportedRun, lines: Sequence[Line]) -> list[str]:
-    """Why it looks broken."""
-    return [] if run.reference else reasons([line.row for line in lines])
-
-
-def speed(run: ReportedRun, results: Results) -> list[Fact]:
+def speed(run: ReportedRun, results: Results) -> Iterator[Fact]:
     """How long its answers took, and what they cost; nothing of answers that were made elsewhere."""
     if run.imported:
-        return []
+        return
     timings = read_table(results.timings(run.scored.run), TIMINGS)
     known = timings.filter(pl.col("seconds").is_not_null())
-    return list(_speed(timings, known))
-
-
-def _speed(timings: pl.DataFrame, known: pl.DataFrame) -> Iterator[Fact]:
-    questions = int(known["requests"].sum())
-    if questions:
+    if asked := int(known["requests"].sum()):
         seconds = float(known["seconds"].sum()) + float(known["waiting"].sum())
-        yield Fact("Time", f"{seconds:.1f} s for {questions} questions, {seconds / questions:.4f} s a question")
+        yield Fact("Time", f"{seconds:.1f} s for {asked} questions, {seconds / asked:.4f} s a question")
         parts = [f"{name} {known[name].sum():.1f} s" for name in SECONDS if known[name].is_not_null().any()]
         yield Fact("Of which", ", ".join(parts) or "not recorded")
     if known.height < timings.height:
@@ -77,6 +66,38 @@ def _speed(timings: pl.DataFrame, known: pl.DataFrame) -> Iterator[Fact]:
     if timings["usd"].is_not_null().any():
         more = " or more: the price of some answers is not known" if timings["usd"].null_count() else ""
         yield Fact("Cost", f"{timings['usd'].sum():.4f} US dollars{more}")
-    served = sorted(set(timings["served"].explode().drop_nulls()))
-    if served:
+    if served := sorted(set(timings["served"].explode().drop_nulls())):
         yield Fact("Served as", shown(", ".join(served)))
+
+
+def cells_of(tidy: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Run and cell of each number that a table shows of a run, with the paper's own, from the table's tidy rows."""
+    for row in tidy:
+        if row.get("run"):
+            place = {name: shown(row[name]) for name in OF_CELL}
+            yield subject({"judge": "", **row}), without_empty(place | {"published": finite(row.get("published"))})
+
+
+def where_from(lines: Sequence[Line], cells: Sequence[dict[str, Any]], chain: Sequence[Made]) -> dict[str, Any]:
+    """Where a run's numbers come from, as the item browser shows it: the numbers, cells of tables, the chain."""
+    numbers = [
+        without_empty(
+            {"metric": row["metric"], "group": shown(row["group"])}
+            | {name: finite(row[name]) for name in ("value", "low", "high", "authors")}
+            | {name: row[name] for name in COUNTS}
+        )
+        for row, _, _ in lines
+    ]
+    steps = [
+        {
+            "name": made.name,
+            "file": made.files[0],
+            "more": len(made.files) - 1,
+            "gone": made.gone,
+            "facts": made.facts,
+            "keys": [{"path": key.path, "changed": key.changed, "settings": key.settings} for key in made.keys],
+        }
+        for made in chain
+    ]
+    shown_in = [cell for at, cell in enumerate(cells) if cell not in cells[:at]]
+    return {"version": __version__, "numbers": numbers, "cells": shown_in, "chain": steps}

@@ -1,16 +1,19 @@
 """A run's items at a glance: one sign an item for what became of it, and for each metric that counts items."""
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from reprise.benchmarks.registry import load_scores
 from reprise.benchmarks.scoring import Answered, Convention
+from reprise.models.asking.reasons import REASONS
+from reprise.report.scripts import shown
 
 NONE = "-"
-CLIP_MISSING = "m"
+LONGEST = 300
+# What a sample of a metric may be called by: an item, a clip with all its questions, a pair of clips.
 SAMPLES = ("item_id", "clip_id", "unit")
-"""what a sample of a metric may be called by: an item, a clip with all its questions, a pair of clips"""
 
 
 class RunTables(NamedTuple):
@@ -23,6 +26,24 @@ class RunTables(NamedTuple):
     """a judge's"""
 
 
+class Summary(NamedTuple):
+    """A run's items by what became of them; an item counts as failed or unread if any answer to it is."""
+
+    asked: int
+    failed: int
+    unread: int
+    missing: int
+    differ: int
+    """items with an answer that the two readers read differently"""
+    answers: int
+    failures: list[dict[str, Any]]
+    """how many answers failed for which reason, and the first message; the most frequent reason first"""
+    metrics: frozenset[str]
+    """those that tell single items apart"""
+    groups: frozenset[str]
+    """tests and groups of items of its benchmark"""
+
+
 def columns(
     benchmark: str, form: str, items: pl.DataFrame, asked: pl.DataFrame, run: RunTables, highest: int | None = None
 ) -> dict[str, Any]:
@@ -30,18 +51,25 @@ def columns(
 
     Where a judge rates its answers, `highest` is the best rating.
     """
-    found: dict[str, Any] = {"state": _signs(items, _states(asked, run.robust))}
-    rated = highest is not None and run.replies is not None and bool(run.robust["score"].is_not_null().any())
-    if highest is not None and rated:
-        found |= {"rating": _signs(items, _ratings(run.robust, highest)), "highest": highest}
+    # An item is failed or unread if any of its answers is, and missing where it was asked about and not answered.
+    answered = run.robust.group_by("item_id").agg(pl.col("failed", "unparsed").any())
+    every = asked.select(pl.col("item_id").unique()).join(answered, on="item_id", how="full", coalesce=True)
+    failed_first = pl.when(pl.col("failed").is_null()).then(pl.lit("m")).when("failed").then(pl.lit("f"))
+    state = failed_first.when("unparsed").then(pl.lit("u")).otherwise(pl.lit("a"))
+    found: dict[str, Any] = {"state": _signs(items, every.select("item_id", sign=state))}
+    is_rated = highest is not None and run.replies is not None and bool(run.robust["score"].is_not_null().any())
+    if is_rated:
+        rating = pl.col("score").clip(0, highest).round().cast(pl.Int8).cast(pl.String).first()
+        found |= {"rating": _signs(items, run.robust.group_by("item_id").agg(sign=rating)), "highest": highest}
     readings: tuple[tuple[Convention, pl.DataFrame], ...] = (("fixed", run.robust), ("authors", run.authors))
     for convention, verdicts in readings:
         outcomes = load_scores(benchmark).SCORES[form].outcomes(Answered(items, verdicts, convention))
-        shown = {} if rated else {name: (_samples(items, one), one) for name, one in outcomes.items()}
-        found[convention] = {name: _of_items(name, items, *one) for name, one in shown.items()}
-        found["samples"] = {name: samples for name, (samples, _) in shown.items()}
-    found["differ"] = _signs(items, _differing(run.robust, run.authors))
-    return found
+        shown_of = {} if is_rated else {name: (_samples(items, one), one) for name, one in outcomes.items()}
+        found[convention] = {name: _of_items(name, items, *one) for name, one in shown_of.items()}
+        found["samples"] = {name: samples for name, (samples, _) in shown_of.items()}
+    both = run.robust.join(run.authors, on=["item_id", "role"], suffix="_authors")
+    differs = pl.when((pl.col("value") != pl.col("value_authors")).any()).then(pl.lit("1")).otherwise(pl.lit("0"))
+    return found | {"differ": _signs(items, both.group_by("item_id").agg(sign=differs))}
 
 
 def metrics_of(columns: dict[str, Any]) -> list[str]:
@@ -49,34 +77,24 @@ def metrics_of(columns: dict[str, Any]) -> list[str]:
     return sorted({*columns["fixed"], *columns["authors"]})
 
 
-def _states(asked: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
-    """What became of each item that was asked about: failed or unread if any of its answers is."""
-    answered = verdicts.group_by("item_id").agg(pl.col("failed", "unparsed").any())
-    sign = (
-        pl.when(pl.col("failed").is_null())
-        .then(pl.lit(CLIP_MISSING))
-        .when("failed")
-        .then(pl.lit("f"))
-        .when("unparsed")
-        .then(pl.lit("u"))
-        .otherwise(pl.lit("a"))
+def summary(columns: dict[str, Any], responses: pl.DataFrame, groups: Iterable[str]) -> Summary:
+    """What became of a run's items and answers, in numbers."""
+    counts = {sign: columns["state"].count(sign) for sign in "afum"}
+    failed = responses.filter(pl.col("error").is_in(list(REASONS)))
+    reasons = failed.group_by("error", maintain_order=True).agg(pl.len(), pl.col("message").first())
+    rows = reasons.sort(["len", "error"], descending=[True, False]).iter_rows()
+    failures = [{"reason": one, "answers": count, "message": shown(text)[:LONGEST]} for one, count, text in rows]
+    return Summary(
+        asked=counts["a"] + counts["f"] + counts["u"],
+        failed=counts["f"],
+        unread=counts["u"],
+        missing=counts["m"],
+        differ=columns["differ"].count("1"),
+        answers=responses.height,
+        failures=failures,
+        metrics=frozenset(metrics_of(columns)),
+        groups=frozenset(groups),
     )
-    return (
-        asked.select(pl.col("item_id").unique())
-        .join(answered, on="item_id", how="full", coalesce=True)
-        .select("item_id", sign=sign)
-    )
-
-
-def _ratings(verdicts: pl.DataFrame, highest: int) -> pl.DataFrame:
-    rating = pl.col("score").clip(0, highest).round().cast(pl.Int8).cast(pl.String)
-    return verdicts.group_by("item_id").agg(rating.first().alias("sign"))
-
-
-def _differing(robust: pl.DataFrame, authors: pl.DataFrame) -> pl.DataFrame:
-    both = robust.join(authors, on=["item_id", "role"], suffix="_authors")
-    differs = (pl.col("value") != pl.col("value_authors")).any()
-    return both.group_by("item_id").agg(pl.when(differs).then(pl.lit("1")).otherwise(pl.lit("0")).alias("sign"))
 
 
 def _samples(items: pl.DataFrame, outcomes: pl.DataFrame) -> str | None:

@@ -1,7 +1,11 @@
-"""Data as classic scripts: a page that is opened from a file may load these, but fetch nothing."""
+"""Values of data and of key files as a page shows them, and data as classic scripts.
+
+A page that is opened from a file may load scripts, but fetch nothing.
+"""
 
 import json
 import math
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from reprise.core.plain import visible
@@ -31,3 +35,17 @@ def without_empty(values: dict[str, Any]) -> dict[str, Any]:
 def script(name: str, encoded: str) -> str:
     """A data file of JSON: none of it ends a script."""
     return f"reprise.put({ENCODE(name)}, {encoded.replace('</', '<' + chr(92) + '/')});\n"
+
+
+def leaves(content: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value that a key file says by its dotted name; a list is one value."""
+    if isinstance(content, Mapping) and content:
+        for key, value in content.items():
+            yield from leaves(value, f"{name}.{key}" if name else key)
+    else:
+        yield name, content
+
+
+def in_words(value: Any) -> str:
+    """A value as people read it."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -13,13 +13,13 @@ from reprise.core.files import whole_file
 from reprise.core.keyfile import read_key
 from reprise.core.paths import Results
 from reprise.core.plain import as_cell
-from reprise.core.schemas import FACTS, ITEMS, METRICS, VERDICTS, read_table
+from reprise.core.schemas import FACTS, ITEMS, VERDICTS, read_table
 from reprise.figures.draw import Sources, draw
 from reprise.figures.keys import FigureKey
 from reprise.figures.style import KINDS, save
 from reprise.stages.arguments import arguments
 from reprise.tables.build import Builder
-from reprise.tables.problems import read_problems
+from reprise.tables.measured import read_metrics, read_problems
 from reprise.tables.published import Published
 
 
@@ -31,10 +31,7 @@ def main() -> None:
     )  # fmt: skip
     key = read_key(args.key, FigureKey)
     results, published = Results(key.suite), next(iter(args.published), None)
-    statistics = [read_table(path, METRICS) for path in args.statistics]
-    metrics = pl.concat(
-        [pl.DataFrame(schema=METRICS), *(read_table(path, METRICS) for path in args.metrics), *statistics]
-    )
+    metrics = read_metrics([*args.metrics, *args.statistics])
     problems = read_problems(args.problems, results)
     builders = [
         Builder(key=part, metrics=metrics, published=Published(published, part.table), problems=problems)

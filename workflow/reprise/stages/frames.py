@@ -27,7 +27,13 @@ def plan_clips(clips: pl.DataFrame, frames: dict[str, int], store: Store, rule: 
         times = _times(clip, frames, store)
         found = plan(rule, len(times), times, clip["clip_id"], _black(clip))
         rows.append(
-            {"clip_id": clip["clip_id"], "indices": found.indices, "times_s": found.times_s, "note": found.note}
+            {
+                "clip_id": clip["clip_id"],
+                "indices": found.indices,
+                "times_s": found.times_s,
+                "note": found.note,
+                "grid": found.grid,
+            }
         )
     return pl.DataFrame(rows, schema=FRAME_PLAN)
 

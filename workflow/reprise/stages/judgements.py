@@ -10,8 +10,8 @@ from reprise.core.errors import run_command
 from reprise.core.log import log
 from reprise.core.schemas import ANSWERS, RESPONSES, VERDICTS, check_key, read_table, write_table
 from reprise.external import NO_ANSWER, RATED_ONLY
-from reprise.reading.ratings import RATING_READERS, RATINGS, SCALES, read_scaled
-from reprise.reading.readers import READERS, read_text
+from reprise.reading.ratings import RATINGS, SCALES, read_rating, read_rating_authors
+from reprise.reading.readers import READERS, Reading, read_text
 from reprise.stages.arguments import arguments
 from reprise.stages.key_views import RunView, read_view
 
@@ -25,29 +25,36 @@ def main() -> None:
     check_key(answers, read_view(args.run_key, RunView).key, args.answers)
     check_key(replies, read_view(args.judge_key, RunView).key, args.responses)
     for reader in READERS:
-        frame = judgements(answers, replies, reader)
+        frame = judgements(answers, replies, reader, args.judge_key.stem)
         write_table(frame, getattr(args, reader), VERDICTS, args.made_under)
         failed, unparsed = frame["failed"].sum(), frame["unparsed"].sum()
         log.info(f"{reader}: {frame.height} answers; {failed} failed answers, {unparsed} failed judgements")
 
 
-def judgements(answers: pl.DataFrame, replies: pl.DataFrame, reader: str) -> pl.DataFrame:
+def judgements(answers: pl.DataFrame, replies: pl.DataFrame, reader: str, judge: str = "judge") -> pl.DataFrame:
     """One verdict per answer: its rating or option, or that the answer failed, or that the judgement of it did."""
     by_request = {row["request_id"]: row for row in replies.iter_rows(named=True)}
     mine = answers.filter(pl.col("reader") == reader)
-    rows = [_verdict(answer, by_request.get(answer["request_id"]), reader) for answer in mine.iter_rows(named=True)]
+    rows = [
+        _verdict(answer, by_request.get(answer["request_id"]), reader, judge) for answer in mine.iter_rows(named=True)
+    ]
     return pl.DataFrame(rows, schema=VERDICTS)
 
 
-def _verdict(answer: dict[str, Any], reply: dict[str, Any] | None, reader: str) -> dict[str, Any]:
+def _verdict(answer: dict[str, Any], reply: dict[str, Any] | None, reader: str, judge: str) -> dict[str, Any]:
     has_answer = _has_answer(answer["error"], reader, has_reply=reply is not None)
-    is_readable = has_answer and reply is not None and not reply["error"]
-    value = read_reply(reply["text"], answer["replies"], reader) if reply and is_readable else ""
+    read = Reading(answer["value"], answer["read_by"])
+    if not read.value and reply is not None and has_answer and not reply["error"]:
+        read = read_reply(reply["text"], answer["replies"], reader)
+        # What the table left unread is the model's reading; else the judge's reply was read by a row.
+        read = read._replace(by=judge if answer["read_by"] else f"{judge}: {read.by}")
+    value = read.value
     return {
         "request_id": answer["request_id"],
         "item_id": answer["item_id"],
         "role": answer["role"],
         "value": value,
+        "read_by": read.by if value else "",
         "score": float(value) if value and is_rated(answer["replies"]) else None,
         "right": bool(value) and value == answer["expected"],
         "unparsed": has_answer and not value,
@@ -71,17 +78,17 @@ def is_rated(replies: Sequence[str]) -> bool:
     return tuple(replies) in SCALES.values()
 
 
-def read_reply(reply: str, replies: Sequence[str], reader: str) -> str:
-    """The rating or the option that a reader reads in a judge's reply; empty where there is none.
+def read_reply(reply: str, replies: Sequence[str], reader: str) -> Reading:
+    """The rating or the option that a reader reads in a judge's reply.
 
-    Of an option the authors' reader takes the first character, as their scorer does.
+    Of an option the authors' reader takes the first character, as their scorer does; it knows ratings from 0 to 3.
     """
-    if is_rated(replies) and tuple(replies) != RATINGS:
-        return read_scaled(reply, tuple(replies))
-    if is_rated(replies):
-        rating = RATING_READERS[reader](reply)
-        return "" if rating is None else str(rating)
-    return read_text(reply, replies, [], reader, "first_character").value
+    if not is_rated(replies):
+        return read_text(reply, replies, [], reader, "first_character")
+    if reader == "authors" and tuple(replies) == RATINGS:
+        rating = read_rating_authors(reply)
+        return Reading("" if rating is None else str(rating), reader)
+    return read_rating(reply, tuple(replies))
 
 
 if __name__ == "__main__":

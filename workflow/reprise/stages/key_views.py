@@ -24,6 +24,7 @@ class VerdictsView(NamedTuple):
     """Of `VerdictsKey`."""
 
     reading: str
+    patterns: list[dict[str, str]]
     embedder: str | None
 
 
@@ -35,6 +36,9 @@ class JudgeRequestsView(NamedTuple):
     rated_to: int
     max_tokens: int
     prompt: dict[str, str]
+    unread_only: bool
+    reading: str
+    patterns: list[dict[str, str]]
 
 
 class MetricsView(NamedTuple):
@@ -45,12 +49,14 @@ class MetricsView(NamedTuple):
     items: str | None
     frames_min: dict[str, int]
     level: float
+    rated_to: int = 3
 
 
 def read_view(path: Path, kind: type[T]) -> T:
     """The values of a key file that a view names, or an error that names the one that is missing."""
     content = read_json(path)
-    missing = [name for name in kind.__annotations__ if name not in content]
+    optional = getattr(kind, "_field_defaults", {})
+    missing = [name for name in kind.__annotations__ if name not in content and name not in optional]
     if missing:
         raise UserError(f"{path}: {missing[0]}: missing. Delete the file and run snakemake again.")
-    return kind(**{name: content[name] for name in kind.__annotations__})
+    return kind(**{name: content[name] for name in kind.__annotations__ if name in content})

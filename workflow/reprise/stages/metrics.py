@@ -11,7 +11,7 @@ import polars as pl
 from reprise.benchmarks.analysing import with_analysed_groups
 from reprise.benchmarks.contract import ScoresModule
 from reprise.benchmarks.flaws import flaw_numbers
-from reprise.benchmarks.health import ANSWERS, REPLIES, health
+from reprise.benchmarks.health import ANSWERS, REPLIES, health, read_by
 from reprise.benchmarks.human_ratings import agreement, read_ratings
 from reprise.benchmarks.registry import load_analyses, load_scores
 from reprise.benchmarks.rows import chosen_items
@@ -64,7 +64,8 @@ def main() -> None:
         readings.append(read)
         measures = measured(scores, key.form, items, read, key.level, convention)
         for ratings in args.ratings:
-            measures += agreement(read, items, read_ratings(ratings), run_key.run, key.level, convention)
+            given = read_ratings(ratings, run_key.run, key.rated_to)
+            measures += agreement(read, items, given, run_key.run, key.level, convention, key.rated_to)
         found += [(one, named | {"convention": convention, "reader": reader}) for one in measures]
     shown = dict(zip(("convention", "reader"), CONVENTIONS[0], strict=True))
     rows: list[dict[str, Any]] = [number | named | shown for number in flaw_numbers(items)]
@@ -77,6 +78,7 @@ def main() -> None:
         number | named | shown | {"judge": None}
         for number in health_numbers(args.requests, args.responses, of_answers, ANSWERS)
     ]
+    rows += [number | named | shown for number in read_by(robust)]
     rows += [number | named | shown for number in health_numbers(args.judge_requests, args.replies, robust, REPLIES)]
     rows += [row_of(one, scores.CHANCE.get(one.metric), undefined.get(one.metric)) | names for one, names in found]
     frame = pl.DataFrame(rows, schema=METRICS)

@@ -2,17 +2,15 @@
 
 from pathlib import Path
 
-import polars as pl
-
 from reprise.core.errors import run_command
 from reprise.core.keyfile import read_key
 from reprise.core.paths import Results
-from reprise.core.schemas import METRICS, TIMINGS, read_table
+from reprise.core.schemas import TIMINGS, read_table
 from reprise.stages.arguments import arguments
 from reprise.stages.table import write_formats
 from reprise.tables.keys import OverviewKey
+from reprise.tables.measured import read_metrics, read_problems
 from reprise.tables.overview import OverviewBuilder
-from reprise.tables.problems import read_problems
 from reprise.tables.published import Published
 
 
@@ -22,10 +20,9 @@ def main() -> None:
     )
     key = read_key(args.key, OverviewKey)
     results, files = Results(key.suite), {path.stem: path for path in args.published}
-    metrics = [read_table(path, METRICS) for path in args.metrics]
     builder = OverviewBuilder(
         key,
-        pl.concat(metrics) if metrics else pl.DataFrame(schema=METRICS),
+        read_metrics(args.metrics),
         {name: Published(files.get(name), main.table) for name, main in key.of_all.items()},
         read_problems(args.problems, results),
         {results.run_of_timings(path): read_table(path, TIMINGS) for path in args.timings},

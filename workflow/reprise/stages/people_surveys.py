@@ -26,14 +26,20 @@ from reprise.stages.arguments import arguments
 
 TEXTS = ("question",)
 ANSWER = "Watch the video, then answer."
-# The words of the paper's judge prompt (MMBench-Video, appendix D).
+# The words of the paper's judge prompt (MMBench-Video, appendix D), and ours for six grades, which our judge has too.
 RATE = (
-    "Your assessment should range from 0 to 3, based solely on the semantic similarity between the groundtruth and the "
-    "candidate answer, disregarding any grammatical differences. A rating of 0 suggests no similarity, implying the "
-    "candidate answer is entirely incorrect. A rating of 1 suggests low similarity, meaning the candidate answer is "
-    "largely incorrect. A rating of 2 suggests high similarity, meaning the candidate answer is largely correct. "
-    "Lastly, a rating of 3 indicates complete similarity, which means the candidate answer is entirely correct."
+    "Your assessment should range from 0 to {highest}, based solely on the semantic similarity between the groundtruth "
+    "and the candidate answer, disregarding any grammatical differences. A rating of 0 suggests no similarity, "
+    "implying the candidate answer is entirely incorrect. {between} Lastly, a rating of {highest} indicates complete "
+    "similarity, which means the candidate answer is entirely correct."
 )
+BETWEEN = {
+    "3": "A rating of 1 suggests low similarity, meaning the candidate answer is largely incorrect. A rating of 2 "
+    "suggests high similarity, meaning the candidate answer is largely correct.",
+    "5": "A rating of 1 suggests very low similarity. A rating of 2 suggests low similarity, meaning the candidate "
+    "answer is largely incorrect. A rating of 3 suggests some similarity, meaning the candidate answer is partly "
+    "correct. A rating of 4 suggests high similarity, meaning the candidate answer is largely correct.",
+}
 
 
 def main() -> None:
@@ -53,13 +59,26 @@ def main() -> None:
     rows = survey_rows(tasks, tested, key.design, videos)
     write_text(args.csv, as_sheet(rows, COLUMNS))
     seal_text(args.csv)
-    write_text(args.template, template(RATE if isinstance(key.design, RatingDesign) else ANSWER, TEXTS))
+    write_text(args.template, template(_instructions(key, requests), TEXTS))
     number, there = len({row["survey"] for row in rows} - {BEFORE}), len(rows) - len(tested.tasks)
     silent = sum(row["sound"] == "no" for row in rows)
     log.info(
         f"{there} questions in {number} surveys, {len(tested.tasks)} of a qualification; {len(tasks) - there} left out "
         f"because their clip is missing; {silent} with a video that has no sound"
     )
+
+
+def _instructions(key: SurveysKey, requests: pl.DataFrame) -> str:
+    """What people are told to do; the answers that a group rates are all on one scale."""
+    if not isinstance(key.design, RatingDesign):
+        return ANSWER
+    scales = sorted(requests["options"].list.last().unique()) or ["3"]
+    if len(scales) > 1:
+        raise UserError(
+            f"{key.scope}: its runs are rated on different scales, to {' and to '.join(scales)}. Name them in groups "
+            "of their own."
+        )
+    return RATE.format(highest=scales[0], between=BETWEEN[scales[0]])
 
 
 def _shown(clip: dict[str, Any], plans: dict[str, list[int]], key: SurveysKey, store: Store) -> Shown:

@@ -17,6 +17,7 @@ from reprise.core.schemas import FRAME_PLAN, read_table
 from reprise.core.store import Store
 from reprise.media.decoder import read_frames
 from reprise.media.errors import MediaError
+from reprise.media.grid import as_grid
 from reprise.media.keys import FramesKey
 from reprise.media.ledgers import clip_file, present_clips
 from reprise.media.probe import packet_index
@@ -28,10 +29,12 @@ INK, PAPER = (30, 30, 30), 255
 
 
 def contact_sheet(path: Path, plan: dict[str, Any], title: str) -> Image:
-    """The planned frames in reading order, each under its number and time."""
+    """The planned frames in reading order, each over its number and time, or the one picture that holds them all."""
     index = packet_index(path)
     size = TILE_WIDTH, max(1, round(TILE_WIDTH * index.height / index.width))
     pictures = read_frames(path, plan["indices"], size)
+    if plan["grid"] and plan["indices"]:
+        return _under_title(as_grid(pictures, *plan["grid"]), title, plan["note"])
     columns = min(MOST_COLUMNS, max(1, math.ceil(math.sqrt(len(pictures)))))
     rows = max(1, math.ceil(len(pictures) / columns))
     step_x, step_y = TILE_WIDTH + GAP, size[1] + CAPTION + GAP
@@ -42,6 +45,15 @@ def contact_sheet(path: Path, plan: dict[str, Any], title: str) -> Image:
         left, top = GAP + at % columns * step_x, 2 * CAPTION + at // columns * step_y
         sheet[top : top + size[1], left : left + size[0]] = picture
         _write(sheet, f"{number}  {moment:.2f} s", left, top + size[1] + CAPTION - 6)
+    return sheet
+
+
+def _under_title(picture: Image, title: str, note: str) -> Image:
+    height, width, _ = picture.shape
+    sheet = np.full((height + 2 * CAPTION + GAP, width + 2 * GAP, 3), PAPER, np.uint8)
+    _write(sheet, title, GAP, CAPTION - 6)
+    _write(sheet, note, GAP, 2 * CAPTION - 6)
+    sheet[2 * CAPTION : 2 * CAPTION + height, GAP : GAP + width] = picture
     return sheet
 
 

@@ -12,8 +12,7 @@ from reprise.core.plain import as_cell, of_cell
 from reprise.stages.arguments import arguments
 from reprise.tables.build import TIDY
 from reprise.tables.keys import ReproductionKey
-from reprise.tables.render import render
-from reprise.tables.render.collect import collect_html, collect_markdown
+from reprise.tables.render import collect, render
 from reprise.tables.reproduction import Reproduction
 
 TITLE = "Reproduction"
@@ -24,8 +23,8 @@ def main() -> None:
     args = arguments("Write the verdicts on reproduced numbers.", key=Path, tables=[Path], out=Path)
     found = Reproduction(read_key(args.key, ReproductionKey), read_tidy(args.tables))
     tables = found.tables()
-    write_text(args.out.with_suffix(".md"), collect_markdown(TITLE, [render(table, "md") for table in tables]))
-    write_text(args.out.with_suffix(".html"), collect_html(TITLE, [render(table, "html") for table in tables]))
+    for form in ("md", "html"):
+        write_text(args.out.with_suffix(f".{form}"), collect(TITLE, [render(table, form) for table in tables], form))
     with whole_file(args.out.with_suffix(".csv")) as temporary:
         found.rows().with_columns(TEXT.map_elements(as_cell, return_dtype=pl.String)).write_csv(temporary)
     seal_text(args.out.with_suffix(".csv"))

@@ -12,13 +12,13 @@ from reprise.core.files import whole_file, write_text
 from reprise.core.keyfile import read_key
 from reprise.core.paths import Results
 from reprise.core.plain import as_cell
-from reprise.core.schemas import METRICS, read_table
 from reprise.stages.arguments import arguments
 from reprise.tables.build import TIDY, Builder
 from reprise.tables.keys import TableKey
-from reprise.tables.problems import read_problems
+from reprise.tables.measured import read_metrics, read_problems
 from reprise.tables.published import Published
-from reprise.tables.render import FORMATS, Table, render
+from reprise.tables.render import FORMATS, render
+from reprise.tables.render.table import Table
 
 
 def main() -> None:
@@ -26,10 +26,9 @@ def main() -> None:
         "Write a table.", key=Path, published=[Path], metrics=[Path], statistics=[Path], problems=[Path], out=Path
     )
     key = read_key(args.key, TableKey)
-    metrics = [read_table(path, METRICS) for path in [*args.metrics, *args.statistics]]
     builder = Builder(
         key=key,
-        metrics=pl.concat(metrics) if metrics else pl.DataFrame(schema=METRICS),
+        metrics=read_metrics([*args.metrics, *args.statistics]),
         published=Published(next(iter(args.published), None), key.table),
         problems=read_problems(args.problems, Results(key.suite)),
     )

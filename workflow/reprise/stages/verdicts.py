@@ -1,14 +1,17 @@
 """Stage `verdicts`: each reader's verdict on every answer."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
 
 from reprise.core.errors import run_command
+from reprise.core.files import read_json
 from reprise.core.log import log
 from reprise.core.schemas import REQUESTS, RESPONSES, VERDICTS, check_key, read_table, write_table
 from reprise.core.store import Store
 from reprise.reading.readers import FORGIVEN, READERS, UNDECIDED, read_text
+from reprise.reading.table import Row, own_row
 from reprise.stages.arguments import arguments
 from reprise.stages.key_views import RunView, VerdictsView, read_view
 
@@ -22,7 +25,9 @@ def main() -> None:
     responses = read_table(args.responses, RESPONSES)
     check_key(responses, read_view(args.run_key, RunView).key, args.responses)
     requests = read_table(args.requests, REQUESTS, without=("system", "prompt"))
-    by_reader = {reader: verdicts(requests, responses, reader, key.reading) for reader in READERS}
+    of_model = read_json(args.run_key).get("patterns", [])
+    own = [own_row(**one) for one in (*key.patterns, *of_model)]
+    by_reader = {reader: verdicts(requests, responses, reader, key.reading, own) for reader in READERS}
     if key.embedder is not None:
         store = Store(args.store)
         by_reader = {
@@ -37,21 +42,31 @@ def main() -> None:
     log.info(f"the readers differ on {differing} answers")
 
 
-def verdicts(requests: pl.DataFrame, responses: pl.DataFrame, reader: str, reading: str) -> pl.DataFrame:
+def verdicts(
+    requests: pl.DataFrame, responses: pl.DataFrame, reader: str, reading: str, own: Sequence[Row] = ()
+) -> pl.DataFrame:
     """One row per response: the option that the reader reads, and whether it is the expected one."""
     asked = requests.select("request_id", "options", "option_texts", "expected")
     joined = responses.join(asked, on="request_id", how="left", maintain_order="left")
     failed, is_text = ~pl.col("error").is_in(["", FORGIVEN[reader]]), pl.col("scores").list.len() == 0
     rows = joined.with_row_index().filter(~failed & is_text).select("index", "text", "options", "option_texts")
-    texts = [read_text(text, options, shown, reader, reading).value for _, text, options, shown in rows.iter_rows()]
-    words = pl.repeat("", joined.height, eager=True).scatter(rows["index"], texts)
+    readings = [read_text(text, options, shown, reader, reading, own) for _, text, options, shown in rows.iter_rows()]
+    words, rows_by = (
+        pl.repeat("", joined.height, eager=True).scatter(rows["index"], [one[part] for one in readings])
+        for part in (0, 1)
+    )
     by_score = option_by_score(UNDECIDED[reader])
     value = pl.col("value")
-    return joined.with_columns(value=pl.when(failed | is_text).then(words).otherwise(by_score)).select(
+    named_score = pl.when(by_score != "").then(pl.lit("score")).otherwise(pl.lit(""))
+    return joined.with_columns(
+        value=pl.when(failed | is_text).then(words).otherwise(by_score),
+        read_by=pl.when(failed | is_text).then(rows_by).otherwise(named_score),
+    ).select(
         "request_id",
         "item_id",
         "role",
         "value",
+        "read_by",
         score=pl.when(~failed & ~is_text).then(score()),
         right=((value != "") & (value == pl.col("expected"))).fill_null(False),
         unparsed=~failed & (value == ""),

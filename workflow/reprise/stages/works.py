@@ -35,10 +35,16 @@ def gather_work(requests: pl.DataFrame, plans: pl.DataFrame, ledger: pl.DataFram
             indices=tuple(planned[name]["indices"]),
             times_s=tuple(planned[name]["times_s"]),
             questions=len(rows),
+            grid=grid_of(planned[name]),
         )
         asked = tuple(_request(row, len(clip.indices)) for row in rows)
         works.append(Work(clip, found[name]["recipe"], asked, partial(clip_file, store, found[name])))
     return works
+
+
+def grid_of(plan: Mapping[str, Any]) -> tuple[int, int] | None:
+    """The grid of a clip's row of the frame plan."""
+    return None if plan["grid"] is None else (plan["grid"][0], plan["grid"][1])
 
 
 def about(rows: pl.DataFrame, ledger: pl.DataFrame) -> pl.DataFrame:

@@ -43,5 +43,4 @@ def rank_correlation(first: Sequence[float], second: Sequence[float]) -> float |
 
 def _ranks(values: ArrayLike) -> NDArray[np.float64]:
     _, place, count = np.unique(np.asarray(values, dtype=np.float64), return_inverse=True, return_counts=True)
-    means: NDArray[np.float64] = count.cumsum() - (count - 1) / 2
-    return means[place]
+    return np.asarray(count.cumsum() - (count - 1) / 2, dtype=np.float64)[place]

@@ -6,8 +6,7 @@ from reprise.stats.beta import beta_cdf
 
 Alternative = Literal["greater", "less"]
 
-ALPHA = 0.05
-"""error of the tests that mark numbers, each of them one-sided"""
+ALPHA = 0.05  # error of the tests that mark numbers, each of them one-sided
 
 
 def binomial_p(successes: int, trials: int, chance: float, alternative: Alternative = "greater") -> float | None:
@@ -16,8 +15,6 @@ def binomial_p(successes: int, trials: int, chance: float, alternative: Alternat
         raise ValueError(f"successes must lie between 0 and trials, got {successes} of {trials}")
     if not 0 < chance < 1:
         raise ValueError(f"chance must lie between 0 and 1, got {chance}")
-    if alternative not in ("greater", "less"):
-        raise ValueError(f"alternative must be 'greater' or 'less', got '{alternative}'")
     if trials == 0:
         return None
     if alternative == "less":

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from reprise.stats.intervals import BoundedMean, Difference, FloatArray, Interval, RowProducts
+from reprise.stats.intervals import BoundedMean, Difference, FloatArray, RowProducts
 
 IntArray = NDArray[np.int64]
 Statistic = Callable[[FloatArray], FloatArray]
@@ -15,13 +15,6 @@ STEP = 1e-6  # of a numeric derivative, relative
 TOLERANCE = 1e-6  # how far rounding may carry a mean beyond its limits
 DECIMALS = 9  # that such a derivative has right where a function is linear
 EXACT_SUMS = 2**53  # whole numbers up to here, and so their sums, are exact in any order
-
-
-def clustered_interval(values: ArrayLike, clusters: ArrayLike, *, level: float = 0.95) -> Interval | None:
-    """Interval of the mean of values from 0 to 1; None for fewer than two clusters."""
-    ones = np.ones(len(np.asarray(values)))
-    found = clustered_estimate([(values, ones)], clusters, lambda ratios: ratios[:, 0])
-    return found.interval(level) if found else None
 
 
 def clustered_estimate(
@@ -41,7 +34,11 @@ def clustered_estimate(
     if not (totals[1::2] > 0).all():
         return None
     found = totals[0::2] / totals[1::2]
-    slopes = gradient(statistic, found)
+    # The derivative by each ratio, none of which is taken below 0.
+    forward = STEP * np.where(found > 0, found, 1.0)
+    backward = np.where(found > 0, forward, 0.0)
+    change = statistic(found + np.diag(forward)) - statistic(found - np.diag(backward))
+    slopes: FloatArray = change / (forward + backward)
     if (slopes >= 0).all():
         value = float(statistic(found[np.newaxis])[0])
         return mean_of_ratios(columns, cluster_of_row, len(names), slopes, value)
@@ -49,15 +46,6 @@ def clustered_estimate(
     sides = (raising(columns, side) for side in (slopes, -slopes))
     ahead, behind = (mean_of_ratios(side, cluster_of_row, len(names), weights) for side, weights in sides)
     return Difference(ahead, behind) if ahead and behind else None
-
-
-def gradient(statistic: Statistic, ratios: FloatArray) -> FloatArray:
-    """Derivative of a statistic by each of its ratios, none of which is taken below 0."""
-    forward = STEP * np.where(ratios > 0, ratios, 1.0)
-    backward = np.where(ratios > 0, forward, 0.0)
-    change = statistic(ratios + np.diag(forward)) - statistic(ratios - np.diag(backward))
-    slopes: FloatArray = change / (forward + backward)
-    return slopes
 
 
 def raising(columns: Sequence[FloatArray], slopes: FloatArray) -> tuple[list[FloatArray], FloatArray]:
@@ -138,8 +126,6 @@ def is_whole(values: FloatArray) -> bool:
 def finite_column(values: ArrayLike, name: str) -> FloatArray:
     """The values as one column of floats; NaN and infinity are refused."""
     column = np.asarray(values, dtype=np.float64)
-    if column.ndim != 1:
-        raise ValueError(f"{name}: expected one dimension, got {column.ndim}")
     if not np.isfinite(column).all():
         raise ValueError(f"{name}: NaN or infinity in row {int(np.flatnonzero(~np.isfinite(column))[0])}")
     return column

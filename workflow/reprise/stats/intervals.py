@@ -86,8 +86,6 @@ class BoundedMean:
 
     def effective_rows(self, level: float) -> float:
         """How many independent rows of a share would leave the lower bound as uncertain as it is."""
-        if not 0 < level < 1:
-            raise ValueError(f"level must lie between 0 and 1, got {level}")
         clusters = 1 / float(self.weights @ self.weights)
         rows = self.independent_rows()
         normal = NormalDist().inv_cdf((1 + level) / 2)
@@ -122,16 +120,15 @@ class Difference:
     def interval(self, level: float) -> Interval:
         """The distances to the bounds of both means, added like independent errors."""
         ahead, behind = self.ahead.interval(level), self.behind.interval(level)
-        value = self.ahead.value - self.behind.value
-        below = self._together(self.ahead.value - ahead.low, behind.high - self.behind.value)
-        above = self._together(ahead.high - self.ahead.value, self.behind.value - behind.low)
-        return Interval(max(-1.0, value - below), min(1.0, value + above))
-
-    def _together(self, first: float, second: float) -> float:
-        return sqrt(first**2 + second**2 - 2 * self._correlation() * first * second)
-
-    def _correlation(self) -> float:
-        """Over clusters, where it widens; a few clusters do not prove one that would narrow."""
         first, second = self.ahead.deviations, self.behind.deviations
         scale = sqrt(float(first @ first) * float(second @ second))
-        return min(0.0, float(first @ second) / scale) if scale > 0 else 0.0
+        # Over clusters, where it widens; a few clusters do not prove a correlation that would narrow.
+        correlation = min(0.0, float(first @ second) / scale) if scale > 0 else 0.0
+
+        def together(one: float, other: float) -> float:
+            return sqrt(one**2 + other**2 - 2 * correlation * one * other)
+
+        value = self.ahead.value - self.behind.value
+        below = together(self.ahead.value - ahead.low, behind.high - self.behind.value)
+        above = together(ahead.high - self.ahead.value, self.behind.value - behind.low)
+        return Interval(max(-1.0, value - below), min(1.0, value + above))

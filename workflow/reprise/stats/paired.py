@@ -79,8 +79,14 @@ def sign_flip_p(differences: ArrayLike, clusters: ArrayLike, *, draws: int = 200
     observed = abs(float(sums.sum()))
     threshold = observed - ROUNDING * float(np.abs(sums).sum())
     if 2 ** len(sums) <= draws:
-        return float((np.abs(all_flips(sums)) >= threshold).mean())
-    extreme = int((np.abs(random_flips(sums, draws=draws, seed=seed)) >= threshold).sum())
+        patterns = np.arange(2 ** len(sums))[:, np.newaxis] >> np.arange(len(sums)) & 1
+        return float((np.abs((1 - 2 * patterns) @ sums) >= threshold).mean())
+    generator = np.random.default_rng(seed)
+    at_once, extreme = max(1, ENTRIES_AT_ONCE // len(sums)), 0
+    for start in range(0, draws, at_once):
+        size = (min(at_once, draws - start), len(sums))
+        totals = (1.0 - 2.0 * generator.integers(2, size=size, dtype=np.int8)) @ sums
+        extreme += int((np.abs(totals) >= threshold).sum())
     return (1 + extreme) / (1 + draws)
 
 
@@ -94,19 +100,3 @@ def whole_flips_p(sums: FloatArray) -> float:
         likely = either
     totals = np.arange(len(likely)) - len(likely) // 2
     return min(1.0, float(likely[np.abs(totals) >= abs(sums.sum())].sum()))
-
-
-def all_flips(sums: FloatArray) -> FloatArray:
-    """Total of the clusters' sums under each pattern of signs."""
-    patterns = np.arange(2 ** len(sums))[:, np.newaxis] >> np.arange(len(sums)) & 1
-    totals: FloatArray = (1 - 2 * patterns) @ sums
-    return totals
-
-
-def random_flips(sums: FloatArray, *, draws: int, seed: int) -> FloatArray:
-    """Total of the clusters' sums under `draws` random patterns of signs."""
-    generator = np.random.default_rng(seed)
-    at_once = max(1, ENTRIES_AT_ONCE // len(sums))
-    sizes = [min(at_once, draws - start) for start in range(0, draws, at_once)]
-    signs = (1.0 - 2.0 * generator.integers(2, size=(size, len(sums)), dtype=np.int8) for size in sizes)
-    return np.concatenate([part @ sums for part in signs])

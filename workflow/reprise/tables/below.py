@@ -9,6 +9,7 @@ from reprise import __version__
 from reprise.benchmarks import health
 from reprise.benchmarks.flaws import FLAWS
 from reprise.core.schemas import READERS_DIFFER
+from reprise.reading.table import OWN
 from reprise.tables.keys import TableKey
 from reprise.tables.limits import subject
 
@@ -19,17 +20,6 @@ MOST_BROKEN = 8  # runs that are named as broken
 def judges_of(metrics: pl.DataFrame) -> list[str]:
     """The judges behind the numbers of ours."""
     return sorted({row["judge"] for row in metrics.iter_rows(named=True) if row["judge"]})
-
-
-def reader_lines(metrics: pl.DataFrame) -> list[str]:
-    """How many answers of the run where they differ most the two readers read differently."""
-    rows = [row for row in metrics.iter_rows(named=True) if row["metric"] == READERS_DIFFER]
-    most = max(rows, key=lambda row: (row["value"] or 0) / max(row["asked"], 1), default=None)
-    if most is None or not most["value"]:
-        return []
-    return [
-        f"The readers robust and authors differ on at most {most['value']:.0f} of {most['asked']} answers of a run."
-    ]
 
 
 def broken_lines(key: TableKey, metrics: pl.DataFrame) -> list[str]:
@@ -46,11 +36,8 @@ def broken_lines(key: TableKey, metrics: pl.DataFrame) -> list[str]:
 def healths(metrics: pl.DataFrame) -> dict[str, list[Mapping[str, Any]]]:
     """Run, or run and judge -> the numbers of its health."""
     found: dict[str, list[Mapping[str, Any]]] = {}
-    for row in (
-        metrics.filter(pl.col("metric").str.starts_with(health.PREFIX))
-        .unique(maintain_order=True)
-        .iter_rows(named=True)
-    ):
+    of_health = metrics.filter(pl.col("metric").str.starts_with(health.PREFIX)).unique(maintain_order=True)
+    for row in of_health.iter_rows(named=True):
         found.setdefault(subject(row), []).append(row)
     return found
 
@@ -58,7 +45,9 @@ def healths(metrics: pl.DataFrame) -> dict[str, list[Mapping[str, Any]]]:
 def judge_lines(key: TableKey, metrics: pl.DataFrame) -> list[str]:
     """Who judged the answers behind the numbers, where the caption does not say so, and what nobody has judged."""
     named = () if key.spec.judge else judges_of(metrics)
-    lines = [f"Answers judged by {key.judges[judge]} ({judge})." for judge in named]
+    by = _read_by(metrics).filter(pl.col("judge").is_not_null())
+    readers = set(by["judge"]) - set(by.filter(pl.col("by").str.starts_with(pl.col("judge") + ": "))["judge"])
+    lines = [f"Answers judged by {key.judges[judge]} ({judge})." for judge in named if judge not in readers]
     if unjudged := key.unjudged:
         named_runs = ", ".join([*unjudged[:MOST_LISTED], *(["..."] if len(unjudged) > MOST_LISTED else [])])
         lines.append(
@@ -68,8 +57,28 @@ def judge_lines(key: TableKey, metrics: pl.DataFrame) -> list[str]:
     return lines
 
 
-def flaw_lines(metrics: pl.DataFrame) -> Iterator[str]:
-    """Entries of the release that are flawed, named below the numbers that they are in."""
+def _read_by(metrics: pl.DataFrame) -> pl.DataFrame:
+    """By what answers of each run were read, and how many."""
+    rows = metrics.filter(metric=health.READ_BY).unique(maintain_order=True)
+    by = pl.col("group").str.strip_prefix(health.ANSWERS + health.BETWEEN)
+    return rows.select("run", "judge", "asked", by=by, count=(pl.col("value") * pl.col("asked") / 100).round())
+
+
+def number_lines(key: TableKey, metrics: pl.DataFrame) -> Iterator[str]:
+    """How far readers differ, what was read otherwise, who judged, and which entries of the release are flawed."""
+    differing = metrics.filter(pl.col("metric") == READERS_DIFFER).iter_rows(named=True)
+    most = max(differing, key=lambda row: (row["value"] or 0) / max(row["asked"], 1), default=None)
+    if most is not None and most["value"]:
+        yield (
+            f"The readers robust and authors differ on at most {most['value']:.0f} of {most['asked']} answers of a run."
+        )
+    read = _read_by(metrics)
+    by_model, by_own_row = read.filter(pl.col("by") == pl.col("judge")), read.filter(pl.col("by").str.ends_with(OWN))
+    for (by,), rows in pl.concat([by_model, by_own_row]).group_by("by", maintain_order=True):
+        reader = f"{key.judges[str(by)]} ({by})" if by in key.judges else f"'{by}' of the configuration"
+        left = ", which the reader robust leaves unread," if by in key.judges else ""
+        yield f"{rows['count'].sum():.0f} of {rows['asked'].sum()} answers{left} were read by {reader}."
+    yield from judge_lines(key, metrics)
     flaws = metrics.filter(pl.col("metric") == FLAWS).select("value", "note").unique(maintain_order=True)
     for value, note in flaws.iter_rows():
         yield f"Flawed entries of the release: {value:.0f} ({note})."

@@ -2,26 +2,25 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeAlias, cast
+from itertools import groupby
+from typing import Any, TypeAlias
 
 import polars as pl
 
 from reprise.benchmarks.registry import load_scores
 from reprise.config.tables import Column, Row
 from reprise.core.paths import Run, Scored
-from reprise.stats.binomial import ALPHA, Alternative, binomial_p
-from reprise.tables.below import broken_lines, flaw_lines, judge_lines, judges_of, provenance, reader_lines
-from reprise.tables.headers import column_groups, column_name, stub_of
+from reprise.stats.binomial import ALPHA, binomial_p
+from reprise.tables.below import broken_lines, judges_of, number_lines, provenance
 from reprise.tables.keys import TableKey
 from reprise.tables.limits import check_failed, check_missing, subject
 from reprise.tables.published import Printed, Published
 from reprise.tables.render import table as rendered
 from reprise.tables.render.best import mark_best
-from reprise.tables.render.numbers import EN_DASH
-from reprise.tables.render.table import Cell, Number, Text
+from reprise.tables.render.table import EN_DASH, Cell, Number, Text
 
 SHOWN = ("fixed", "robust")
 COMPARED = ("authors", "authors")
@@ -60,9 +59,13 @@ Link: TypeAlias = Callable[[str, str, str], str]
 """Whose number, metric and group -> the address of what is behind it."""
 
 
-def no_link(run: str, metric: str, group: str) -> str:
-    """No address: where tables are not beside the items."""
-    return ""
+Found: TypeAlias = Mapping[str, Any]
+"""A row of the measured numbers."""
+
+
+def column_name(column: Column) -> str:
+    """A column's name outside its spanning header."""
+    return f"{column.span} {column.title}" if column.span else column.title
 
 
 @dataclass
@@ -74,14 +77,19 @@ class Builder:
     published: Published
     problems: Mapping[str, Counter[str]] = field(default_factory=dict)
     """imported run or ratings -> what is wrong with how many of its answers"""
-    link: Link = no_link
+    link: Link | None = None
+    """none where tables are not beside the items"""
     tidy: list[dict[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.spec = self.key.spec
         self.benchmark = load_scores(self.key.benchmark)
-        self.numbers = {
-            (subject(row), row["metric"], row["group"], row["convention"], row["reader"]): _known(row)
+        # What was computed and is no number is none, and says so.
+        no_number = {"value": None, "low": None, "high": None, "p_chance": None, "note": NO_NUMBER}
+        self.numbers: dict[tuple[str, ...], Found] = {
+            (subject(row), row["metric"], row["group"], row["convention"], row["reader"]): row
+            if row["value"] is None or math.isfinite(row["value"])
+            else row | no_number
             for row in self.metrics.iter_rows(named=True)
         }
         check_missing(self.key, self.metrics)
@@ -89,29 +97,26 @@ class Builder:
 
     def table(self) -> rendered.Table:
         """The table object."""
-        key, spec = self.key, self.spec
-        sections = tuple(
-            rendered.Section(
-                tuple(self.row(row, section.title or "") for row in section.resolved()), section.title or ""
-            )
-            for section in spec.sections
-        )
+        key, spec, rows = self.key, self.spec, self.spec.rows()
+        of_data, of_judges = all(row.dataset for row in rows), all(row.judges for row in rows)
+        groups = [
+            rendered.ColumnGroup(tuple(rendered.Column(column.title) for column in members), span or "")
+            for span, members in groupby(spec.columns, key=lambda column: column.span)
+        ]
+        sections = []
+        for section in spec.sections:
+            title = section.title or ""
+            sections.append(rendered.Section(tuple(self._row(row, title) for row in section.resolved()), title))
         table = rendered.Table(
             title=spec.title,
             origin=f"{key.benchmark_title}, Table {key.table.removeprefix('table')}",
             caption=f"{spec.caption} {self.judged_by()}".strip() if spec.judge else spec.caption,
             label=f"tab:{key.benchmark.replace('_', '-')}-{key.table}",
-            stub=spec.stub or stub_of(spec.rows()),
-            groups=column_groups(spec.columns),
-            sections=sections,
+            stub=spec.stub or ("Data set" if of_data else "Judge" if of_judges else "Model"),
+            groups=tuple(groups),
+            sections=tuple(sections),
             warnings=tuple(broken_lines(key, self.metrics)),
-            notes=(
-                *self.wrong_lines(),
-                *reader_lines(self.metrics),
-                *judge_lines(key, self.metrics),
-                *flaw_lines(self.metrics),
-                *spec.notes,
-            ),
+            notes=(*self.wrong_lines(), *number_lines(key, self.metrics), *spec.notes),
             provenance=tuple(provenance(key, self.metrics)),
             notice=key.notice,
             comparison=key.show_published,
@@ -119,22 +124,21 @@ class Builder:
             significance=f"above chance, one-sided exact binomial test of effective samples, alpha {ALPHA}",
             abbreviations=key.abbreviations,
         )
-        if not spec.best:
-            return table
-        for index, column in enumerate(spec.columns):
-            table = mark_best(table, [index], column.best)
+        for index, column in enumerate(spec.columns if spec.best else ()):
+            table = mark_best(table, index, column.best)
         return table
 
-    def row(self, row: Row, section: str) -> rendered.TableRow:
+    def _row(self, row: Row, section: str) -> rendered.TableRow:
         cells: list[Cell | Text] = []
         for column in self.spec.columns:
             if column.shows == "frames":
                 cells.append(Text(row.frames or EN_DASH))
             else:
-                numbers = [self.number(row, column, metric, section) for metric in self.spec.metrics_of(column)]
-                cells.append(Cell(tuple(numbers)))
+                metrics = self.spec.metrics_of(column)
+                cells.append(Cell(tuple(self._number(row, column, metric, section) for metric in metrics)))
+        notes = () if row.chance or row.dataset else tuple(self._row_notes(row))
         is_reference = row.chance or row.model in self.key.references
-        return rendered.TableRow(row.label, tuple(cells), self.row_notes(row), reference=is_reference)
+        return rendered.TableRow(row.label, tuple(cells), notes, reference=is_reference)
 
     def source_of(self, row: Row, column: Column) -> str | None:
         """The name of whose number a cell shows: the data's, or that of a run that this site makes."""
@@ -154,7 +158,7 @@ class Builder:
         rated = (Scored(run, judge) for judge in row.judges or self.key.judge_order)
         return next((one for one in rated if one.name in self.key.runs), None)
 
-    def found(self, row: Row, column: Column, metric: str, reading: tuple[str, str]) -> Mapping[str, Any] | None:
+    def found(self, row: Row, column: Column, metric: str, reading: tuple[str, str]) -> Found | None:
         """The number of a cell by one convention and reader; a ratio is made here, of two runs' numbers."""
         group = row.group or column.group or ""
         if column.ratio is None:
@@ -166,65 +170,59 @@ class Builder:
         )
         if not above or not under or above["value"] is None or not under["value"]:
             return None
-        return {
-            **above,
-            "metric": metric,
-            "value": 100 * above["value"] / under["value"],
-            "low": None,
-            "high": None,
-            "p_chance": None,
-        }
+        ratio = {"metric": metric, "value": 100 * above["value"] / under["value"]}
+        return {**above, **ratio, "low": None, "high": None, "p_chance": None}
 
-    def number(self, row: Row, column: Column, metric: str, section: str) -> Number:
+    def _number(self, row: Row, column: Column, metric: str, section: str) -> Number:
         """One number: measured here if it can be, else chance, else published, else a dash."""
         group = row.group or column.group or ""
         paper = self.paper_value(row, column, metric) if self.key.show_published else None
+        printed = {"published": paper.value, "published_decimals": paper.decimals} if paper else {}
         place = {"section": section, "row": row.label, "column": column_name(column), "metric": metric, "group": group}
-        found = self.found(row, column, metric, SHOWN)
-        chance = self.chance(row.in_column(column), metric, group) if row.chance else None
-        if row.chance and (chance is not None or paper is None):
-            self.add_tidy_row(place, "chance", {"value": chance})
-            return Number(chance, column.decimals, column.signed)
+
+        def add_tidy_row(source: str, found: Found) -> None:
+            known = {name: found[name] for name in TIDY if name in found}
+            table = f"{self.key.benchmark}/{self.key.table}"
+            self.tidy.append({"suite": self.key.suite, "table": table, **known, **place, "source": source})
+
+        found, chance = self.found(row, column, metric, SHOWN), None
+        if row.chance:
+            chance = self._chance(row.in_column(column), metric, group)
+            if chance is not None or paper is None:
+                add_tidy_row("chance", {"value": chance})
+                return Number(chance, column.decimals, column.signed)
+        notes: tuple[str, ...] = ()
         if found is not None:
             is_imported = self.source_of(row, column) in self.key.imported
             source = "data" if row.dataset else "imported" if is_imported else "reproduced"
-            for reading in dict.fromkeys((SHOWN, COMPARED)):
-                other = self.found(row, column, metric, reading)
-                if other is not None:
-                    self.add_tidy_row(place, source, {**other, **_of_paper(paper)})
-            notes = tuple(filter(None, [found["note"], self.compared_with_group(found)]))
-            if found["value"] is None and paper is not None:
-                return self.published_number(place, paper, column, notes)
-            state: rendered.State = "incomplete" if found["missing"] else "imported" if is_imported else "reproduced"
+            for reading in (SHOWN, COMPARED):
+                if other := self.found(row, column, metric, reading):
+                    add_tidy_row(source, {**other, **printed})
+            notes = tuple(filter(None, [found["note"], self._compared_with_group(found)]))
+        if found is not None and (found["value"] is not None or paper is None):
+            interval = None if found["low"] is None or found["high"] is None else (found["low"], found["high"])
             return Number(
                 found["value"],
                 column.decimals,
                 column.signed,
-                state,
-                significant=self.spec.significance and _is_below(found["p_chance"]),
+                "incomplete" if found["missing"] else "imported" if is_imported else "reproduced",
+                significant=self.spec.significance and found["p_chance"] is not None and found["p_chance"] < ALPHA,
                 published=paper.value if paper else None,
                 notes=notes,
-                interval=_interval(found) if self.spec.intervals else None,
-                link=self.link(subject(found), metric, group),
+                interval=interval if self.spec.intervals else None,
+                link=self.link(subject(found), metric, group) if self.link else "",
             )
         if paper is not None:
-            return self.published_number(place, paper, column)
-        return Number(None, column.decimals, state=self.state_of_gap(row, column))
-
-    def published_number(
-        self, place: Mapping[str, str], paper: Printed, column: Column, notes: tuple[str, ...] = ()
-    ) -> Number:
-        """The paper's number, where there is none of ours."""
-        self.add_tidy_row(place, "published", {"value": paper.value, **_of_paper(paper)})
-        return Number(paper.value, column.decimals, column.signed, "published", notes=notes)
-
-    def state_of_gap(self, row: Row, column: Column) -> rendered.State:
-        """Why a cell has neither a number of ours nor the paper's."""
-        if row.chance or self.source_of(row, column) is not None:
-            return "reproduced"
-        if self.spec.is_damaged and self.key.show_published:
-            return "lost"
-        return "not run" if row.in_column(column).model is not None else "reproduced"
+            add_tidy_row("published", {"value": paper.value, **printed})
+            return Number(paper.value, column.decimals, column.signed, "published", notes=notes)
+        # A cell with neither a number of ours nor the paper's says why.
+        is_ours = row.chance or self.source_of(row, column) is not None
+        is_lost = self.spec.is_damaged and self.key.show_published
+        of_model = row.in_column(column).model is not None
+        state: rendered.State = (
+            "reproduced" if is_ours else "lost" if is_lost else "not run" if of_model else "reproduced"
+        )
+        return Number(None, column.decimals, state=state)
 
     def paper_value(self, row: Row, column: Column, metric: str) -> Printed | None:
         """The published value of a cell, by the names that the csv gives its row and column."""
@@ -235,21 +233,25 @@ class Builder:
         frames = row.frames if named.frames is None else named.frames
         return self.published.get(label, frames, named.group or row.group or column.group or "", metric)
 
-    def compared_with_group(self, found: Mapping[str, Any]) -> str:
+    def _compared_with_group(self, found: Found) -> str:
         """Whether a group's share is significantly above or below the same run's share of another group."""
         whole = self.numbers.get((subject(found), found["metric"], self.spec.compared_with or "", *SHOWN))
         if whole is None or whole["value"] is None or not 0 < whole["value"] < 100 or not found["asked"]:
             return ""
-        right = round(found["value"] * found["asked"] / 100)
-        for word, alternative in (("above", "greater"), ("below", "less")):
-            if _is_below(binomial_p(right, found["asked"], whole["value"] / 100, cast(Alternative, alternative))):
+        right, share = round(found["value"] * found["asked"] / 100), whole["value"] / 100
+        ps = {
+            "above": binomial_p(right, found["asked"], share),
+            "below": binomial_p(right, found["asked"], share, "less"),
+        }
+        for word, p in ps.items():
+            if p is not None and p < ALPHA:
                 return (
                     f"Significantly {word} the same model's score over group '{self.spec.compared_with}' "
                     f"(one-sided exact binomial test, alpha {ALPHA}, that score taken as known)."
                 )
         return ""
 
-    def chance(self, row: Row, metric: str, group: str) -> float | None:
+    def _chance(self, row: Row, metric: str, group: str) -> float | None:
         """Score of random guessing: a constant of the benchmark, or counted from its data if they are available."""
         constant = self.benchmark.CHANCE.get(metric)
         if constant is not None:
@@ -258,84 +260,65 @@ class Builder:
         counted = self.numbers.get((f"{self.key.benchmark}/data", f"chance.{form}.{metric}", group, *SHOWN))
         return None if counted is None else float(counted["value"])
 
-    def add_tidy_row(self, place: Mapping[str, str], source: str, found: Mapping[str, Any]) -> None:
-        """Add a tidy row."""
-        known = {name: found[name] for name in TIDY if name in found}
-        name = f"{self.key.benchmark}/{self.key.table}"
-        self.tidy.append({"suite": self.key.suite, "table": name, **known, **place, "source": source})
+    def _row_notes(self, row: Row) -> Iterator[str]:
+        """What a reader must know of the numbers of a row: counts, weights, imports, judges, another convention."""
+        shown = self._shown(row)
+        if shown:
+            largest = max(shown, key=lambda one: one["asked"] + one["missing"])
+            unread = "without a judgement" if largest["judge"] else "not readable"
+            counts = [
+                f"{max(one[name] for one in shown)} {words}"
+                for name, words in (("missing", "without a clip"), ("failed", "failed"), ("unparsed", unread))
+                if any(one[name] for one in shown)
+            ]
+            if counts:
+                yield f"Of up to {largest['asked'] + largest['missing']} samples: {', '.join(counts)}."
+        scored = [one for column in self.spec.columns if (one := self.scored_of(row, column))]
+        ours = [one for one in scored if one.name in self.key.runs]
+        used = {"Asked": {one.run.model for one in ours}, "Judged": {one.judge for one in ours}}
+        for how, models in used.items():
+            if methods := sorted({self.key.quantised[one] for one in models & self.key.quantised.keys()}):
+                yield f"{how} with quantised weights ({', '.join(methods)})."
+        names = {name for one in scored for name in (one.name, one.run.name)}
+        problems = sum((self.problems.get(name, Counter()) for name in sorted(names)), Counter[str]())
+        if listed := ", ".join(f"{number} {problem}" for problem, number in problems.most_common()):
+            yield f"Problems of imported answers: {listed}."
+        if not row.judges and len(judges_of(self.metrics)) > 1:  # they differ, and its label does not say who judged
+            judges = sorted({one.judge for one in scored if one.judge})
+            yield from (f"Judged by {self.key.judges[judge]}." for judge in judges)
+        if differing := self._differing(row):
+            if len(differing) > MOST_LISTED or self._differing_rows > MOST_LISTED:
+                yield "By the authors' convention and reader the row has other numbers: see the csv."
+            else:
+                yield f"By the authors' convention and reader: {', '.join(differing)}."
 
-    def row_notes(self, row: Row) -> tuple[str, ...]:
-        """What was missing, failed or unread in a row, and that the authors' convention gives other numbers."""
-        if row.chance or row.dataset:
-            return ()
-        counts = _count_notes(self.shown(row))
-        return (
-            *counts,
-            *self.quantised_notes(row),
-            *self.import_notes(row),
-            *self.judge_notes(row),
-            *self.authors_note(row),
-        )
-
-    def shown(self, row: Row) -> list[Mapping[str, Any]]:
+    def _shown(self, row: Row) -> list[Found]:
         """The numbers behind a row."""
         cells = [(column, metric) for column in self.spec.columns for metric in self.spec.metrics_of(column)]
         return [found for cell in cells if (found := self.found(row, *cell, SHOWN)) is not None]
 
-    def authors_note(self, row: Row) -> list[str]:
-        """The numbers of a row by the authors' convention, if they differ; many of them are left to the csv."""
-        differing = self.differing(row)
-        if not differing:
-            return []
-        if len(differing) > MOST_LISTED or self.differing_rows > MOST_LISTED:
-            return ["By the authors' convention and reader the row has other numbers: see the csv."]
-        return [f"By the authors' convention and reader: {', '.join(differing)}."]
-
     @cached_property
-    def differing_rows(self) -> int:
+    def _differing_rows(self) -> int:
         """In how many rows the authors' convention gives other numbers."""
-        return sum(bool(self.differing(row)) for row in self.spec.rows())
+        return sum(bool(self._differing(row)) for row in self.spec.rows())
 
-    def differing(self, row: Row) -> list[str]:
-        """The columns of a row where the authors' convention gives another number, and that number."""
-        found = []
+    def _differing(self, row: Row) -> list[str]:
+        """The columns of a row where the authors' convention prints another number, and that number."""
+        listed = []
         for column in self.spec.columns:
             for metric in self.spec.metrics_of(column):
-                fixed, authors = (self.found(row, column, metric, reading) for reading in (SHOWN, COMPARED))
-                if fixed and authors and _printed(fixed, column) != _printed(authors, column):
-                    found.append(f"{column_name(column)} {_printed(authors, column)}")
-        return found
+                found = [self.found(row, column, metric, reading) for reading in (SHOWN, COMPARED)]
+                values = [one["value"] for one in found if one]
+                printed = ["-" if value is None else f"{value:.{column.decimals}f}" for value in values]
+                if len(set(printed)) == len(found):
+                    listed.append(f"{column_name(column)} {printed[1]}")
+        return listed
 
     def wrong_lines(self) -> list[str]:
         """What becomes of failed and unread answers, if there are any."""
         rows = [row for row in self.spec.rows() if not row.dataset]
-        any_wrong = any(one["failed"] or one["unparsed"] for row in rows for one in self.shown(row))
+        any_wrong = any(one["failed"] or one["unparsed"] for row in rows for one in self._shown(row))
         return ["What failed or could not be read counts as wrong."] if any_wrong else []
-
-    def judge_notes(self, row: Row) -> list[str]:
-        """Who judged a row's answers, in a table where that differs and its label does not say so."""
-        if row.judges or len(judges_of(self.metrics)) < 2:
-            return []
-        shown = {one.judge for column in self.spec.columns if (one := self.scored_of(row, column)) and one.judge}
-        return [f"Judged by {self.key.judges[judge]}." for judge in sorted(shown)]
-
-    def quantised_notes(self, row: Row) -> list[str]:
-        """How the weights were quantised that the numbers of a row come from, those of judges included."""
-        shown = [
-            one for column in self.spec.columns if (one := self.scored_of(row, column)) and one.name in self.key.runs
-        ]
-        used = {"Asked": {one.run.model for one in shown}, "Judged": {one.judge for one in shown if one.judge}}
-        methods = {how: sorted({self.key.quantised[one] for one in models & self.key.quantised.keys()})
-                   for how, models in used.items()}  # fmt: skip
-        return [f"{how} with quantised weights ({', '.join(found)})." for how, found in methods.items() if found]
-
-    def import_notes(self, row: Row) -> list[str]:
-        """What is wrong with the imported answers and ratings behind a row."""
-        shown = {one for column in self.spec.columns if (one := self.scored_of(row, column))}
-        names = sorted({one.name for one in shown} | {one.run.name for one in shown})
-        counts = sum((self.problems.get(name, Counter()) for name in names), Counter[str]())
-        listed = ", ".join(f"{number} {problem}" for problem, number in counts.most_common())
-        return [f"Problems of imported answers: {listed}."] if listed else []
 
     def judged_by(self) -> str:
         """Whose ratings the numbers are, ours and the paper's."""
@@ -343,42 +326,3 @@ class Builder:
         ours = [f"{self.key.judges[judge]} ({judge})" for judge in judges_of(self.metrics)]
         theirs = [f"{self.spec.judge}{' (published values)' if ours else ''}"] if shows_paper else []
         return f"Judged by {'; '.join(ours + theirs)}." if ours or theirs else ""
-
-
-def _known(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A measured number; what was computed and is no number is none, and says so."""
-    if row["value"] is None or math.isfinite(row["value"]):
-        return row
-    return {**row, "value": None, "low": None, "high": None, "p_chance": None, "note": NO_NUMBER}
-
-
-def _of_paper(paper: Printed | None) -> dict[str, float]:
-    """The paper's number in a tidy row."""
-    return {"published": paper.value, "published_decimals": paper.decimals} if paper else {}
-
-
-def _is_below(p: float | None) -> bool:
-    return p is not None and p < ALPHA
-
-
-def _interval(found: Mapping[str, Any]) -> tuple[float, float] | None:
-    return None if found["low"] is None or found["high"] is None else (found["low"], found["high"])
-
-
-def _printed(found: Mapping[str, Any], column: Column) -> str:
-    return "-" if found["value"] is None else f"{found['value']:.{column.decimals}f}"
-
-
-def _count_notes(shown: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The largest counts over a row's groups; nothing when all is well."""
-    largest = max(shown, key=lambda one: one["asked"] + one["missing"], default=None)
-    if largest is None:
-        return []
-    unread = "without a judgement" if largest["judge"] else "not readable"
-    counts = [
-        f"{max(one[name] for one in shown)} {words}"
-        for name, words in (("missing", "without a clip"), ("failed", "failed"), ("unparsed", unread))
-        if any(one[name] for one in shown)
-    ]
-    total = largest["asked"] + largest["missing"]
-    return [f"Of up to {total} samples: {', '.join(counts)}."] if counts else []

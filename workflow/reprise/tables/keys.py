@@ -9,14 +9,19 @@ from reprise.core.keyfile import Key
 from reprise.core.settings import Settings
 
 
-class TableKey(Key):
-    """Key of the stage `table`."""
+class SuiteKey(Key):
+    """A key of what people read of a suite."""
 
-    STAGE = "reprise.stages.table"
     CARRIERS = (*Key.CARRIERS, *FINDERS)
     suite: str
     suite_title: str
     notice: str = ""
+
+
+class TableKey(SuiteKey):
+    """Key of the stage `table`."""
+
+    STAGE = "reprise.stages.table"
     benchmark: str
     benchmark_title: str
     paper: str
@@ -83,14 +88,10 @@ class Title(Settings):
     title: str
 
 
-class ReproductionKey(Key):
+class ReproductionKey(SuiteKey):
     """Key of the stage `reproduction`."""
 
     STAGE = "reprise.stages.reproduction"
-    CARRIERS = TableKey.CARRIERS
-    suite: str
-    suite_title: str
-    notice: str = ""
     confidence: float
     titles: tuple[Title, ...]
     """of every table, in the order of the suite"""
@@ -113,14 +114,10 @@ class JudgePairKey(Settings):
     """what both rate"""
 
 
-class AgreementKey(Key):
+class AgreementKey(SuiteKey):
     """Key of the stage `agreement`."""
 
     STAGE = "reprise.stages.agreement"
-    CARRIERS = TableKey.CARRIERS
-    suite: str
-    suite_title: str
-    notice: str = ""
     confidence: float
     pairs: tuple[JudgePairKey, ...]
     judges: dict[str, str]

@@ -15,35 +15,35 @@ from reprise.tables.keys import TableKey
 
 def check_missing(key: TableKey, metrics: pl.DataFrame) -> None:
     """Stop the table when too many of a run's items have no clip."""
-    limit = key.missing_share_max
     analyses = load_analyses(key.benchmark)
     # What has no clip has no facts either, and is in no group that is made by them.
     analysed = list(analyses.groups) if analyses else []
     measured = (pl.col("convention") == "fixed") & ~pl.col("metric").is_in([READERS_DIFFER, FAILED_ANSWERS])
     measured &= ~pl.col("metric").str.starts_with(PREFIX) & ~pl.col("group").is_in(analysed)
-    totals = metrics.filter(measured).group_by("run", maintain_order=True)
-    for (run,), rows in totals.agg(pl.col("asked").sum(), pl.col("missing").sum()).group_by("run"):
-        asked, missing = rows["asked"][0], rows["missing"][0]
-        if missing > limit * (asked + missing):
+    totals = metrics.filter(measured).group_by("run", maintain_order=True).agg(pl.col("asked", "missing").sum())
+    for run, asked, missing in totals.iter_rows():
+        if missing > key.missing_share_max * (asked + missing):
             raise UserError(
-                f"{key.table} of {key.benchmark}: {100 * missing / (asked + missing):.1f} % of the "
-                f"items of {run} have no clip, more than the {100 * limit:.1f} % that missing_share_max of suite "
+                f"{key.table} of {key.benchmark}: {100 * missing / (asked + missing):.1f} % of the items of {run} "
+                f"have no clip, more than the {100 * key.missing_share_max:.1f} % that missing_share_max of suite "
                 f"'{key.suite}' allows. {Results(key.suite).folder}/sources/ says which and why."
             )
 
 
 def check_failed(key: TableKey, metrics: pl.DataFrame) -> None:
     """Stop the table when too many of a run's answers, or of its judge's replies, failed."""
-    limit = key.failed_share_max
     failed = metrics.filter(
-        (pl.col("metric") == FAILED_ANSWERS) & (pl.col("failed") > limit * pl.col("asked"))
-    ).iter_rows(named=True)
-    found = [f"{subject(row)}: {row['failed']} of {row['asked']} {row['group']} ({row['note']})" for row in failed]
+        (pl.col("metric") == FAILED_ANSWERS) & (pl.col("failed") > key.failed_share_max * pl.col("asked"))
+    )
+    found = [
+        f"{subject(row)}: {row['failed']} of {row['asked']} {row['group']} ({row['note']})"
+        for row in failed.iter_rows(named=True)
+    ]
     if found:
         first, *others = dict.fromkeys(found)
         raise UserError(
             f"{key.table} of {key.benchmark}: {first}: a larger share of answers failed than the "
-            f"{100 * limit:.1f} % that failed_share_max of suite '{key.suite}' allows.\n"
+            f"{100 * key.failed_share_max:.1f} % that failed_share_max of suite '{key.suite}' allows.\n"
             + "".join(f"Likewise {other}.\n" for other in others)
             + "`python -m reprise why <run>` says what the next run of snakemake asks again, "
             "`python -m reprise retry <run or reason>` has it ask the others."

@@ -3,44 +3,20 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
 from reprise.config.tables import Row
 from reprise.core.paths import OVERVIEW
-from reprise.tables.build import Builder, Link, no_link
+from reprise.core.schemas import TIMINGS
+from reprise.tables.build import Builder, Link
 from reprise.tables.keys import OverviewKey
 from reprise.tables.published import Published
 from reprise.tables.render import table as rendered
-from reprise.tables.render.numbers import EN_DASH
 
-SECONDS_AN_HOUR = 3600
 SPEED, HOURS, DOLLARS = "seconds a question", "GPU hours", "US dollars"
-
-
-class Spent(NamedTuple):
-    """How long a model took over questions of which that is known."""
-
-    questions: int
-    seconds: float
-    is_whole: bool
-    """whether it is known of all questions"""
-    usd: float | None = None
-    """what a vendor took for the answers; None where nobody was paid, or the price is unknown"""
-
-    @classmethod
-    def of(cls, timings: Sequence[pl.DataFrame]) -> "Spent | None":
-        """Over several runs; nothing where it is known of no question."""
-        found = pl.concat(timings) if timings else pl.DataFrame()
-        known = found.filter(pl.col("seconds").is_not_null()) if found.height else found
-        if not known.height:
-            return None
-        seconds = float(known["seconds"].sum()) + float(known["waiting"].sum())
-        usd = None if found["usd"].null_count() else float(found["usd"].sum())
-        return cls(int(known["requests"].sum()), seconds, known.height == found.height, usd)
 
 
 class OverviewBuilder:
@@ -53,20 +29,17 @@ class OverviewBuilder:
         published: Mapping[str, Published],
         problems: Mapping[str, Counter[str]],
         timings: Mapping[str, pl.DataFrame],
-        link: Link = no_link,
+        link: Link | None = None,
     ) -> None:
         """`published` is by benchmark, `timings` by the name of the run."""
         self._key, self._timings = key, timings
-        self._parts = [
-            Builder(
-                part,
-                metrics.filter(pl.col("run").str.starts_with(f"{part.benchmark}/")),
-                published[part.benchmark],
-                problems,
-                link,
-            )
-            for part in key.parts
-        ]
+        self._parts = []
+        for part in key.parts:
+            own = metrics.filter(pl.col("run").str.starts_with(f"{part.benchmark}/"))
+            self._parts.append(Builder(part, own, published[part.benchmark], problems, link))
+        # Dollars where anybody was paid.
+        is_paid = any(not found["usd"].is_null().all() for found in timings.values() if found.height)
+        self._costs = (SPEED, HOURS, DOLLARS) if is_paid else (SPEED, HOURS)
         self._times: list[dict[str, Any]] = []
 
     @property
@@ -79,15 +52,23 @@ class OverviewBuilder:
         tables = {part.key.benchmark_title: part.table() for part in self._parts}
         first, *_ = tables.values()
         costs = rendered.ColumnGroup(tuple(map(rendered.Column, self._costs)), "Cost")
-        rows = [self._row(index, tables) for index, _ in enumerate(first.rows())]
+        shown = zip(*(table.rows() for table in tables.values()), strict=True)
+        asked = zip(*(part.spec.rows() for part in self._parts), strict=True)
+        asks = [
+            f"{part.benchmark_title} {main.protocol}, {main.sampling}"
+            for part in self._key.parts
+            for main in [self._key.of_all[part.benchmark]]
+        ]
         return replace(
             first,
             title="Overview",
             origin="",
-            caption=self._caption(),
+            caption=f"The main numbers of each benchmark, with {100 * self._key.confidence:g} % intervals. Protocol "
+            f"and frames, where no footnote names others: {'; '.join(asks)}. "
+            "Times are those of the answers behind a row.",
             label="tab:overview",
             groups=(*chain.from_iterable(one.groups for one in tables.values()), costs),
-            sections=(rendered.Section(tuple(rows)),),
+            sections=(rendered.Section(tuple(self._row(*row) for row in zip(shown, asked, strict=True))),),
             warnings=tuple(chain.from_iterable(one.warnings for one in tables.values())),
             notes=tuple(f"{title}: {note}" for title, one in tables.items() for note in one.notes),
             provenance=tuple(dict.fromkeys(line for one in tables.values() for line in one.provenance)),
@@ -95,65 +76,41 @@ class OverviewBuilder:
             abbreviations={short: long for part in self._key.parts for short, long in part.abbreviations.items()},
         )
 
-    def _caption(self) -> str:
-        """What the numbers are, and what the models are asked and shown."""
-        asked = [
-            f"{part.benchmark_title} {main.protocol}, {main.sampling}"
-            for part in self._key.parts
-            for main in [self._key.of_all[part.benchmark]]
-        ]
-        share = f"{100 * self._key.confidence:g} %"
-        return (
-            f"The main numbers of each benchmark, with {share} intervals. Protocol and frames, "
-            f"where no footnote names others: {'; '.join(asked)}. Times are those of the answers behind a row."
-        )
-
-    def _row(self, index: int, tables: Mapping[str, rendered.Table]) -> rendered.TableRow:
-        found = {title: list(table.rows())[index] for title, table in tables.items()}
-        asked = [(part, self._rows[part.key.benchmark][index]) for part in self._parts]
-        first, *_ = found.values()
-        notes = [f"{title}: {note}" for title, row in found.items() for note in row.notes]
+    def _row(self, shown: Sequence[rendered.TableRow], asked: Sequence[Row]) -> rendered.TableRow:
+        """The rows of all parts beside each other, and what a model is asked or shown that the others are not."""
+        notes, others = [], []
+        for part, row, of_part in zip(self._parts, asked, shown, strict=True):
+            title, main = part.key.benchmark_title, self._key.of_all[part.key.benchmark]
+            notes += [f"{title}: {note}" for note in of_part.notes]
+            if row.model is not None and (row.protocol, row.sampling) != (main.protocol, main.sampling):
+                others.append(f"{title} {row.protocol}, {row.sampling}")
         return rendered.TableRow(
-            first.label,
-            (*chain.from_iterable(row.cells for row in found.values()), *self._time_cells(first.label, asked)),
-            (*self._other_runs(asked), *notes),
-            reference=any(row.reference for row in found.values()),
+            shown[0].label,
+            (*chain.from_iterable(row.cells for row in shown), *self._time_cells(shown[0].label, asked)),
+            (*([f"Asked and shown: {'; '.join(others)}."] if others else ()), *notes),
+            reference=any(row.reference for row in shown),
         )
 
-    @cached_property
-    def _rows(self) -> dict[str, list[Row]]:
-        return {part.benchmark: part.spec.rows() for part in self._key.parts}
-
-    @cached_property
-    def _costs(self) -> tuple[str, ...]:
-        """The columns of what it took; dollars where anybody was paid."""
-        is_paid = any(not timings["usd"].is_null().all() for timings in self._timings.values() if timings.height)
-        return (SPEED, HOURS, DOLLARS) if is_paid else (SPEED, HOURS)
-
-    def _other_runs(self, asked: Sequence[tuple[Builder, Row]]) -> list[str]:
-        """What a model is asked or shown that the others are not."""
-        named = [
-            f"{part.key.benchmark_title} {row.protocol}, {row.sampling}"
-            for part, row in asked
-            if row.model is not None
-            and (main := self._key.of_all[part.key.benchmark])
-            and (row.protocol, row.sampling) != (main.protocol, main.sampling)
-        ]
-        return [f"Asked and shown: {'; '.join(named)}."] if named else []
-
-    def _time_cells(self, label: str, asked: Sequence[tuple[Builder, Row]]) -> Iterator[rendered.Cell | rendered.Text]:
-        runs = [one.run for part, row in asked if (one := part.scored_of(row, part.spec.columns[0]))]
-        spent = Spent.of([self._timings[run.name] for run in runs if run.name in self._timings])
-        gpus = self._key.gpus[runs[0].model] if runs else 0
-        # Of several GPUs it is not recorded how many a question took.
-        hours = spent.seconds / SECONDS_AN_HOUR if spent and spent.is_whole and gpus == 1 else None
-        speed = spent.seconds / spent.questions if spent else None
-        values = {SPEED: speed, HOURS: hours, DOLLARS: spent.usd if spent else None}
-        for name, value in ((name, values[name]) for name in self._costs):
-            if value is None or spent is None:
-                yield rendered.Text(EN_DASH)
+    def _time_cells(self, label: str, asked: Sequence[Row]) -> Iterator[rendered.Cell | rendered.Text]:
+        """How long a model took over the questions of which that is known, and what a vendor took for the answers."""
+        scored = [part.scored_of(row, part.spec.columns[0]) for part, row in zip(self._parts, asked, strict=True)]
+        runs = [one.run for one in scored if one]
+        parts = [self._timings[run.name] for run in runs if run.name in self._timings]
+        found = pl.concat(parts) if parts else pl.DataFrame(schema=TIMINGS)
+        known = found.filter(pl.col("seconds").is_not_null())
+        questions, values = int(known["requests"].sum()), dict[str, float | None]()
+        if known.height:
+            seconds = float(known["seconds"].sum()) + float(known["waiting"].sum())
+            # Of several GPUs it is not recorded how many a question took.
+            is_known = known.height == found.height and self._key.gpus[runs[0].model] == 1
+            values[SPEED], values[HOURS] = seconds / questions, seconds / 3600 if is_known else None
+            values[DOLLARS] = None if found["usd"].null_count() else float(found["usd"].sum())
+        for name in self._costs:
+            value = values.get(name)
+            if value is None:
+                yield rendered.Text(rendered.EN_DASH)
                 continue
             place = {"suite": self._key.suite, "table": OVERVIEW, "section": "", "row": label, "column": name}
-            numbers = {"metric": name.replace(" ", "_"), "group": "", "value": value, "asked": spent.questions}
+            numbers = {"metric": name.replace(" ", "_"), "group": "", "value": value, "asked": questions}
             self._times.append({**place, **numbers, "source": "reproduced"})
             yield rendered.Cell((rendered.Number(value, 2),))

@@ -28,16 +28,28 @@ class Published:
 
     def __init__(self, path: Path | None, table: str) -> None:
         self._values: dict[tuple[str, str, str, str], Printed] = {}
-        for number, row in enumerate(_rows(path) if path else (), start=2):
-            value = _printed(row["value"], f"{path}: line {number}")
+        if path is not None and not path.is_file():
+            raise UserError(f"{path}: no such file; it holds the paper's published numbers.")
+        for number, row in enumerate(csv_rows(path, COLUMNS) if path else (), start=2):
+            value, where = row["value"], f"{path}: line {number}"
+            try:
+                exponent = Decimal(value).as_tuple().exponent
+            except (ArithmeticError, TypeError):
+                raise UserError(
+                    f"{where}: value '{value}' is not a number. Write a plain number such as 43.1."
+                ) from None
+            if not isinstance(exponent, int) or math.isinf(float(value)):
+                raise UserError(
+                    f"{where}: value '{value}' is not finite. Leave the line out if the paper prints no number."
+                )
             if row["table"] == table:
                 identity = (row["row"], row["frames"], row["group"], row["metric"])
                 if identity in self._values:
                     raise UserError(
-                        f"{path}: line {number}: {table} has {identity} (row, frames, group, metric) already. "
+                        f"{where}: {table} has {identity} (row, frames, group, metric) already. "
                         "Tell the rows apart, or remove one."
                     )
-                self._values[identity] = value
+                self._values[identity] = Printed(float(value), max(0, -exponent))
 
     def get(self, row: str, frames: str | None, group: str, metric: str) -> Printed | None:
         """A number; a row that names no frames takes the only one there is."""
@@ -49,20 +61,3 @@ class Published:
     def of_metric(self, metric: str) -> list[tuple[str, float]]:
         """Row and value of each number of a metric."""
         return [(place[0], printed.value) for place, printed in self._values.items() if place[3] == metric]
-
-
-def _rows(path: Path) -> list[dict[str, str]]:
-    try:
-        return csv_rows(path, COLUMNS)
-    except FileNotFoundError as error:
-        raise UserError(f"{path}: no such file; it holds the paper's published numbers.") from error
-
-
-def _printed(text: str, where: str) -> Printed:
-    try:
-        value = float(text)
-    except (TypeError, ValueError):
-        raise UserError(f"{where}: value '{text}' is not a number. Write a plain number such as 43.1.") from None
-    if not math.isfinite(value):
-        raise UserError(f"{where}: value '{text}' is not finite. Leave the line out if the paper prints no number.")
-    return Printed(value, max(0, -int(Decimal(text).as_tuple().exponent)))

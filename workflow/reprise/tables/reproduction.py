@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -9,11 +10,9 @@ import polars as pl
 from reprise.tables.keys import ReproductionKey
 from reprise.tables.published import Printed
 from reprise.tables.render import table as rendered
-from reprise.tables.render.numbers import EN_DASH
-from reprise.tables.verdict import NAMES, Measured, Name, Verdict, verdict
+from reprise.tables.verdict import NAMES, Verdict, verdict
 
 PLACE = ("table", "section", "row", "column", "metric", "group", "run", "judge")
-DECIMALS = 2  # that ours show at least, whose papers print fewer
 SCHEMA = pl.Schema(
     {
         **dict.fromkeys(PLACE, pl.String),
@@ -62,17 +61,16 @@ class Reproduction:
         self.cells = [self._compare(row) for row in readings.values()]
 
     def _compare(self, row: Mapping[str, Any]) -> Compared:
-        ours = Measured(row["value"], row["low"], row["high"])
+        ends = None if row["low"] is None or row["high"] is None else (row["low"], row["high"])
         paper = Printed(row["published"], row["published_decimals"])
-        found = verdict(ours, paper, is_exact=row["source"] == "data", why_not=self._judged_otherwise(row))
+        our_judge = self._key.judges.get(row["judge"] or "", "")
+        their_judge = self._key.judges_of_paper.get(row["table"], "")
+        # A judge's name without what is written in several ways.
+        names = {"".join(filter(str.isalnum, judge.lower())) for judge in (our_judge, their_judge)}
+        is_judged_otherwise = len(names) == 2 and "" not in names
+        why_not = f"judged by {our_judge}, in the paper by {their_judge}" if is_judged_otherwise else ""
+        found = verdict(row["value"], ends, paper, is_exact=row["source"] == "data", why_not=why_not)
         return Compared(row, found, tuple(self._conditions(row)))
-
-    def _judged_otherwise(self, row: Mapping[str, Any]) -> str:
-        """That another judge rated the answers than in the paper."""
-        theirs, ours = self._key.judges_of_paper.get(row["table"], ""), self._key.judges.get(row["judge"] or "", "")
-        if not theirs or not ours or _letters(theirs) == _letters(ours):
-            return ""
-        return f"judged by {ours}, in the paper by {theirs}"
 
     def _conditions(self, row: Mapping[str, Any]) -> Iterator[str]:
         """What a reader must know of a number to compare it."""
@@ -88,7 +86,12 @@ class Reproduction:
 
     def rows(self) -> pl.DataFrame:
         """All cells, for the csv."""
-        return pl.DataFrame([_tidy(cell) for cell in self.cells], schema=SCHEMA)
+        rows = []
+        for found, made, conditions in self.cells:
+            own = {"ours": found["value"], "verdict": made.name, "why": made.why, "conditions": "; ".join(conditions)}
+            apart = {"difference": made.difference, "tolerance": made.tolerance}
+            rows.append({name: found[name] for name in SCHEMA if name in found} | own | apart)
+        return pl.DataFrame(rows, schema=SCHEMA)
 
     def tables(self) -> list[rendered.Table]:
         """The summary, and the cells of each table."""
@@ -98,16 +101,25 @@ class Reproduction:
         return [self._summary(by_table), *(self._listed(name, cells) for name, cells in by_table.items() if cells)]
 
     def _summary(self, by_table: Mapping[str, Sequence[Compared]]) -> rendered.Table:
-        one_in = round(1 / (1 - self._key.confidence))
+        """How many numbers of each table, and of each paper, have which verdict."""
         sections = []
         for paper in dict.fromkeys(self._titles[name].paper for name in by_table):
-            own = {name: cells for name, cells in by_table.items() if self._titles[name].paper == paper}
-            total = [cell for cells in own.values() for cell in cells]
-            lines = [self._counted(self._titles[name].number, cells) for name, cells in own.items()]
-            sections.append(rendered.Section((*lines, self._counted("All tables", total)), paper))
+            own = {
+                self._titles[name].number: cells
+                for name, cells in by_table.items()
+                if self._titles[name].paper == paper
+            }
+            rows = []
+            for label, cells in [*own.items(), ("All tables", list(chain.from_iterable(own.values())))]:
+                counts = Counter(cell.verdict.name for cell in cells)
+                numbers = (len(cells), *(counts[name] for name in NAMES))
+                rows.append(
+                    rendered.TableRow(label, tuple(rendered.Cell((rendered.Number(one, 0),)) for one in numbers))
+                )
+            sections.append(rendered.Section(tuple(rows), paper))
         return rendered.Table(
             title="Reproduction",
-            caption=HOW.format(one_in=one_in),
+            caption=HOW.format(one_in=round(1 / (1 - self._key.confidence))),
             label="tab:reproduction",
             stub="Table",
             groups=(rendered.ColumnGroup(tuple(rendered.Column(name) for name in ("numbers", *NAMES))),),
@@ -116,16 +128,14 @@ class Reproduction:
             provenance=(f"Suite {self._key.suite} ({self._key.suite_title}).",),
         )
 
-    @staticmethod
-    def _counted(label: str, cells: Sequence[Compared]) -> rendered.TableRow:
-        counts: Counter[Name] = Counter(cell.verdict.name for cell in cells)
-        numbers = (len(cells), *(counts[name] for name in NAMES))
-        return rendered.TableRow(label, tuple(rendered.Cell((rendered.Number(one, 0),)) for one in numbers))
-
     def _listed(self, name: str, cells: Sequence[Compared]) -> rendered.Table:
         title = self._titles[name]
-        columns = ("column", "ours", "interval", "paper", "difference", "verdict", "conditions")
-        words = {"column", "verdict", "conditions"}
+        numbers, words = ("ours", "interval", "paper", "difference"), ("verdict", "conditions")
+        columns = [
+            rendered.Column("column", "left"),
+            *map(rendered.Column, numbers),
+            *(rendered.Column(one, "left") for one in words),
+        ]
         sections: dict[str, list[rendered.TableRow]] = {}
         for cell in cells:
             sections.setdefault(cell.found["section"] or "", []).append(_line(cell))
@@ -135,47 +145,27 @@ class Reproduction:
             caption="Numbers of ours beside the paper's.",
             label=f"tab:reproduction-{name.replace('/', '-').replace('_', '-')}",
             stub="Row",
-            groups=(
-                rendered.ColumnGroup(
-                    tuple(rendered.Column(one, "left" if one in words else "right") for one in columns)
-                ),
-            ),
+            groups=(rendered.ColumnGroup(tuple(columns)),),
             sections=tuple(rendered.Section(tuple(rows), section) for section, rows in sections.items()),
             notice=self._key.notice,
         )
 
 
 def _line(cell: Compared) -> rendered.TableRow:
+    """Ours with as many decimals as the paper's, at least two."""
     found, made = cell.found, cell.verdict
-    printed = found["published_decimals"]
-    decimals = max(DECIMALS, printed)
+
+    def number(value: float | None, decimals: int = max(2, found["published_decimals"]), sign: str = "") -> str:
+        return rendered.EN_DASH if value is None else f"{value:{sign}.{decimals}f}"
+
     ends = [found["low"], found["high"]]
-    interval = EN_DASH if None in ends else " to ".join(_number(end, decimals) for end in ends)
-    return rendered.TableRow(
-        found["row"],
-        (
-            rendered.Text(f"{found['column']} ({found['metric']})"),
-            rendered.Text(_number(found["value"], decimals)),
-            rendered.Text(interval),
-            rendered.Text(_number(found["published"], printed)),
-            rendered.Text(_number(made.difference, decimals, signed=True)),
-            rendered.Text(f"{made.name}: {made.why}" if made.why else made.name),
-            rendered.Text("; ".join(cell.conditions)),
-        ),
+    texts = (
+        f"{found['column']} ({found['metric']})",
+        number(found["value"]),
+        rendered.EN_DASH if None in ends else " to ".join(map(number, ends)),
+        number(found["published"], found["published_decimals"]),
+        number(made.difference, sign="+"),
+        f"{made.name}: {made.why}" if made.why else made.name,
+        "; ".join(cell.conditions),
     )
-
-
-def _number(value: float | None, decimals: int, *, signed: bool = False) -> str:
-    return EN_DASH if value is None else f"{value:{'+' if signed else ''}.{decimals}f}"
-
-
-def _letters(name: str) -> str:
-    """A judge's name without what is written in several ways."""
-    return "".join(sign for sign in name.lower() if sign.isalnum())
-
-
-def _tidy(cell: Compared) -> dict[str, Any]:
-    found, made = cell.found, cell.verdict
-    own = {"ours": found["value"], "verdict": made.name, "why": made.why, "conditions": "; ".join(cell.conditions)}
-    known = {name: found[name] for name in SCHEMA if name in found}
-    return {**known, **own, "difference": made.difference, "tolerance": made.tolerance}
+    return rendered.TableRow(found["row"], tuple(map(rendered.Text, texts)))

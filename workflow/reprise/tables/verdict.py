@@ -9,14 +9,6 @@ Name = Literal["agrees", "differs", "not comparable"]
 NAMES: tuple[Name, ...] = ("agrees", "differs", "not comparable")
 
 
-class Measured(NamedTuple):
-    """A number of ours with its interval, where it has one."""
-
-    value: float | None
-    low: float | None
-    high: float | None
-
-
 class Verdict(NamedTuple):
     """How a number of ours stands to the paper's."""
 
@@ -28,32 +20,32 @@ class Verdict(NamedTuple):
     """the largest difference that still agrees"""
 
 
-def verdict(ours: Measured, paper: Printed, *, is_exact: bool = False, why_not: str = "") -> Verdict:
-    """Compare a number with the paper's.
+def verdict(
+    value: float | None,
+    interval: tuple[float, float] | None,
+    paper: Printed,
+    *,
+    is_exact: bool = False,
+    why_not: str = "",
+) -> Verdict:
+    """Compare a number of ours with the paper's.
 
     Both were measured on the same questions, but the paper's answers are not at hand, so that the two cannot be paired.
     The paper's number is taken to be as uncertain as ours, that is by the half of our interval on its side, and to be
     independent of ours; on top comes what its last digit leaves out. An exact number, such as a count, has only that.
     """
-    if ours.value is None:
+    if value is None:
         return Verdict("not comparable", "nothing could be scored")
-    if not math.isfinite(ours.value):
+    if not math.isfinite(value):
         return Verdict("not comparable", "ours is no number")
-    difference, rounding = ours.value - paper.value, 10.0**-paper.decimals / 2
+    difference, tolerance = value - paper.value, 10.0**-paper.decimals / 2
     if why_not:
         return Verdict("not comparable", why_not, difference)
-    if ours.low is None or ours.high is None:
-        if _is_within(difference, rounding):
-            return Verdict("agrees", "", difference, rounding)
-        return (
-            Verdict("differs", "", difference, rounding)
-            if is_exact
-            else Verdict("not comparable", "no interval of ours", difference)
-        )
-    half = ours.value - ours.low if difference > 0 else ours.high - ours.value
-    tolerance = math.sqrt(2) * half + rounding
-    return Verdict("agrees" if _is_within(difference, tolerance) else "differs", "", difference, tolerance)
-
-
-def _is_within(difference: float, most: float) -> bool:
-    return abs(difference) < most or math.isclose(abs(difference), most)
+    if interval is not None:
+        low, high = interval
+        tolerance += math.sqrt(2) * (value - low if difference > 0 else high - value)
+    if abs(difference) < tolerance or math.isclose(abs(difference), tolerance):
+        return Verdict("agrees", "", difference, tolerance)
+    if interval is None and not is_exact:
+        return Verdict("not comparable", "no interval of ours", difference)
+    return Verdict("differs", "", difference, tolerance)

@@ -1,15 +1,18 @@
 """What reaches a model: limits of pixels, frames as images, times, and what cannot be shown."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from pydantic import ValidationError
 from reprise.config.model import Model
 from reprise.core.errors import UserError
 from reprise.media.decoder import read_footage
+from reprise.media.grid import as_grid
 from reprise.models.base import AnswerError
 from reprise.models.local.clip_inputs import ClipProcessor
 from reprise.models.local.forward import context_of
@@ -45,6 +48,23 @@ def test_a_class_that_takes_both_shows_frames_as_its_file_says(tmp_path: Path, v
     assert as_images.placeholders > as_video.placeholders, "a video's frames are pooled"
     (answer,) = TransformersAdapter(spec(folder, frames="images")).answers(shown(video, INDICES), [SCORE])
     assert answer.frames_shown == len(INDICES)
+
+
+@pytest.mark.parametrize("mode", ["images", "video"])
+def test_a_grid_reaches_the_model_as_one_picture(mode: str, tmp_path: Path, video: Path) -> None:
+    folder, clip = tiny.llava(tmp_path / "m"), replace(shown(video, INDICES), grid=(2, 2))
+    adapter = TransformersAdapter(spec(folder, frames=mode))
+    (answer,) = adapter.answers(clip, [SCORE])
+    assert answer.frames_shown == 1 and not answer.error
+    frames = frames_of(video)
+    picture = as_grid(frames.frames, 2, 2)[None]
+    expected = adapter.preparer.processor.prepare(frames._replace(frames=picture, places=frames.places[:1]))
+    found = adapter.preparer.prepare(clip, adapter.preparer.read(clip), [SCORE]).clip
+    assert expected.tensors.keys() == found.tensors.keys() and expected.frames == found.frames == 1
+    assert all(np.array_equal(found.tensors[name], expected.tensors[name]) for name in found.tensors)
+    alone = adapter.preparer.processor.prepare(frames_of(video, INDICES[:1]))
+    (name,) = (name for name in expected.tensors if name.startswith("pixel_values"))
+    assert not np.array_equal(alone.tensors[name], expected.tensors[name])
 
 
 def test_a_template_without_a_video_shows_images_and_one_without_images_nothing(tmp_path: Path, video: Path) -> None:

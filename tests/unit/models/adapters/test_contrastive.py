@@ -1,6 +1,7 @@
 """Similarities of captions and clips, against a plain computation with the same checkpoint."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import torch
 from PIL import Image
 from reprise.core.errors import UserError
 from reprise.media.decoder import read_frames
+from reprise.media.grid import as_grid
 from reprise.models.base import Clip, Request
 from reprise.models.local.contrastive import ContrastiveAdapter, load_encoder
 from reprise.models.local.open_clip import load_open_clip
@@ -58,6 +60,18 @@ def test_clip_and_siglip_by_the_mean_of_frame_features(
         other = torch.nn.functional.normalize(frames, dim=-1).mean(0)
     assert given(folder, shown(video, INDICES)) == pytest.approx(expected, abs=1e-5)
     assert not torch.allclose(other / other.norm(), mean / mean.norm(), atol=1e-5), "the order of mean and norm matters"
+
+
+def test_a_grid_is_one_picture(video: Path, tmp_path: Path) -> None:
+    folder = tiny.clip(tmp_path / "model")
+    adapter = ContrastiveAdapter(spec(folder))
+    (answer,) = adapter.answers(replace(shown(video, INDICES), grid=(2, 2)), [compared(CAPTIONS[0])])
+    picture = as_grid(read_frames(video, INDICES), 2, 2)
+    encoder = load_encoder(spec(folder))
+    with torch.inference_mode():
+        expected = encoder.similarity(encoder.clip(picture[None]), CAPTIONS[0]).value
+    assert answer.frames_shown == 1 and answer.scores == (pytest.approx(expected),)
+    assert given(folder, shown(video, INDICES))[0] != pytest.approx(expected)
 
 
 def test_one_frame_and_one_caption_give_the_models_own_logit(video: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -202,6 +203,15 @@ def test_a_video_is_uploaded_once_asked_about_and_deleted(server: ChatServer, vi
 def test_a_blind_question_uploads_nothing(server: ChatServer, tmp_path: Path) -> None:
     (found,) = adapter(server, tmp_path, frames="video").answers(BLIND, [WRITE])
     assert found.text == "this" and len(server.asked) == 1
+
+
+def test_a_grid_is_no_file(server: ChatServer, video: Path, tmp_path: Path) -> None:
+    clip = replace(shown(video, (0, 24, 48, 71)), grid=(2, 2))
+    with pytest.raises(UserError, match="shown as a grid of its frames, but the server is given the clip's file"):
+        list(adapter(server, tmp_path, frames="video").answers(clip, [WRITE]))
+    assert server.asked == []
+    (found,) = adapter(server, tmp_path).answers(clip, [WRITE])
+    assert found.frames_shown == 1
 
 
 def test_another_sampling_than_the_vendors_is_not_asked(server: ChatServer, video: Path, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from reprise.core.errors import UserError
 from reprise.core.plain import HIDDEN
 from reprise.media.decoder import read_frames
+from reprise.media.grid import as_grid
 from reprise.models.base import Answer, Clip, Due, Request, ServedAnswer
 from reprise.models.remote.openai import OpenAIAdapter
 from reprise.models.remote.sending import Slots
@@ -67,6 +68,19 @@ def due(name: str, count: int, clip: Clip = BLIND) -> Due:
 
 
 # --- what is sent ----------------------------------------------------------------------------------------------------
+
+
+def test_a_grid_is_sent_as_one_picture(video: Path) -> None:
+    indices = (3, 40, 40, 79)
+    with ChatServer() as server:
+        own = adapter(server, max_images=1)
+        (found,) = own.answers(replace(shown(video, indices), grid=(2, 2)), [WRITE])
+        (image,) = server.asked[-1].images
+        with pytest.raises(UserError, match="is shown with 4 frames, but settings.max_images"):
+            list(own.answers(shown(video, indices), [WRITE]))
+    picture = np.asarray(Picture.open(BytesIO(base64.b64decode(image))))
+    assert np.array_equal(picture, as_grid(read_frames(video, indices), 2, 2))
+    assert found.frames_shown == 1 and found.tokens_in == TEXT_TOKENS + FRAME_TOKENS
 
 
 def test_every_frame_of_the_plan_is_sent_as_it_is(video: Path) -> None:

@@ -1,7 +1,9 @@
 """Tables that several tests render."""
 
-from reprise.tables.render import Cell, Column, ColumnGroup, Number, Section, Table, TableRow, Text, mark_best
-from reprise.tables.render.table import State
+from dataclasses import replace
+
+from reprise.tables.render.best import mark_best
+from reprise.tables.render.table import Cell, Column, ColumnGroup, Number, Section, State, Table, TableRow, Text
 
 HOSTILE = "<script>alert(1)</script> \\input{x} 100%_&#{}~^\\ | a\nb `c` $d$ --- 'e' \"f\" [g] *h* ∧ △ é 中 \x07"
 
@@ -11,55 +13,35 @@ def cell(*values: float | None, state: State = "reproduced") -> Cell:
     return Cell(tuple(Number(value, state=state) for value in values))
 
 
-def bias(value: float, difference: float) -> Cell:
-    """An accuracy with a signed difference in parentheses."""
-    return Cell((Number(value), Number(difference, signed=True)), joining="parentheses")
-
-
 def small_table(*rows: TableRow, columns: tuple[Column, ...] = (Column("Avg"),)) -> Table:
     """One section, one group, nothing else."""
     return Table("T", "C", "tab:t", "Model", (ColumnGroup(columns),), (Section(rows),))
 
 
-def one_cell(number: Number, label: str = "M") -> Table:
-    """A table with a single number."""
-    return small_table(TableRow(label, (Cell((number,)),)))
-
-
 def full_table() -> Table:
-    """Everything that a table can have, in the manner of VELOCITI's tables 3 and 5."""
+    """In the manner of VELOCITI's tables 3 and 5: every state, best numbers, comparisons, notes."""
     unclear = "The paper prints 0+2.6."
     chance = TableRow(
-        "Random", (Text("-"), cell(50), cell(None), cell(50), bias(50, 0), cell(25, 6.25)), reference=True
+        "Random", (Text("-"), cell(50), cell(None), cell(50), cell(50, 0), cell(25, 6.25)), reference=True
     )
-    small = TableRow("QVL-7B", (Text("8"), cell(94.9), cell(98.5), cell(38.9), bias(88.0, 49.1), cell(83.0, 98.3)))
-    middle = TableRow("OV-7B", (Text("16"), cell(90.1), cell(91.0), cell(30.5), bias(60.0, 67.8), cell(49.2, 80.0)))
-    large = TableRow(
-        "OV-72B",
-        (
-            Text("16"),
-            cell(99.2),
-            cell(98.5),
-            Cell((Number(78.04, published=78.4, notes=(unclear,)),)),
-            bias(88.3, -10.3),
-            Cell((Number(84.2, significant=True, state="incomplete"), Number(None, state="not run"))),
-        ),
-        notes=("Quantised to 4 bits.",),
-    )
+    small = TableRow("QVL-7B", (Text("8"), cell(94.9), cell(98.5), cell(38.9), cell(88.0, 49.1), cell(83.0, 98.3)))
+    middle = TableRow("OV-7B", (Text("16"), cell(90.1), cell(91.0), cell(30.5), cell(60.0, 67.8), cell(49.2, 80.0)))
+    noted = Cell((Number(78.04, published=78.4, notes=(unclear,)),))
+    mixed = Cell((Number(84.2, significant=True, state="incomplete"), Number(None, state="not run")))
+    cells = (Text("16"), cell(99.2), cell(98.5), noted, cell(88.3, -10.3), mixed)
+    large = TableRow("OV-72B", cells, notes=("Quantised to 4 bits.", unclear))
     imported = TableRow("Gem_1.5F", (Text("1 fps"), *[cell(100.0 - index, state="imported") for index in range(5)]))
     published = TableRow("GPT-4o", (Text("16"), *[cell(83.9 - index, state="published") for index in range(5)]))
     idle = TableRow("QVL-72B", (Text("8"), *[cell(None, state="not run") for _ in range(5)]))
+    lost = TableRow("Lost", (Text("8"), Cell(), *[cell(None, None, state="lost") for _ in range(4)]))
+    columns = [tuple(map(Column, titles)) for titles in (["Frames"], ["A", "B"], ["A", "B (Bias)", "A ∧ B"])]
     table = Table(
         title="VELOCITI, Table 5",
         caption="Multi-choice evaluation: accuracy in % where A or B is right, A ∧ B, and B − A.",
         label="tab:velociti-table5",
         stub="Model",
-        groups=(
-            ColumnGroup((Column("Frames", "center"),)),
-            ColumnGroup((Column("A"), Column("B")), "Control"),
-            ColumnGroup((Column("A"), Column("B (Bias)"), Column("A ∧ B", notes=(unclear,))), "Benchmark average"),
-        ),
-        sections=(Section((chance, small, middle, large)), Section((imported, published, idle), "VELOCITI Subset")),
+        groups=tuple(map(ColumnGroup, columns, ("", "Control", "Benchmark average"))),
+        sections=(Section((chance, small, middle, large)), Section((imported, published, idle, lost), "Subset")),
         notes=("Missing clips: 3 of 900.",),
         warnings=('velociti/entail/fps1/ov looks broken: 98.0 % of 900 answers are "A".',),
         provenance=("suite demo", "key 0123456789abcdef", "code 1.0, polars 2.1"),
@@ -67,4 +49,71 @@ def full_table() -> Table:
         comparison=True,
         significance="above chance (exact binomial test, p < 0.05)",
     )
-    return mark_best(table, range(1, 6))
+    for column in range(1, 6):
+        table = mark_best(table, column)
+    return table
+
+
+def other_table() -> Table:
+    """What else there can be: indices, intervals, links, bold for significance, abbreviations, words to the left."""
+    best = Number(30.5, significant=True, best=True, interval=(28.0, 33.25), link='items.html#b=v&q="x"')
+    lowest = Number(-0.04, 1, signed=True, published=2.0, significant=True)
+    row = TableRow("M^3 [8f]", (Cell((best,)), Cell((lowest,)), Text("1fps, in words that are long")))
+    columns = (Column("s_t"), Column("BLEU_1"), Column("MBA of the four sets", "left"))
+    meanings = {"MBA": "all right", "BA": "no", "OV": "OneVision", "V": "no", "f": "frames", "fps": "a second"}
+    other = TableRow("M^3", (cell(1), cell(16.6667), Text("")))
+    return replace(
+        small_table(row, other, columns=columns),
+        origin="VELOCITI, Table 2",
+        bold="significant",
+        significance="above chance",
+        comparison=True,
+        abbreviations=meanings,
+    )
+
+
+def hostile_table() -> Table:
+    """Hostile texts wherever a text can stand."""
+    row = TableRow(HOSTILE, (cell(1), Text(HOSTILE)), notes=(HOSTILE,))
+    rows = (row, TableRow("[1ex]", (cell(2), Text("*"))), TableRow("*", (cell(3), Text("- 1."))))
+    return replace(
+        small_table(*rows, columns=(Column(HOSTILE), Column("B"))),
+        sections=(Section(rows, HOSTILE),),
+        title=HOSTILE,
+        caption=HOSTILE,
+        stub=HOSTILE,
+        notes=(HOSTILE, "1. no list"),
+        warnings=(HOSTILE,),
+        provenance=(HOSTILE,),
+        notice=HOSTILE,
+    )
+
+
+TEXTS = (
+    *("100%_&#{}$", "~^\\", r"\input{x}", "<b>|", "[1ex] *x*", "a--b---c", "2–4 — –-", "`a' ''b\"", "A ∧ B ± 1 → △"),
+    *(
+        "Gödel, naïve, Šå, ç",
+        "e\N{COMBINING ACUTE ACCENT}",
+        "Straße, Łódź",
+        "中🙂ế",
+        "a\n\n b\tc\x07",
+        "a\N{NO-BREAK SPACE}b",
+    ),
+    *(
+        "a|b *a* _b_ `c` ~d~",
+        "<script>&amp;",
+        "[a](b) $x$ \\",
+        "a\n# b",
+        "# a",
+        "- a",
+        "1. a",
+        "2) a",
+        "===",
+        "QVL-7B + 1.5",
+    ),
+)
+
+
+def signs_table() -> Table:
+    """Texts with signs that mean something to a format, as notes, each at the start of a line."""
+    return replace(small_table(TableRow("m", (cell(1),))), notes=TEXTS, caption=" ".join(TEXTS))

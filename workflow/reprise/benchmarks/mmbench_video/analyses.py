@@ -1,4 +1,4 @@
-"""Groups of MMBench-Video's analyses: leaf abilities, duration, shots, and, of our own, the type of the question."""
+"""Groups of MMBench-Video's analyses: leaves, duration, shots and the type of the question; of other sets the type."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -12,14 +12,15 @@ from reprise.benchmarks.mmbench_video.analysed import (
     QUESTION_TYPES,
     SHOTS,
 )
-from reprise.benchmarks.mmbench_video.taxonomy import LEAF, OWN_NAME
+from reprise.benchmarks.mmbench_video.taxonomy import LEAF, OWN_NAME, SETS
 from reprise.benchmarks.rows import Item
 
 TYPE_OF_WORD = {word: group for group, words in QUESTION_TYPES.items() for word in words}
 
 
 def _of_items(items: Sequence[Item], facts: Facts) -> Mapping[str, Sequence[str]]:
-    return {item.item_id: _groups(item, facts.get(item.clip_id, {})) for item in items if OWN_NAME in item.groups}
+    found = {item.item_id: _groups(item, facts.get(item.clip_id, {})) for item in items if OWN_NAME in item.groups}
+    return found | {item.item_id: [question_type(item.texts["question"])] for item in items if SETS in item.groups}
 
 
 def _groups(item: Item, facts: Mapping[str, float]) -> list[str]:

@@ -16,10 +16,13 @@ def unpacked(item: Item) -> Iterator[Question]:
 
 
 def packed(items: Sequence[Item]) -> Question:
-    """All questions of a video, by index."""
+    """All questions of a video, by index; the harness writes signs beyond ASCII as escapes."""
     questions = {item.item_id: item.texts["question"] for item in items}
     answers = {item.item_id: item.answer for item in items}
-    values = _values(items[0]) | {"questions": json.dumps(questions, ensure_ascii=False)}
+    values = _values(items[0]) | {
+        "questions": json.dumps(questions, ensure_ascii=False),
+        "questions_escaped": json.dumps(questions),
+    }
     return Question("packed", values, expected=json.dumps(answers, ensure_ascii=False))
 
 

@@ -7,7 +7,7 @@ from reprise.core.errors import UserError
 from reprise.media.errors import STATUSES as MEDIA_STATUSES
 from reprise.models.adapters import ADAPTERS, SHARE
 from reprise.models.asking.failures import Failures
-from reprise.models.asking.reasons import REASONS, TRANSIENT
+from reprise.models.asking.reasons import TRANSIENT, in_words
 from reprise.models.base import Answer, Request
 from reprise.models.keys import ModelRunKey, RunKey
 from reprise.models.settings import HALF
@@ -66,8 +66,8 @@ class FirstFailures:
                 others.retry()  # as of this piece's, nothing counts against them
             _, first = self._failed[0]
             raise UserError(
-                f"{self._run}: the first {len(self._failed)} questions all failed: {first.error} "
-                f"({REASONS[first.error]}): {first.message}. Nothing was recorded. {_advice(first.error)}"
+                f"{self._run}: the first {len(self._failed)} questions all failed: "
+                f"{in_words(first.error, first.message)}. Nothing was recorded. {_advice(first.error)}"
             )
         self.is_over = True
 

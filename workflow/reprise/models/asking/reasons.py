@@ -30,3 +30,8 @@ PERMANENT = {
     "failed": "failed for a reason that is in the message",
 }
 REASONS = TRANSIENT | PERMANENT | MEDIA_STATUSES
+
+
+def in_words(error: str, message: str) -> str:
+    """A failure's reason with its message, which some have none of."""
+    return f"{error} ({REASONS[error]}): {message}" if message else f"{error} ({REASONS[error]})"

@@ -9,7 +9,7 @@ from statistics import mean
 from reprise.models.asking.ahead import Asked
 from reprise.models.asking.outcomes import Model, ask
 from reprise.models.base import Answer, Clip, Request
-from reprise.reading.robust import read_robust
+from reprise.reading.readers import read_by_table
 
 PLAN, BLIND, ANOTHER, REVERSED = "the plan's frames", "no frames", "another clip's frames", "the frames in reverse"
 # The same input gives the same numbers but for the last digits.
@@ -131,4 +131,6 @@ def _tokens_a_frame(planned: Found, blind: Found) -> float:
 def _readable(request: Request, answer: Answer) -> float:
     if answer.scores:
         return sum(answer.scores)
-    return float(bool(read_robust(answer.text, request.options) if request.options else answer.text.strip()))
+    return float(
+        bool(read_by_table(answer.text, request.options, ()).value if request.options else answer.text.strip())
+    )

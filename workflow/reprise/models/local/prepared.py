@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reprise.core.errors import UserError
-from reprise.media.decoder import Footage, read_footage
+from reprise.media.decoder import Footage
 from reprise.models.base import Answer, AnswerError, Clip, ModelSpec, Request
 from reprise.models.local.clip_inputs import TEXTUAL, ClipInputs, ClipProcessor
+from reprise.models.local.frames import footage_of
 from reprise.models.local.loading import load_part, load_processor
 from reprise.models.local.torch_setup import prepare
 from reprise.models.settings import TransformersSettings
@@ -50,7 +51,7 @@ class ClipPreparer:
 
     def read(self, clip: Clip) -> Footage | None:
         """The frames that a clip's plan shows; none in a blind run."""
-        return read_footage(clip.path, clip.indices) if clip.path is not None and clip.indices else None
+        return footage_of(clip) if clip.path is not None and clip.indices else None
 
     def prepare(self, clip: Clip, frames: Footage | None, requests: Sequence[Request]) -> Prepared:
         inputs = self.processor.prepare(frames)

@@ -64,15 +64,22 @@ class RemoteAdapter(ABC):
 
     def _check_images(self, dues: Sequence[Due]) -> None:
         """Stop before anything is paid for where a clip has more frames than the server takes."""
-        most = max((due.clip for due in dues), key=lambda clip: len(clip.indices), default=None)
-        if most is None or self.takes_files:
+        most = max((due.clip for due in dues), key=lambda clip: clip.pictures, default=None)
+        if most is None:
+            return
+        if self.takes_files:
+            if most.grid is not None:
+                raise UserError(
+                    f"clip '{most.clip_id}' is to be shown as a grid of its frames, but the server is given the clip's "
+                    "file. Set `settings.frames: images` in the model's file, or use a sampling without a view."
+                )
             return
         limit, where = self._remote.max_images, "settings.max_images of the model's file"
         if limit is None and self.limits is not None:
             limit, where = self.limits.images, f"the vendor's limit ({self.limits.source})"
-        if limit is not None and len(most.indices) > limit:
+        if limit is not None and most.pictures > limit:
             raise UserError(
-                f"clip '{most.clip_id}' is shown with {len(most.indices)} frames, but {where} is {limit}. Use a "
+                f"clip '{most.clip_id}' is shown with {most.pictures} frames, but {where} is {limit}. Use a "
                 "sampling of fewer frames, or correct `max_images`."
             )
 

@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from PIL import Image as Picture
 
-from reprise.media.decoder import Footage, Image, read_footage
+from reprise.media.decoder import Footage, Image
 from reprise.models.asking.money.vendors import Shown
 from reprise.models.base import Clip, ModelSpec, Request
+from reprise.models.local.frames import footage_of
 
 FASTEST = 1  # of zlib's levels: the others make frames little smaller
 
@@ -40,15 +41,15 @@ class ImagesPreparer:
         del spec  # nothing to load
 
     def read(self, clip: Clip) -> Footage:
-        assert clip.path is not None
-        return read_footage(clip.path, clip.indices)
+        return footage_of(clip)
 
     def prepare(self, clip: Clip, frames: Footage, requests: Sequence[Request]) -> Encoded:
         """A frame that the plan shows several times is encoded once."""
-        first = {index: at for at, index in reversed(list(enumerate(clip.indices)))}
+        shown = clip.indices[: len(frames.frames)]
+        first = {index: at for at, index in reversed(list(enumerate(shown)))}
         encoded = {index: as_png(frames.frames[at]) for index, at in first.items()}
         height, width = frames.frames[0].shape[:2]
-        images = tuple(encoded[index] for index in clip.indices)
+        images = tuple(encoded[index] for index in shown)
         return Encoded(images, frames.places, frames.rate, frames.total, width, height)
 
 

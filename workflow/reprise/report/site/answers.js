@@ -76,14 +76,15 @@ reprise.answers = (() => {
     return named.length ? lines : [make("li", { class: "where" }, "no reader read this answer")];
   }
 
-  function ofRead({ value = "", score, right, unparsed, failed, reply }, request, columns) {
+  function ofRead({ value = "", score, right, unparsed, failed, by, reply }, request, columns) {
     if (failed || unparsed) {
       return [failed ? "failed, nothing to read" : "cannot be read", reply ? given("pre", reply) : ""];
     }
     const isRated = columns.rating || (request.ask === "write" && score !== undefined);
     const judged = isRated ? "" : right ? ", right" : ", wrong";
     const number = score === undefined ? "" : columns.rating ? `, rated ${shortened(score)}` : `, score ${shortened(score)}`;
-    return ["reads ", given("q", value), number, judged, reply && reply !== value ? given("pre", reply) : ""];
+    const how = by ? `, read by: ${by}` : "";
+    return ["reads ", given("q", value), number, judged, how, reply && reply !== value ? given("pre", reply) : ""];
   }
 
   function spent({ frames = 0, tokens_in: tokensIn = 0, tokens_out: tokensOut = 0 }) {

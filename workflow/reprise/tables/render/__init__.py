@@ -6,23 +6,10 @@ several papers with `collect`.
 
 from collections.abc import Callable, Mapping, Sequence
 
-from reprise.tables.render import html, latex, markdown
-from reprise.tables.render.best import mark_best
-from reprise.tables.render.collect import collect_html, collect_latex, collect_markdown
-from reprise.tables.render.table import Cell, Column, ColumnGroup, Number, Section, Table, TableRow, Text
+from reprise.tables.render import html, latex, latex_escape, markdown
+from reprise.tables.render.table import Table
 
-RENDERERS: Mapping[str, Callable[[Table], str]] = {
-    "tex": latex.render,
-    "md": markdown.render,
-    "html": html.render,
-}
-
-COLLECTORS: Mapping[str, Callable[[str, Sequence[str]], str]] = {
-    "tex": collect_latex,
-    "md": collect_markdown,
-    "html": collect_html,
-}
-
+RENDERERS: Mapping[str, Callable[[Table], str]] = {"tex": latex.render, "md": markdown.render, "html": html.render}
 FORMATS = tuple(RENDERERS)
 
 
@@ -32,21 +19,9 @@ def render(table: Table, form: str) -> str:
 
 
 def collect(title: str, rendered: Sequence[str], form: str) -> str:
-    """One file of several rendered tables of the same format."""
-    return COLLECTORS[form](title, rendered)
-
-
-__all__ = [
-    "FORMATS",
-    "Cell",
-    "Column",
-    "ColumnGroup",
-    "Number",
-    "Section",
-    "Table",
-    "TableRow",
-    "Text",
-    "collect",
-    "mark_best",
-    "render",
-]
+    """One file of several rendered tables of the same format, such as Table 3 of every paper."""
+    if form == "html":
+        heading = f"<h1>{html.escape(title)}</h1>\n"
+        return html.page(title, heading + "".join(map(html.content_of_page, rendered)))
+    heading = f"## {markdown.escape(title)}" if form == "md" else latex_escape.comment(title)
+    return "\n".join([f"{heading}\n", *rendered])

@@ -2,13 +2,14 @@
 
 import html
 import re
-from collections.abc import Sequence
+from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from reprise.core.plain import visible
-from reprise.tables.render.layout import LaidRow, LaidSection, Layout, Spanning, lay_out
-from reprise.tables.render.pieces import Indexed, Line, Marks, Span
-from reprise.tables.render.table import Column, Table
+from reprise.tables.render.layout import LaidRow, lay_out
+from reprise.tables.render.pieces import Indexed, Line, Marks, Piece
+from reprise.tables.render.table import Table
 
 CSS = Path(__file__).with_name("page.css")
 BLANKS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
@@ -30,140 +31,91 @@ def page(title: str, content: str) -> str:
     )
 
 
+def content_of_page(page: str) -> str:
+    """What stands within a page's `main`; text is escaped, so its tags occur once."""
+    _, start, rest = page.partition(MAIN_START)
+    content, end, _ = rest.partition(MAIN_END)
+    if not (start and end):
+        raise ValueError("not a page of rendered tables")
+    return content
+
+
 def table_section(table: Table) -> str:
     """One table with its heading, notice, notes and provenance."""
-    layout, name = lay_out(table), anchor(table.label)
-    parts = [
+    layout, name = lay_out(table), re.sub("[^A-Za-z0-9_-]", "-", table.label)
+    spell = partial(_spelled, name=name)
+    aligned = [column.align for column in table.columns]
+    headers = [
+        f'<th scope="col" class="{align}">{spell((header,))}</th>'
+        for header, align in zip(layout.headers, aligned, strict=True)
+    ]
+    title = f'<tr class="section"><th scope="rowgroup" colspan="{len(aligned) + 1}">'
+
+    def row_of(row: LaidRow) -> str:
+        cells = zip(row.cells, aligned, strict=True)
+        shown = "".join(f'<td class="{align}">{spell(cell, hanging=True)}</td>' for cell, align in cells)
+        return f'<tr><th scope="row">{spell(row.label)}</th>{shown}</tr>'
+
+    bodies = [
+        ["<tbody>", f"{title}{escape(one.title)}</th></tr>" if one.title else "", *map(row_of, one.rows), "</tbody>"]
+        for one in layout.sections
+    ]
+    groups = [
+        f'<th scope="colgroup" class="group" colspan="{len(group.columns)}"><span>{escape(group.header)}</span></th>'
+        if group.header
+        else "<td></td>" * len(group.columns)
+        for group in table.groups
+    ]
+    is_grouped = any(group.header for group in table.groups)
+    remarks = [
+        *(f"<li>{spell(line)}</li>" for line in layout.legend),
+        *(f'<li id="{name}-note-{at}"><sup>{at}</sup> {escape(text)}</li>' for at, text in layout.footnotes),
+        *(f"<li>{escape(note)}</li>" for note in table.notes),
+    ]
+    made_from = "".join(f"<li>{escape(line)}</li>" for line in table.provenance)
+    lines = [
         f'<section id="{name}" aria-labelledby="{name}-title">',
         f'<h2 id="{name}-title">{escape(table.heading)}</h2>',
         f'<p class="notice">{escape(table.notice)}</p>' if table.notice else "",
         f'<div class="scroll" tabindex="0" role="region" aria-labelledby="{name}-title">',
-        "<table>",
-        f"<caption>{escape(table.caption)}</caption>",
-        *head(table, layout, name),
-        *(line for section in layout.sections for line in body(section, table.columns, name)),
-        "</table>",
-        "</div>",
-        *remarks(table, layout, name),
-        *provenance(table.provenance),
+        f"<table>\n<caption>{escape(table.caption)}</caption>\n<thead>",
+        f"<tr><td></td>{''.join(groups)}</tr>" if is_grouped else "",
+        f'<tr><th scope="col" class="left">{escape(table.stub)}</th>{"".join(headers)}</tr>\n</thead>',
+        *chain.from_iterable(bodies),
+        "</table>\n</div>",
+        *(f'<p class="warning">{escape(warning)}</p>' for warning in table.warnings),
+        *(['<ul class="remarks">', *remarks, "</ul>"] if remarks else ()),
+        f"<details><summary>Provenance</summary><ul>{made_from}</ul></details>" if made_from else "",
         "</section>",
     ]
-    return "\n".join(part for part in parts if part) + "\n"
+    return "".join(f"{line}\n" for line in lines if line)
 
 
-def anchor(label: str) -> str:
-    """A table's label as the start of the page's ids."""
-    return re.sub("[^A-Za-z0-9_-]", "-", label)
-
-
-def head(table: Table, layout: Layout, name: str) -> list[str]:
-    """The header: one row, or two where groups of columns have headers."""
-    stub = f'<th scope="col" class="left">{escape(table.stub)}</th>'
-    columns = "".join(
-        f'<th scope="col" class="{column.align}">{spell(line, name)}</th>'
-        for line, column in zip(layout.headers, table.columns, strict=True)
-    )
-    return [
-        "<thead>",
-        *spanning_row(layout.spanning, len(layout.headers), name),
-        f"<tr>{stub}{columns}</tr>",
-        "</thead>",
-    ]
-
-
-def spanning_row(spanning: Sequence[Spanning], columns: int, name: str) -> list[str]:
-    """The row of headers over groups of columns, if any."""
-    if not spanning:
-        return []
-    cells, reached = [gap(1)], 0
-    for group in spanning:
-        title = f"<span>{spell(group.line, name)}</span>"
-        cells += [
-            gap(group.first - reached),
-            f'<th scope="colgroup" class="group" colspan="{group.count}">{title}</th>',
-        ]
-        reached = group.first + group.count
-    return [f"<tr>{''.join(cells)}{gap(columns - reached)}</tr>"]
-
-
-def gap(columns: int) -> str:
-    """Empty header cells."""
-    return "<td></td>" * columns
-
-
-def body(section: LaidSection, columns: Sequence[Column], name: str) -> list[str]:
-    """One section's rows."""
-    title = f'<tr class="section"><th scope="rowgroup" colspan="{len(columns) + 1}">{escape(section.title)}</th></tr>'
-    rows = [body_row(row, columns, name) for row in section.rows]
-    return ["<tbody>", title if section.title else "", *rows, "</tbody>"]
-
-
-def body_row(row: LaidRow, columns: Sequence[Column], name: str) -> str:
-    """One row of label and cells."""
-    cells = "".join(
-        f'<td class="{column.align}">{spell(cell, name, hanging=True)}</td>'
-        for cell, column in zip(row.cells, columns, strict=True)
-    )
-    return f'<tr><th scope="row">{spell(row.label, name)}</th>{cells}</tr>'
-
-
-def remarks(table: Table, layout: Layout, name: str) -> list[str]:
-    """Warnings, legend, footnotes and notes."""
-    lines = [
-        *(f"<li>{spell(line, name)}</li>" for line in layout.legend),
-        *(
-            f'<li id="{name}-note-{letter}"><sup>{letter}</sup> {escape(text)}</li>'
-            for letter, text in layout.footnotes
-        ),
-        *(f"<li>{escape(note)}</li>" for note in table.notes),
-    ]
-    warnings = [f'<p class="warning">{escape(warning)}</p>' for warning in table.warnings]
-    return [*warnings, '<ul class="remarks">', *lines, "</ul>"] if lines else warnings
-
-
-def provenance(lines: Sequence[str]) -> list[str]:
-    """Where the numbers come from, folded."""
-    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
-    return [f"<details><summary>Provenance</summary><ul>{items}</ul></details>"] if lines else []
-
-
-def spell(line: Line, name: str, hanging: bool = False) -> str:
+def _spelled(line: Line, *, name: str, hanging: bool = False) -> str:
     """A line in HTML; with `hanging`, marks at its end take no width, so that digits stay aligned."""
-    last = len(line) - 1
-    return "".join(
-        spell_marks(piece, name, hanging and index == last) if isinstance(piece, Marks) else spell_text(piece)
-        for index, piece in enumerate(line)
-    )
+    spelled = "".join(_piece(piece, name) for piece in line)
+    if hanging and line and isinstance(line[-1], Marks):
+        before, start, marks = spelled.rpartition("<sup>")
+        return f'{before}{start[:-1]} class="hanging">{marks}'
+    return spelled
 
 
-def spell_text(piece: Span | Indexed) -> str:
-    """A piece that is no mark."""
-    if isinstance(piece, Span):
-        return spell_span(piece)
-    tag, name = "sup" if piece.raised else "sub", f"<i>{piece.name}</i>" if piece.is_variable else piece.name
-    return f"{name}<{tag}>{piece.index}</{tag}>"
-
-
-def spell_marks(marks: Marks, name: str, hanging: bool) -> str:
-    """Superscript symbols; a footnote's letter leads to its text."""
-    start = '<sup class="hanging">' if hanging else "<sup>"
-    return f"{start}{','.join(spell_mark(symbol, name) for symbol in marks.symbols)}</sup>"
-
-
-def spell_mark(symbol: str, name: str) -> str:
-    """One symbol or linked letter."""
-    if symbol.isascii() and symbol.isalpha():
-        return f'<a href="#{name}-note-{symbol}">{symbol}</a>'
-    return escape(symbol)
-
-
-def spell_span(span: Span) -> str:
-    """A stretch of text in its print."""
-    source = escape(span.text)
-    wanted = ((span.italic, "em"), (span.underlined, "u"), (span.bold, "strong"), (span.small, "small"))
-    for applies, tag in wanted:
+def _piece(piece: Piece, name: str) -> str:
+    """A piece in HTML; a footnote's letter leads to its text."""
+    if isinstance(piece, Marks):
+        symbols = [
+            f'<a href="#{name}-note-{one}">{one}</a>' if one.isascii() and one.isalpha() else escape(one)
+            for one in piece.symbols
+        ]
+        return f"<sup>{','.join(symbols)}</sup>"
+    if isinstance(piece, Indexed):
+        tag = "sup" if piece.raised else "sub"
+        return f"{f'<i>{piece.name}</i>' if piece.is_variable else piece.name}<{tag}>{piece.index}</{tag}>"
+    source = escape(piece.text)
+    prints = ((piece.italic, "em"), (piece.underlined, "u"), (piece.bold, "strong"), (piece.small, "small"))
+    for applies, tag in prints:
         source = f"<{tag}>{source}</{tag}>" if applies else source
-    return f'<a href="{escape(span.link)}">{source}</a>' if span.link else source
+    return f'<a href="{escape(piece.link)}">{source}</a>' if piece.link else source
 
 
 def escape(text: str) -> str:

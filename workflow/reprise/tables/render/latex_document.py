@@ -27,9 +27,7 @@ FIGURE = r"""\newcommand{\reprisefigure}[2]{\begin{figure}[p]%
   \ifdim\ht1>9.8in\typeout{Overfull \string\vbox\space (\the\dimexpr\ht1-9.8in\relax\space too high)}\fi
   \vbox to\textheight{\vss\box1\vss}\end{figure}\thispagestyle{empty}}"""
 LONGEST_CAPTION = 2000  # characters; LaTeX measures a caption on one line, which must not be wider than 5.7 m
-MOST_RUNS = 5  # columns of long tables settle in two to four
 TOLERATED_PT = 5.0  # nobody sees less
-UNSETTLED = re.compile(r"Table widths have changed|Rerun to get|Label\(s\) may have changed")
 TOO_LARGE = re.compile(
     r"Overfull \\[hv]box \((?P<box>[\d.]+)pt too (?P<side>wide|high)\)|too large for page by (?P<float>[\d.]+)pt"
 )
@@ -62,20 +60,17 @@ def figure(file: str, caption: str) -> str:
 
 
 def print_document(source: str, folder: Path) -> tuple[Path, str]:
-    """The PDF of a document, made in a folder that holds its figures alone, and the log of the last run."""
+    """The PDF of a document, made in a folder that holds its figures alone, and its log."""
     if not has_latex():
         raise UserError(MISSING)
     (folder / "tables.tex").write_text(source, encoding="ascii")
     command = [PROGRAM, "-no-shell-escape", "-interaction=nonstopmode", "-halt-on-error", "tables.tex"]
-    for _ in range(MOST_RUNS):
-        wide_log = os.environ | {"max_print_line": "1000"}
-        done = subprocess.run(command, cwd=folder, env=wide_log, capture_output=True, check=False)
-        log = (folder / "tables.log").read_text(encoding="utf-8", errors="replace")
-        if done.returncode:
-            problem = next((line for line in log.splitlines() if line.startswith("!")), "! no reason in its log")
-            raise UserError(f"{PROGRAM} stopped: {problem.removeprefix('! ')} Needed packages: {', '.join(PACKAGES)}.")
-        if not UNSETTLED.search(log):
-            break
+    wide_log = os.environ | {"max_print_line": "1000"}
+    done = subprocess.run(command, cwd=folder, env=wide_log, capture_output=True, check=False)
+    log = (folder / "tables.log").read_text(encoding="utf-8", errors="replace")
+    if done.returncode:
+        problem = next((line for line in log.splitlines() if line.startswith("!")), "! no reason in its log")
+        raise UserError(f"{PROGRAM} stopped: {problem.removeprefix('! ')} Needed packages: {', '.join(PACKAGES)}.")
     return folder / "tables.pdf", log
 
 

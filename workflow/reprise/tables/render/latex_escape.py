@@ -3,6 +3,8 @@
 import re
 import unicodedata
 
+from reprise.tables.render.pieces import BLANKS
+
 # Brackets and stars would be read as options of a preceding `\\`; quotes and hyphens would form ligatures.
 SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -118,44 +120,27 @@ ACCENTS = {
 
 KNOWN = {**SPECIAL, **PUNCTUATION, **LETTERS, **{sign: f"${name}$" for sign, name in MATH.items()}}
 
-
-BLANKS = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029]+")
 LIGATURE = re.compile("(?<=[-–—])(?=[-–—])")
 
 
 def escape(text: str) -> str:
     """Text for the body of a LaTeX document; a sign without a LaTeX form becomes its code point, as [U+4E2D]."""
-    composed = unicodedata.normalize("NFC", collapse_blanks(text))
+    composed = unicodedata.normalize("NFC", BLANKS.sub(" ", text))
     # Neighbouring hyphens would be set as one dash.
-    return "{}".join("".join(map(escape_sign, part)) for part in LIGATURE.split(composed))
+    return "{}".join("".join(map(_sign, part)) for part in LIGATURE.split(composed))
 
 
 def comment(text: str) -> str:
     """Text as one commented line of LaTeX source, in ASCII."""
-    signs = (sign if sign.isascii() else f"[{code_point(sign)}]" for sign in collapse_blanks(text))
+    signs = (sign if sign.isascii() else f"[U+{ord(sign):04X}]" for sign in BLANKS.sub(" ", text))
     return f"% {''.join(signs)}".rstrip()
 
 
-def collapse_blanks(text: str) -> str:
-    """One blank for each run of line breaks, tabs, control characters and blanks; no-break blanks stay."""
-    return BLANKS.sub(" ", text)
-
-
-def escape_sign(sign: str) -> str:
-    """One sign as LaTeX."""
-    if sign in KNOWN:
-        return KNOWN[sign]
-    return sign if sign.isascii() else accented(sign) or f"{{[}}{code_point(sign)}{{]}}"
-
-
-def accented(sign: str) -> str:
-    """A letter with one accent as an accent command, or nothing."""
+def _sign(sign: str) -> str:
+    """One sign as LaTeX, a letter with one accent by the command of the accent."""
+    if sign in KNOWN or sign.isascii():
+        return KNOWN.get(sign, sign)
     base, *accents = list(unicodedata.normalize("NFD", sign))
-    if len(accents) != 1 or accents[0] not in ACCENTS or not (base.isascii() and base.isalpha()):
-        return ""
-    return f"{ACCENTS[accents[0]]}{{{base}}}"
-
-
-def code_point(sign: str) -> str:
-    """The stated form of a sign that has no other."""
-    return f"U+{ord(sign):04X}"
+    if len(accents) == 1 and accents[0] in ACCENTS and base.isascii() and base.isalpha():
+        return f"{ACCENTS[accents[0]]}{{{base}}}"
+    return f"{{[}}U+{ord(sign):04X}{{]}}"

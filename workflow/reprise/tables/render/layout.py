@@ -1,24 +1,27 @@
 """A table laid out as pieces of marked text, which each format only has to spell."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from string import ascii_lowercase
+from textwrap import wrap
 
 from reprise.tables.render.legend import MARKS, legend
-from reprise.tables.render.numbers import EN_DASH, compared, format_comparison, format_interval, format_number
-from reprise.tables.render.pieces import Line, Marks, Piece, Span, heading
-from reprise.tables.render.table import Bold, Cell, Number, State, Table, TableRow, Text, numbers_of
+from reprise.tables.render.pieces import Indexed, Line, Marks, Piece, Span, heading
+from reprise.tables.render.table import (
+    EN_DASH,
+    Cell,
+    Number,
+    State,
+    Table,
+    TableRow,
+    Text,
+    compared,
+    format_value,
+    numbers_of,
+)
 
-Letters = Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class Spanning:
-    """A header over some neighbouring columns, counted from the first after the row labels."""
-
-    line: Line
-    first: int
-    count: int
+WIDEST_HEADER = 9  # signs; a longer header of a column is broken between words
+JOINT = " / "  # between the numbers of a cell
 
 
 @dataclass(frozen=True)
@@ -41,10 +44,9 @@ class LaidSection:
 
 @dataclass(frozen=True)
 class Layout:
-    """All that is printed of a table besides its title and caption."""
+    """All that is printed of a table besides its title, its caption and the headers over groups of columns."""
 
-    spanning: tuple[Spanning, ...]
-    headers: tuple[Line, ...]
+    headers: tuple[Span | Indexed, ...]
     sections: tuple[LaidSection, ...]
     legend: tuple[Line, ...]
     footnotes: tuple[tuple[str, str], ...]
@@ -56,130 +58,84 @@ def lay_out(table: Table, *, stacked: bool = False) -> Layout:
 
     Comparisons stand beside their numbers, or below them if `stacked`.
     """
-    letters = footnote_letters(table)
-    sections = [
-        LaidSection(section.title, tuple(lay_out_row(row, table, letters, stacked) for row in section.rows))
-        for section in table.sections
-    ]
-    return Layout(
-        spanning=tuple(spanning_headers(table, letters)),
-        headers=tuple((heading(column.header), *marks(column.notes, letters)) for column in table.columns),
-        sections=tuple(sections),
-        legend=legend(table, stacked=stacked),
-        footnotes=tuple((letter, text) for text, letter in letters.items()),
-    )
+    rows = _Rows(table, stacked)
+    sections = tuple(LaidSection(one.title, tuple(map(rows.laid, one.rows))) for one in table.sections)
+    headers = tuple(heading(column.header) for column in table.columns)
+    footnotes = tuple((letter, text) for text, letter in rows.letters.items())
+    return Layout(headers, sections, legend(table, stacked=stacked), footnotes)
 
 
-def footnote_letters(table: Table) -> Letters:
-    """A letter for each different footnote, in reading order."""
-    different = dict.fromkeys(footnotes_in_reading_order(table))
-    return {text: letter_name(index) for index, text in enumerate(different)}
+def in_lines(header: str) -> list[str]:
+    """A column's header in lines, broken between words alone."""
+    return wrap(header, WIDEST_HEADER, break_long_words=False, break_on_hyphens=False) or [""]
 
 
-def footnotes_in_reading_order(table: Table) -> Iterator[str]:
-    """The texts of all footnotes, repeated as often as they are referred to."""
-    for group in table.groups:
-        yield from group.notes
-    for column in table.columns:
-        yield from column.notes
-    for row in table.rows():
-        yield from row.notes
-        for cell in row.cells:
-            yield from cell.notes if isinstance(cell, Text) else (note for part in cell.numbers for note in part.notes)
+class _Rows:
+    """Lays out rows one after another, and gives each different footnote a letter in reading order."""
+
+    def __init__(self, table: Table, stacked: bool) -> None:
+        self._table, self._stacked = table, stacked
+        self.letters: dict[str, str] = {}
+
+    def laid(self, row: TableRow) -> LaidRow:
+        """A state that all numbers of a row share is marked once, at the label."""
+        states = {number.state for number in numbers_of(row)}
+        shared = states.pop() if len(states) == 1 else None
+        # In labels an underscore is a part of a name.
+        name = heading(row.label) if "^" in row.label else Span(row.label)
+        label = (name, *self._marks(row.notes, MARKS.get(shared, "") if shared else ""))
+        cells = tuple(self._cell(cell, shared) for cell in row.cells)
+        return LaidRow(label, cells, tuple(_below(row)) if self._table.comparison and self._stacked else ())
+
+    def _cell(self, cell: Cell | Text, shared: State | None) -> Line:
+        if isinstance(cell, Text):
+            return (Span(cell.text),)
+        # Several missing values print one dash.
+        is_gap = all(number.value is None and not number.notes for number in cell.numbers)
+        line: list[Piece] = []
+        for number in cell.numbers[:1] if is_gap else cell.numbers:
+            line += [*([Span(JOINT)] if line else []), *self._number(number, shared)]
+        return tuple(line)
+
+    def _number(self, number: Number, shared: State | None) -> Iterator[Piece]:
+        """A number's print, its marks and, where comparisons stand beside, what the paper says."""
+        by_best, is_known = self._table.bold == "best", number.value is not None
+        bold, underlined = (number.best, number.second) if by_best else (number.significant, number.best)
+
+        def shown(value: float | None) -> str:
+            return format_value(value, number.decimals, signed=number.signed)
+
+        if is_known:
+            italic = number.state == "published"
+            yield Span(shown(number.value), bold, underlined, italic=italic, link=number.link)
+        else:
+            yield Span(EN_DASH)
+        state = "" if number.state == shared else MARKS.get(number.state, "")
+        yield from self._marks(number.notes, state, "*" if number.significant and by_best else "")
+        if number.interval and is_known:
+            yield from (Span(" "), Span(f"({EN_DASH.join(map(shown, number.interval))})", small=True))
+        if self._table.comparison and not self._stacked and (found := compared(number)):
+            yield from (Span(" "), Span(f"({', '.join(found)})", small=True))
+
+    def _marks(self, notes: Iterable[str], *symbols: str) -> Line:
+        """Superscript symbols, then the letters of footnotes in their order; nothing where there are neither."""
+        letters = {self.letters.setdefault(note, _letter(len(self.letters))) for note in notes}
+        found = (*filter(None, symbols), *sorted(letters, key=lambda letter: (len(letter), letter)))
+        return (Marks(found),) if found else ()
 
 
-def letter_name(index: int) -> str:
+def _letter(index: int) -> str:
     """0 -> a, 25 -> z, 26 -> aa."""
     rest, last = divmod(index, len(ascii_lowercase))
-    return (letter_name(rest - 1) if rest else "") + ascii_lowercase[last]
+    return (_letter(rest - 1) if rest else "") + ascii_lowercase[last]
 
 
-def spanning_headers(table: Table, letters: Letters) -> Iterator[Spanning]:
-    """The headers over groups of columns; groups without one are left out."""
-    first = 0
-    for group in table.groups:
-        if group.header:
-            yield Spanning((Span(group.header), *marks(group.notes, letters)), first, len(group.columns))
-        first += len(group.columns)
-
-
-def lay_out_row(row: TableRow, table: Table, letters: Letters, stacked: bool) -> LaidRow:
-    """A state that all numbers of a row share is marked once, at the label."""
-    shared = shared_state(row)
-    name = heading(row.label) if "^" in row.label else Span(row.label)  # in labels an underscore is a part of a name
-    label = (name, *marks(row.notes, letters, MARKS.get(shared, "") if shared else ""))
-    beside = table.comparison and not stacked
-    cells = tuple(lay_out_cell(cell, table, letters, shared, beside) for cell in row.cells)
-    return LaidRow(label, cells, tuple(rows_below(row)) if table.comparison and stacked else ())
-
-
-def rows_below(row: TableRow) -> Iterator[LaidRow]:
+def _below(row: TableRow) -> Iterator[LaidRow]:
     """The published values behind a row and the differences from them, if it has any."""
-    if any(map(compared, numbers_of(row))):
-        for part, name in enumerate(("published", "difference")):
-            yield LaidRow((Span(name, small=True),), tuple(cell_below(cell, part) for cell in row.cells))
-
-
-def cell_below(cell: Cell | Text, part: int) -> Line:
-    """What a cell is compared with, or its differences; nothing where nothing is known."""
-    found = [] if isinstance(cell, Text) else [compared(number) for number in cell.numbers]
-    if not any(found):
-        return ()
-    before, after = joints(cell)
-    text = [one[part] if one else EN_DASH for one in found]
-    return (Span(text[0] + "".join(f"{before}{one}{after}" for one in text[1:]), small=True),)
-
-
-def shared_state(row: TableRow) -> State | None:
-    """The state of all numbers of a row, or None where they differ or there are none."""
-    states = {number.state for number in numbers_of(row)}
-    return states.pop() if len(states) == 1 else None
-
-
-def joints(cell: Cell | Text) -> tuple[str, str]:
-    """What stands before and after every number of a cell but the first."""
-    return (" (", ")") if isinstance(cell, Cell) and cell.joining == "parentheses" else (" / ", "")
-
-
-def lay_out_cell(cell: Cell | Text, table: Table, letters: Letters, shared: State | None, beside: bool) -> Line:
-    """The pieces of one cell."""
-    if isinstance(cell, Text):
-        return (Span(cell.text), *marks(cell.notes, letters))
-    if len(cell.numbers) > 1 and all(is_bare_gap(number) for number in cell.numbers):
-        return lay_out_number(cell.numbers[0], table, letters, shared, beside)
-    before, after = joints(cell)
-    line: list[Piece] = []
-    for index, number in enumerate(cell.numbers):
-        part = lay_out_number(number, table, letters, shared, beside)
-        line += [Span(before), *part, Span(after)] if index else part
-    return tuple(piece for piece in line if piece != Span(""))
-
-
-def is_bare_gap(number: Number) -> bool:
-    """A missing value without any note; several of them print one dash."""
-    return number.value is None and not number.notes
-
-
-def lay_out_number(number: Number, table: Table, letters: Letters, shared: State | None, beside: bool) -> Line:
-    """A number's print, its marks and, where comparisons stand beside, what the paper says."""
-    symbols = [] if number.state == shared else [MARKS.get(number.state, "")]
-    if number.significant and table.bold == "best":
-        symbols.append("*")
-    asides = (format_interval(number), format_comparison(number) if beside else "")
-    after = (piece for aside in asides if aside for piece in (Span(" "), Span(aside, small=True)))
-    return (value_span(number, table.bold), *marks(number.notes, letters, *symbols), *after)
-
-
-def value_span(number: Number, bold: Bold) -> Span:
-    """The value in bold, underlined or italic print."""
-    if number.value is None:
-        return Span(EN_DASH)
-    emphasis = (number.best, number.second) if bold == "best" else (number.significant, number.best)
-    return Span(format_number(number), *emphasis, italic=number.state == "published", link=number.link)
-
-
-def marks(notes: Iterable[str], letters: Letters, *symbols: str) -> Line:
-    """Superscript symbols, then the letters of footnotes in their order; nothing where there are neither."""
-    named = sorted({letters[note] for note in notes}, key=lambda letter: (len(letter), letter))
-    found = (*(symbol for symbol in symbols if symbol), *named)
-    return (Marks(found),) if found else ()
+    if not any(map(compared, numbers_of(row))):
+        return
+    found = [[compared(one) for one in cell.numbers] if isinstance(cell, Cell) else [] for cell in row.cells]
+    for part, name in enumerate(("published", "difference")):
+        texts = [JOINT.join(one[part] if one else EN_DASH for one in cell) if any(cell) else "" for cell in found]
+        cells = tuple((Span(text, small=True),) if text else () for text in texts)
+        yield LaidRow((Span(name, small=True),), cells)

@@ -3,6 +3,8 @@
 import re
 from dataclasses import dataclass
 
+# What a format that prints one line shows as a blank.
+BLANKS = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029]+")
 INDEXED = re.compile(r"([A-Za-z]+)([_^])([A-Za-z0-9])")
 
 
@@ -48,15 +50,3 @@ def heading(text: str) -> Span | Indexed:
     """A header or a row's label: text, or a name with an index where it is written as one, such as `s_t` or `M^3`."""
     found = INDEXED.fullmatch(text)
     return Indexed(found[1], found[3], raised=found[2] == "^") if found else Span(text)
-
-
-def plain_text(line: Line) -> str:
-    """The line without any print, for measuring."""
-    return "".join(map(plain_piece, line))
-
-
-def plain_piece(piece: Piece) -> str:
-    """A piece without its print."""
-    if isinstance(piece, Span):
-        return piece.text
-    return ",".join(piece.symbols) if isinstance(piece, Marks) else piece.name + piece.index

@@ -1,17 +1,16 @@
 """What a table says, whatever the format: numbers with their marks, rows in sections, columns in groups."""
 
 import math
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-Alignment = Literal["left", "center", "right"]
+Alignment = Literal["left", "right"]
 State = Literal["reproduced", "imported", "incomplete", "published", "not run", "lost"]
-Joining = Literal["slash", "parentheses"]
 Bold = Literal["best", "significant"]
 
-LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9:._-]*")
+EN_DASH = "\N{EN DASH}"
+MINUS = "\N{MINUS SIGN}"
 
 
 @dataclass(frozen=True)
@@ -37,19 +36,12 @@ class Number:
     link: str = ""
     """The address of what is behind it, which HTML leads to."""
 
-    def __post_init__(self) -> None:
-        for value in (self.value, self.published, *(self.interval or ())):
-            if value is not None and not math.isfinite(value):
-                raise ValueError(f"a number of a table must be finite or None, got {value}")
-
 
 @dataclass(frozen=True)
 class Cell:
-    """One or several numbers printed together; none leaves the cell blank."""
+    """One or several numbers printed together, as `83.0 / 98.3`; none leaves the cell blank."""
 
     numbers: tuple[Number, ...] = ()
-    joining: Joining = "slash"
-    """`83.0 / 98.3`, or `88.0 (+49.1)`."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +49,6 @@ class Text:
     """A cell of words, such as a number of frames or a prompt's name."""
 
     text: str
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -66,7 +57,6 @@ class Column:
 
     header: str
     align: Alignment = "right"
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -75,7 +65,6 @@ class ColumnGroup:
 
     columns: tuple[Column, ...]
     header: str = ""
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -129,17 +118,6 @@ class Table:
     abbreviations: Mapping[str, str] = field(default_factory=dict)
     """What abbreviations mean; the legend explains those in headers and labels."""
 
-    def __post_init__(self) -> None:
-        if not LABEL.fullmatch(self.label):
-            raise ValueError(f"table label '{self.label}': only letters, digits and :._- are allowed")
-        if not self.columns:
-            raise ValueError(f"table '{self.label}': no columns")
-        for row in self.rows():
-            if len(row.cells) != len(self.columns):
-                raise ValueError(
-                    f"table '{self.label}', row '{row.label}': {len(row.cells)} cells for {len(self.columns)} columns"
-                )
-
     @property
     def heading(self) -> str:
         """Its title with its origin."""
@@ -158,3 +136,22 @@ class Table:
 def numbers_of(row: TableRow) -> tuple[Number, ...]:
     """All numbers of a row from left to right."""
     return tuple(number for cell in row.cells if isinstance(cell, Cell) for number in cell.numbers)
+
+
+def format_value(value: float | None, decimals: int, *, signed: bool = False) -> str:
+    """A rounded number with a real minus sign, never a negative zero; an en dash for None, NaN for no number."""
+    if value is None:
+        return EN_DASH
+    if not math.isfinite(value):
+        return "NaN"
+    rounded = round(value, decimals) + 0.0  # adding 0.0 turns -0.0 into 0.0
+    return f"{rounded:{'+' if signed else ''}.{decimals}f}".replace("-", MINUS)
+
+
+def compared(number: Number) -> tuple[str, str] | None:
+    """The published value and the difference of the printed values; nothing without both values."""
+    if number.value is None or number.published is None or number.state == "published":
+        return None
+    difference = round(number.value, number.decimals) - round(number.published, number.decimals)
+    published = format_value(number.published, number.decimals, signed=number.signed)
+    return published, format_value(difference, number.decimals, signed=True)

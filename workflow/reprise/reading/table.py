@@ -1,0 +1,268 @@
+"""The table by which `robust` reads: ordered rows, each a name and a pattern. docs/reference/readers.md prints it.
+
+An answer that chooses an option by letter is first marked: «B» is a label that it names (`NAMES`), ‹B› the text of an
+option, «-B» one that it denies (`DENIALS`), «*» several at once; a «~B» or ‹~B› stands inside a sentence and may be only
+what the sentence is about. `CHOICE` is tried on the marked text, `WORD` (yes or no) and `RATING` on the cleaned one.
+Patterns ignore case, and every gap in them is bounded, so that no answer takes long.
+"""
+
+from typing import Literal, NamedTuple
+
+
+class Row(NamedTuple):
+    """What an answer may say; the group `option` is what it chooses by that (for yes and no, also groups of that name)."""
+
+    name: str
+    pattern: str
+    takes: Literal["last", "agreeing", "alone"] = "agreeing"
+    """`last`: of all such rows the last hit counts, before any other; `agreeing`: what all such rows say, if it is one;
+    `alone`: asked where none of the others hit, row by row"""
+
+
+OWN = " (own row)"
+
+
+def own_row(name: str, pattern: str) -> Row:
+    """A row of a protocol or a model; its name says that it is none of the table's."""
+    return Row(name + OWN, pattern)
+
+
+GAP = r"[^.!?\n«‹]"  # within a sentence, up to the next mark
+MARK = r"[«‹]~?(?P<option>[A-F*])[»›]"
+LABEL = r"«~?(?P<option>[A-F*])»"
+
+# How an answer names an option. A capital "A" before a small word is the article, unless that word goes on about an option.
+NOUN = r"(?:option|caption|choice|sentence|statement|description|segment|clip|video|letter)"
+AFTER_A = (
+    r"(?:is|are|was|and|or|nor|to|because|since|as|would|must|could|can|cannot|(?:is|does|ca|could|would)n't|seems|sounds|looks|"
+    r"does|has|gets|says|shows|describes|mentions|mixes|matches|fits|best|better|correctly|accurately|more|rather|over|than)"
+)
+NAMES = (
+    rf"\b(?i:{NOUN}s?) ?[:#]? ?[\"'(\[]{{0,2}}(?P<o>[B-Fb-f]|A|a(?=\W*(?:\n|$)|[.,;:)\"'\]]))(?![\w'])[\"')\]]{{0,2}}",
+    r"[(\[](?P<o>[A-Fa-f])[)\]]",
+    r"(?<!\w')(?<![\w.«‹~-])(?<!N/)(?P<o>[A-F])(?=[.:)](?:\s|$|[«‹])| ?\n|$)",
+    r"(?:(?<=[Aa]nswer: )|(?<=[Aa]nswer is ))(?P<o>[a-f])(?![\w'])",
+    r"\A\W?(?P<o>[a-f])(?=[.:)](?:\s|$)|\Z)",
+    rf"(?<!\w')(?<![\w.«‹~-])(?<!N/)(?P<o>[B-F]|A(?! ?[a-z])|A(?= {AFTER_A}\b))(?![\w&-]|'\w)",
+    r"(?<=\b(?:is|or) )(?P<o>A)(?![\w'-])(?! [a-z]{2,} [a-z])",
+)
+ORDINALS = {"A": "first|1st|former|1", "B": "second|2nd|latter|2", "C": "third|3rd|3", "D": "fourth|4th|4"}
+
+# Options that are denied.
+_NOT = (
+    r"(?:\b(?:not|never|neither|nor|cannot|than|over|unlike|except|no way|instead of|rather than|opposed to|rul(?:e|es|ed|ing) out|"
+    r"eliminat\w{1,4}|exclud\w{1,4}|reject\w{0,4})|n't)"
+)
+_LINK = r"(?:be|to|is|it|it's|the|by|that|with|in|just|only|think|believe|say|choose|pick|select|for|match)"
+_WRONG = (
+    r"(?:never\b|incorrect|wrong|false|inaccurate|untrue|ruled out|eliminated|excluded|less\b|worse\b|worst\b|unlikely|reversed|out\b|"
+    r"contradict|fails?\b|mis\w{3})"
+)
+_BE = (
+    r"(?:is|are|was|were|seems|sounds|looks|must|would|can|could|be|does|do|did|has|which|clearly|also|both|definitely|probably|to|it|"
+    r"an?|the)"
+)
+DENIALS = (
+    rf"{_NOT}[ \"'(]{{1,2}}(?:{_LINK}[ \"'(]{{1,2}}){{0,3}}(?P<mark>[«‹]~?[A-F][»›])",
+    rf"(?P<mark>[«‹]~?[A-F][»›]),? (?:(?:{_BE} ){{1,3}}not\b|(?:{_BE} ){{0,3}}(?:\w{{1,5}}n't\b|cannot\b|(?:\w{{1,12}}ly )?{_WRONG}))",
+    rf"\b(?:wrong|incorrect|worst|worse|false|other|remaining) {NOUN}\b{GAP}{{0,20}}(?P<mark>[«‹]~?[A-F][»›])",
+    r"\bprefer(?:red)? [«‹]~?.[»›] to (?P<mark>[«‹]~?[A-F][»›])",
+)
+# Sentences that choose nothing (questions, conditions, what cannot be told), and what an option only says.
+NO_CHOICE = (
+    r"\?$|\b(?:if|whether|unless|suppose|assuming)\b(?! (?:i|we|one|forced|you)\b)|"
+    r"\b(?:can(?:'t|not)|unable to|impossible to|hard to|difficult to) (?:\w{1,12} )?(?:tell|see|say|determine|judge|decide|know)\b"
+)
+ONLY_SAYS = (
+    r"[«‹]~?[A-F*][»›],? (?!\w{1,12}ly |better|best|more|most)(?:which |that )?"
+    r"(?:says?|shows?|describes?|mentions?|states?|gets?|mix(?:es)?|claims?|suggests?|depicts?|implies|involves?|talks|has|swaps)\b"
+    r"(?![^.!?\n]{0,80}\b(?:accurately|correctly)\b)"
+)
+
+_ANSWER = rf"(?:{NOUN}|answer|match|selection|pick|response|conclusion|one)"
+_SAID = r"(?:is|was|be|being|:|=|as|->|→)"
+_RIGHT = r"(?:correct|right|best|better|accurate|true|closest|suitable|suited|appropriate|likely|fitting|precise|answer|match|preferable|one)"
+_CHOOSE = (
+    r"(?:chooses?|chose|picks?|picked|selects?|selected|go(?:ing)? with|went with|opt for|prefer|vote for|say|guess|believe|think|"
+    r"lean towards?)"
+)
+CHOICE = (
+    Row("boxed", rf"\\boxed\{{{GAP}{{0,20}}?{MARK}", "last"),
+    Row("final answer", rf"\bfinal(?: (?:answer|choice|decision|verdict|selection))?\b{GAP}{{0,40}}{MARK}", "last"),
+    Row(
+        "final answer",
+        rf"\b(?:wait|correction|actually|on second thought|on reflection)\b{GAP}{{0,60}}{MARK}(?=\W{{0,3}}(?:\Z|\n))",
+        "last",
+    ),
+    Row(
+        "final answer",
+        rf"\b(?:so|thus|therefore|hence|in conclusion|finally|overall|conclude)\b{GAP}{{0,90}}\b"
+        rf"(?:{_ANSWER}\b{GAP}{{0,40}}?{_SAID}|i(?:'d| would)? (?:choose|pick|select|go with|say))\W{{0,4}}(?:that )?{MARK}",
+        "last",
+    ),
+    Row(
+        "final answer",
+        rf"\b(?:so|thus|therefore|hence|in conclusion|finally),?\W{{0,3}}(?:it is |it's |it must be )?{MARK}"
+        rf"(?=\W{{0,3}}(?:\Z|\n|because|since|{_SAID}|{_RIGHT}))",
+        "last",
+    ),
+    Row(
+        "leading label",
+        r"\A\W{0,4}«(?:~(?=.»:))?(?P<option>[A-F*])»(?=\W{0,3}\Z|[.:),;]|\s?[-–—\n(‹]|\s(?:because|since|as)\b)"
+        r"(?!\W{0,4}(?:no|yes|not|(?:in)?correct|wrong|true|false|\d*\.\d+|\d+ ?%)\b|\.\.|…|\W{0,4}[<>=✗✓❌✅✘✔])",
+    ),
+    Row(
+        "stated",
+        rf"\b{_ANSWER}\b(?:\s[\w'-]{{1,15}}){{0,7}}?\s?{_SAID}\W{{0,4}}(?:that |probably |(?:most )?likely |clearly )?{MARK}",
+    ),
+    Row("stated", rf"\b{_CHOOSE}\W{{1,3}}(?:that |it is |it's |it must be |the answer is |for ){{0,2}}{MARK}"),
+    Row(
+        "stated",
+        rf"{LABEL}\W{{0,3}}(?:which |that )?(?:is|was|would be|seems|appears|must be|gives|provides|offers) "
+        rf"(?:to be |clearly |definitely |probably |likely ){{0,2}}(?:the |an? )?(?:(?!less|not|as |only|hardly|part)\w{{1,12}} ){{0,2}}?"
+        rf"{_RIGHT}\b",
+    ),
+    Row(
+        "stated",
+        rf"{LABEL},? (?:which )?(?:\w{{1,12}}ly )?(?:matches|fits|(?:(?:more|most) )?(?:better|best|correctly|accurately) "
+        r"(?:matches|describes|fits|captures|reflects|represents|depicts|conveys|aligns|corresponds))\b",
+    ),
+    Row("stated", rf"{LABEL}\W{{0,2}}(?:because|since|due to)\b"),
+    Row("only label", r"«(?P<option>[A-F*])»", "alone"),
+    Row("the other one is denied", r"«-(?P<option>[A-F])»", "alone"),
+    Row(
+        "option's text",
+        r"\A[^.!?\n«‹]{0,400}‹(?P<option>[A-F*])›(?![^.!?\n]{0,400}[«‹](?!(?P=option)))",
+        "alone",
+    ),
+)
+NEARLY = "nearly option's text"  # the last row: the same words in order, each nearly the same, but for these
+EMPTY_WORDS = frozenset(
+    [
+        "a",
+        "an",
+        "the",
+        "is",
+        "are",
+        "was",
+        "were",
+        "of",
+        "in",
+        "on",
+        "at",
+        "to",
+        "and",
+        "then",
+        "there",
+        "video",
+        "clip",
+        "shows",
+    ]
+)
+
+_CAPTION = r"(?:caption|description|statement|sentence|text|claim)"
+_TRUE = r"(?:accurate|correct|true|right(?! \w)|consistent|entailed|supported|faithful)"
+_UNTRUE = r"(?:inaccurate|incorrect|untrue|false|wrong|inconsistent|not entailed|unsupported|misleading)"
+_AGREES = r"(?:match(?:es)?|describes?|reflects?|represents?|depicts?|aligns?|entails?|corresponds?|agrees?|fits?|supports?|captures?)"
+_DENIES = r"(?:(?:does|do|did|is|are|was|would|can|could)(?:n't| not)|cannot|fails to|never)"
+_HOW = r"(?: (?!in|wrong|part|hard|mis)\w{1,12}ly| also| indeed| quite| fully| to be| be){0,3}"
+# A leading word that is taken back, both words at once, and what is right only in part: nothing is read.
+UNDECIDED = (
+    r"\A\W{0,4}yes\b[^.!?\n]{0,200}\b(?:but|however|except|exception|apart from|although|though|if|provided|mismatch|an error)\b"
+    r"|\A\W{0,4}(?:yes|no)\b\W{1,6}(?:(?:actually|correction|edit|sorry|wait|or|and|maybe)\W{1,3}){0,3}(?:yes|no)\b"
+    r"|\A\W{0,4}(?:no doubt|no,? (?:i see no|there (?:is|are) (?:no|nothing))|yes,? (?:to some|up to a|mostly|partly|the first|only))\b"
+    r"|\A\W{0,4}(?:yes|no)\W{1,3}\d"
+    r"|\b(?:partly|partially|almost|mostly|nearly|somewhat|largely) (?:accurate|correct|true|right|match\w*|describ\w*)"
+)
+# A sentence that doubts, supposes or speaks of a part judges no caption.
+DOUBT = (
+    r"\b(?:whether|if|unless|can't|cannot|unable|doubt|nothing|none|no one|no part|not a single|hardly|only|apart from|except|could be|"
+    r"might|may be|part of|half|wouldn't|true that|false that|wrong to|do(?:n't| not) (?:think|believe|see))\b"
+)
+_AFTER_NO = r"(?:the|it|this|that|there|they|he|she|because|since|as|i|we|in|based|an?|both|all|these|those|you|at|from|for|is|not)"
+WORD = (
+    Row("boxed", r"\\boxed\{\W{0,3}(?P<option>yes|no)\b", "last"),
+    Row("final answer", rf"\bfinal (?:answer|verdict|decision)\b{GAP}{{0,20}}?\b(?P<option>yes|no)\b(?! one)", "last"),
+    Row(
+        "final answer",
+        r"\b(?:so|thus|therefore|hence|in conclusion|finally)\b[^.!?\n]{0,60}?"
+        r"\b(?:answer (?:is|would be|to this is)|say|:)\W{0,4}(?P<option>yes|no)\b(?! [a-z])",
+        "last",
+    ),
+    Row("leading word", rf"\A\W{{0,4}}(?P<option>yes|no)(?=[.,;:!)\n\"'\]-]|\s?$|\s[-–—(]|\s{_AFTER_NO}\b)"),
+    Row(
+        "stated",
+        r"\banswer\b(?:(?!not|n't|could|may|might)[^.!?\n]){0,30}?(?:is|:|be|=)\W{0,4}(?P<option>yes|no)\b(?! [a-z]|\s?/)",
+    ),
+    Row(
+        "stated",
+        r"\b(?:i(?:'d| would)? (?:say|answer|choose|go with)|entailment|response|label|output)\b\W{1,4}(?P<option>yes|no)\b(?! [a-z])",
+    ),
+    Row("stated", r"(?:(?<=[.:\n])|(?<=[.:\n] ))[\"'(]?(?P<option>yes|no)[.!]?[\"')]?\s?(?=\Z|\n)"),
+    Row("judgement", rf"\b{_CAPTION}\b{GAP}{{0,40}}?\b(?:is|are|seems|appears|was){_HOW} (?P<yes>{_TRUE})\b"),
+    Row("judgement", rf"\b(?P<yes>{_CAPTION}{_HOW} (?:matches|entails|agrees with|aligns with))\b"),
+    Row("judgement", rf"\b{_CAPTION} (?P<yes>(?:accurately|correctly|perfectly|faithfully) {_AGREES})\b"),
+    Row("judgement", rf"\bvideo{_HOW} (?P<yes>entails|matches|supports|confirms) the (?:given )?{_CAPTION}\b"),
+    Row(
+        "judgement",
+        rf"\b{_CAPTION}\b{GAP}{{0,40}}?\b(?P<no>{_DENIES}{_HOW} (?:{_AGREES}|{_TRUE})|(?:is|are|seems|appears|was){_HOW} {_UNTRUE}|"
+        rf"contradicts)\b",
+    ),
+    Row("judgement", rf"\bvideo (?P<no>{_DENIES}{_HOW} {_AGREES}|contradicts) the (?:given )?{_CAPTION}\b"),
+    Row(
+        "judgement of it", rf"\b(?:it|this|that|video|clip)(?:'s| is| seems| appears){_HOW} (?P<yes>{_TRUE})\b", "alone"
+    ),
+    Row("judgement of it", rf"\b(?:accurately|correctly) (?P<yes>{_AGREES})\b", "alone"),
+    Row("judgement of it", rf"\b(?P<no>{_DENIES}{_HOW} (?:{_AGREES}|{_TRUE})|contradicts)\b", "alone"),
+    Row("judgement of it", rf"\b(?:it|this|that)(?:'s| is| seems){_HOW} (?P<no>{_UNTRUE})\b", "alone"),
+    Row("judgement alone", r"\A\W{0,3}(?P<yes>accurate|correct|true|right|entailed|match(?:es)?)\W{0,3}\Z", "alone"),
+    Row(
+        "judgement alone",
+        r"\A\W{0,3}(?P<no>inaccurate|incorrect|false|wrong|contradiction|not (?:accurate|correct|true|entailed|a match)|does not match)"
+        r"\W{0,3}\Z",
+        "alone",
+    ),
+)
+
+# Ratings: <top> is the highest of the scale, <said> its numbers in words.
+NUMERALS = ("zero", "one", "two", "three", "four", "five")
+# Numbers that are no ratings: the scale itself, and what is out of another number.
+NO_RATING = (
+    r"\b(?:scale |range )?(?:of |from |between )?0 ?(?:-|–|to|through|and|\.\.) ?<top>\b(?: scale)?",
+    r"\b0(?:(?:,|/| or|, or| and) ?[1-5]){2,5}",
+    r"(?<![\d.])\d{1,3}(?:\.\d{1,3})? ?(?:/|out of|of) ?(?!<top>\b)\d{1,3}\b",
+    r"^ ?\d[.)] (?=[A-Z])",
+)
+# Several ratings, a bound, a fraction, a question: nothing is read.
+UNSURE = (
+    r"(?<![\w.])\d ?(?:-|–|~|to|or|and) ?\d(?![\w.]| ?(?:/|out of) ?\d)",
+    r"[<>≤≥]=? ?\d|\b(?:at most|at least|less than|more than|greater than|below|above|up to|between a \w+ of) \d(?=\W{0,3}\Z)",
+    r"(?<![\w/])\d{1,3}\.[1-9]|\A\W{0,2}-\s?\d|\A\W{0,2}\d(?:, ?(?:no, ?)?\d)+|\A\d\?|\d\n{1,2}\d\W{0,2}\Z",
+)
+# A sentence that supposes or denies gives no rating.
+NO_VERDICT = r"\b(?:if|unless|might|may|could|can't|cannot|would (?:be|require|need)|would not|wouldn't|not (?:give|deserve|an?|rate))\b|\?$"
+_AFTER_NUMBER = (
+    r"(?! (?!points?|stars?|because|since|as|on|for|in|and|but|based|due|given|here|overall|with|the|is)[a-z]{2,})"
+)
+RATING = (
+    Row("number alone", r"\A\W{0,3}(?P<option>[0-<top>]|<said>)(?:\.0)?(?: ?(?:points?|stars?))?[\s.!\"')\]]{0,3}\Z"),
+    Row(
+        "over the highest",
+        r"(?<![\w./])(?P<option>[0-<top>]|<said>)(?:\.0)? ?(?:points? )?(?:/|out of) ?(?:the )?<top>\b(?![./%]\d)",
+    ),
+    Row("over the highest", r"\A\W{0,3}(?P<option>[0-<top>]) of <top>\b(?! (?!points)[a-z])"),
+    Row(
+        "stated",
+        r"(?:\b(?:rating|score|rate[sd]?|marks?|grade|similarity|give|giving|assign|deserves?)\b|"
+        r"\b(?:answer|response|result|value)\b(?=[\"']? ?(?:is|:|=)))"
+        r"(?:[\"']? ?(?:of|is|as|at|:|=|it|this|that|an?|the|would|will|be|should|my|candidate|to|answer|response|rating|score)\b|[\"']? ?[:=]){0,6}"
+        r"[\W]{0,4}(?P<option>[0-<top>]|<said>)(?![\w/%]|\.\d| ?(?:out of|or|and)\b)" + _AFTER_NUMBER,
+    ),
+    Row("leading number", r"\A\W{0,3}(?P<option>[0-<top>])(?: ?points?)? ?(?=[-–—:;(\n]|[.,] |because\b|since\b|as\b)"),
+    Row(
+        "in words",
+        r"(?P<full>\b(?:full|top|maximum|highest|perfect) (?:marks?|points?|scores?|ratings?|credit)\b)",
+        "alone",
+    ),
+    Row("in words", r"(?P<none>\b(?:no|zero) (?:marks?|points?|credit)\b)", "alone"),
+)

@@ -267,7 +267,7 @@ def test_a_processor_that_would_choose_frames_itself_does_not(
 def test_a_clip_is_decoded_once(subject: Subject, video: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     decoded = []
     monkeypatch.setattr(
-        "reprise.models.local.prepared.read_footage",
+        "reprise.models.local.frames.read_footage",
         lambda path, indices: decoded.append(indices) or read_footage(path, indices),
     )
     list(subject.adapter.answers(shown(video, INDICES), [request(str(n), "score", YES_NO) for n in range(3)]))

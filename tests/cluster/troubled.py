@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from reprise.models.adapters.plugged import Pixels
+from reprise.models.local.plugged import Pixels
 from reprise.models.base import Answer, Clip, ModelSpec, Request
 
 LONGEST_S = 900
